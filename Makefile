@@ -1,0 +1,45 @@
+# `make run` starts the dashboard, `make test` checks everything; both make .venv when it is not there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint bench demo-data chromium
+
+run: $(VENV)/.app-installed
+	$(BIN)/calib dashboard
+
+test: lint chromium
+	$(BIN)/pytest -n 2
+
+lint: $(VENV)/.dev-installed
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev-installed
+	$(BIN)/pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"
+
+demo-data: $(VENV)/.dev-installed
+	$(BIN)/python -m demo_data.make_demo_data
+
+# The browser tests drive a Chromium that is already installed, or else Debian's.
+chromium:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+	  if [ "$$(id -u)" = 0 ]; then root=; else root=sudo; fi; \
+	  $$root apt-get update && $$root apt-get install -y --no-install-recommends chromium; \
+	}
+
+# The stamps make an installation happen once, and again only when pyproject.toml has changed.
+$(VENV)/.app-installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[app]'
+	@touch $@
+
+$(VENV)/.dev-installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ $(VENV)/.app-installed
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "calib needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
+	    "Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
