@@ -1,0 +1,161 @@
+"""Bins of [0, 1]: equal width, equal mass, points per bin, distinct values, given edges (METHODS §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from calib_core._arrays import Codes, Float64s, Floats
+from calib_core.binning.base import BINNINGS
+from calib_core.registry import Numbers, Range, RegistryError
+
+
+@BINNINGS.register("equal-width", "Equal width", reference="P1 §2")
+@dataclass(frozen=True)
+class EqualWidth:
+    """B bins of width 1/B: [0, 1/B), [1/B, 2/B), ..., [1 - 1/B, 1].
+
+    The same bins for every stratum and every model, so their errors compare. What can mislead: confident models
+    put nearly all rows in the last bin.
+
+    >>> EqualWidth(4).fixed_edges().tolist()
+    [0.25, 0.5, 0.75]
+    """
+
+    bins: Annotated[int, Range(1, 1000), "number of bins"] = 15
+
+    def __post_init__(self) -> None:
+        _whole(self.bins, "bins")
+
+    def fixed_edges(self) -> Float64s:
+        return np.arange(1, self.bins) / self.bins
+
+    def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
+        return self.fixed_edges().astype(ordered.dtype)
+
+
+@BINNINGS.register("equal-mass", "Equal mass", reference="P2 §3; P5 §4.3")
+@dataclass(frozen=True)
+class EqualMass:
+    """B bins holding equally many rows; equal scores are never parted, so fewer bins can result.
+
+    The first n mod B bins hold one row more. Rows tied with the last row of a bin join it; the next bin starts at the
+    next larger score. What can mislead: bins move with the data, so two models are binned differently.
+
+    >>> EqualMass(2).edges(np.array([0.1, 0.4, 0.4, 0.9]), None).tolist()
+    [0.9]
+    """
+
+    bins: Annotated[int, Range(1, 1000), "number of bins"] = 15
+
+    def __post_init__(self) -> None:
+        _whole(self.bins, "bins")
+
+    def fixed_edges(self) -> None:
+        return None
+
+    def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
+        return _cuts(ordered, weights, self.bins)
+
+
+@BINNINGS.register("points-per-bin", "Points per bin", reference="P1 Alg. 8")
+@dataclass(frozen=True)
+class PointsPerBin:
+    """Bins of equal mass, as many as can each hold k rows.
+
+    floor(n / k) bins in a stratum of n rows, one where it has fewer than 2k. Ties are kept together as with equal
+    mass, so that beside a large tie a bin can hold fewer.
+
+    >>> PointsPerBin(2).edges(np.array([0.1, 0.2, 0.3, 0.4, 0.5]), None).tolist()
+    [0.4]
+    """
+
+    points: Annotated[int, Range(1, 100_000, log=True), "rows per bin"] = 50
+
+    def __post_init__(self) -> None:
+        _whole(self.points, "points")
+
+    def fixed_edges(self) -> None:
+        return None
+
+    def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
+        total = len(ordered) if weights is None else weights.sum()
+        return _cuts(ordered, weights, max(1, int(total // self.points)))
+
+
+@BINNINGS.register("distinct", "Distinct values", reference="P1 Remark 1")
+@dataclass(frozen=True)
+class Distinct:
+    """Every distinct score is a bin of its own: the unbinned estimate for models with few distinct outputs.
+
+    What can mislead: on continuous scores every bin holds one row and the plug-in error is near its maximum.
+
+    >>> Distinct().edges(np.array([0.2, 0.2, 0.7]), None).tolist()
+    [0.7]
+    """
+
+    def fixed_edges(self) -> None:
+        return None
+
+    def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
+        return np.unique(ordered)[1:]
+
+
+@BINNINGS.register("edges", "Given edges")
+@dataclass(frozen=True)
+class Edges:
+    """Bins between the edges you give, the outer ones included.
+
+    Edges ascend; scores below the first or above the last edge belong to the outer bins.
+
+    >>> Edges((0, 0.5, 1)).fixed_edges().tolist()
+    [0.5]
+    """
+
+    values: Annotated[tuple[float, ...], Numbers(), "bin edges, ascending"] = (0.0, 0.5, 1.0)
+
+    def __post_init__(self) -> None:
+        values = tuple(float(v) for v in self.values)
+        if len(values) < 2 or list(values) != sorted(set(values)):
+            raise RegistryError(f"values is {self.values!r}; it must be an ascending tuple of at least two numbers")
+        object.__setattr__(self, "values", values)
+
+    def fixed_edges(self) -> Float64s:
+        return np.array(self.values[1:-1])
+
+    def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
+        return self.fixed_edges().astype(ordered.dtype)
+
+
+def _whole(value: int, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise RegistryError(f"{name} is {value!r}; it must be a whole number of at least 1")
+
+
+def _cuts(ordered: Floats, weights: Float64s | None, bins: int) -> Floats:
+    """Inner edges of bins with equally many rows (or equal weight), ties kept together in the lower bin."""
+    n = len(ordered)
+    if n == 0 or bins < 2:
+        return ordered[:0]
+    last = _last_rows(n, bins) if weights is None else _last_by_weight(weights, bins)
+    following = np.searchsorted(ordered, ordered[last], side="right")
+    return np.unique(ordered[following[following < n]])
+
+
+def _last_rows(n: int, bins: int) -> Codes:
+    """The last row of each bin but the last: the first n mod B bins hold one row more."""
+    size, extra = divmod(n, bins)
+    ends = np.arange(1, bins) * size + np.minimum(np.arange(1, bins), extra)
+    return np.unique(ends[(ends > 0) & (ends < n)]) - 1
+
+
+def _last_by_weight(weights: Float64s, bins: int) -> Codes:
+    """The same for weighted rows: whole-number weights give exactly what copies of the rows would."""
+    cumulative = np.cumsum(weights)
+    total = cumulative[-1]
+    whole = bool((weights == np.floor(weights)).all())
+    ends = _last_rows(int(total), bins) + 1.0 if whole else total * np.arange(1, bins) / bins
+    last = np.searchsorted(cumulative, ends, side="left")
+    return np.unique(np.minimum(last, len(weights) - 1))

@@ -1,0 +1,158 @@
+"""Bin tables: count, mean score and mean outcome per (stratum, bin), for one scheme or many in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Codes, Float64s, Floats
+from calib_core.binning.base import BinningScheme
+from calib_core.claims import Claims, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class BinTable:
+    """What each bin of each stratum holds; arrays are (strata, bins), bins without rows count 0.
+
+    ``lower`` and ``upper`` are the bins' edges (NaN where a stratum has fewer bins than the widest one), ``shares``
+    the strata's aggregate weights.
+    """
+
+    strata: tuple[str, ...]
+    shares: Float64s
+    lower: Float64s
+    upper: Float64s
+    tally: Tally
+
+    @property
+    def count(self) -> Float64s:
+        """Rows (or their weight) per bin."""
+        return self.tally.count
+
+    @property
+    def mean_score(self) -> Float64s:
+        """Mean score per bin, NaN where it is empty."""
+        return _ratio(self.tally.score, self.tally.count)
+
+    @property
+    def mean_outcome(self) -> Float64s:
+        """Share of claims that came true per bin, NaN where it is empty."""
+        return _ratio(self.tally.outcome, self.tally.count)
+
+    @property
+    def gap(self) -> Float64s:
+        """Mean outcome minus mean score: above 0 is under-confident. NaN where the bin is empty."""
+        return _ratio(self.tally.outcome - self.tally.score, self.tally.count)
+
+    @property
+    def within(self) -> Float64s:
+        """Share of its stratum's rows in each bin."""
+        return _ratio(self.count, self.count.sum(axis=1, keepdims=True), empty=0.0)
+
+    @property
+    def weight(self) -> Float64s:
+        """Weight of each bin in the aggregate over strata, summing to 1."""
+        return self.within * self.shares[:, None]
+
+    @property
+    def n_bins(self) -> Codes:
+        """Number of bins of each stratum, empty ones included: ties can leave fewer than were asked for."""
+        return np.asarray((~np.isnan(self.lower)).sum(axis=1), dtype=np.intp)
+
+    def frame(self) -> pd.DataFrame:
+        """One line per non-empty bin: stratum, edges, count, mean score, mean outcome, gap, weight."""
+        s, b = np.nonzero(self.count > 0)
+        columns = {
+            "stratum": np.asarray(self.strata, dtype=object)[s],
+            "bin": b,
+            "lower": self.lower[s, b],
+            "upper": self.upper[s, b],
+            "count": self.count[s, b],
+            "mean_score": self.mean_score[s, b],
+            "mean_outcome": self.mean_outcome[s, b],
+            "gap": self.gap[s, b],
+            "weight": self.weight[s, b],
+        }
+        return pd.DataFrame(columns)
+
+
+def tabulate(claims: Claims, schemes: Sequence[BinningScheme]) -> list[BinTable]:
+    """One table per scheme, counting the claims once.
+
+    Fixed edges of all schemes are laid over each other and the claims counted into the cells of this finest
+    partition; every scheme's bins are runs of cells. Schemes that look at the scores share one sort per stratum.
+
+    >>> from calib_core.binning import EqualWidth
+    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.reductions import Confidence
+    >>> claims = Confidence().split(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]))
+    >>> tabulate(claims, [EqualWidth(5)])[0].frame()[["count", "mean_score"]].values.tolist()
+    [[1.0, 0.7], [1.0, 0.8]]
+    """
+    fixed = [scheme.fixed_edges() for scheme in schemes]
+    shared = iter(_by_shared_edges(claims, [edges for edges in fixed if edges is not None]))
+    placed = iter(_by_stratum(claims, [s for s, edges in zip(schemes, fixed, strict=True) if edges is None]))
+    return [next(placed if edges is None else shared) for edges in fixed]
+
+
+def tabulate_at(claims: Claims, edges: Float64s) -> BinTable:
+    """The table of bins between these inner edges, the same for every stratum."""
+    return _by_shared_edges(claims, [edges])[0]
+
+
+def _by_shared_edges(claims: Claims, edge_sets: list[Float64s]) -> list[BinTable]:
+    if not edge_sets:
+        return []
+    # Cast before comparing: a float32 score of 0.3 lies below the float64 number 0.3.
+    cast: list[Floats] = [edges.astype(claims.dtype) for edges in edge_sets]
+    union = np.unique(np.concatenate(cast))
+    fine = claims.tally(union)
+    return [
+        _table(claims, fine.merged(np.searchsorted(union, mine, side="left") + 1), edges)
+        for edges, mine in zip(edge_sets, cast, strict=True)
+    ]
+
+
+def _table(claims: Claims, tally: Tally, edges: Float64s) -> BinTable:
+    s = len(claims.strata)
+    lower, upper = np.append(0.0, edges), np.append(edges, 1.0)
+    return BinTable(claims.strata, claims.shares, np.tile(lower, (s, 1)), np.tile(upper, (s, 1)), tally)
+
+
+def _by_stratum(claims: Claims, schemes: list[BinningScheme]) -> list[BinTable]:
+    if not schemes:
+        return []
+    rows = [_stratum_rows(claims, s, schemes) for s in range(len(claims.strata))]
+    return [_padded(claims, [row[i] for row in rows]) for i in range(len(schemes))]
+
+
+_Row = tuple[Floats, Tally]
+
+
+def _stratum_rows(claims: Claims, s: int, schemes: list[BinningScheme]) -> list[_Row]:
+    """For each scheme: the edges of this stratum's bins and their sums."""
+    stratum = claims.stratum(s).in_order()
+    found = []
+    for scheme in schemes:
+        edges = scheme.edges(stratum.scores, stratum.weights)
+        found.append((edges, stratum.sums(edges)))
+    return found
+
+
+def _padded(claims: Claims, rows: list[_Row]) -> BinTable:
+    shape = (len(rows), max(len(edges) for edges, _ in rows) + 1)
+    lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
+    tally = Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    for s, (edges, mine) in enumerate(rows):
+        bins = slice(0, len(edges) + 1)
+        lower[s, bins], upper[s, bins] = np.append(0.0, edges), np.append(edges, 1.0)
+        tally.count[s, bins], tally.score[s, bins], tally.outcome[s, bins] = mine.count, mine.score, mine.outcome
+    return BinTable(claims.strata, claims.shares, lower, upper, tally)
+
+
+def _ratio(top: Float64s, bottom: Float64s, empty: float = np.nan) -> Float64s:
+    full = np.full(np.broadcast(top, bottom).shape, empty)
+    return np.asarray(np.divide(top, bottom, out=full, where=bottom > 0))

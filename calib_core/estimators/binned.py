@@ -1,0 +1,79 @@
+"""Binned estimators: ECE, RMSCE and MCE are one formula with order 1, 2 and max (METHODS §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import numpy as np
+
+from calib_core._arrays import Float64s
+from calib_core.binning import BinningScheme, BinTable, EqualWidth, tabulate
+from calib_core.claims import Claims
+from calib_core.estimators.base import ESTIMATORS, Estimated
+from calib_core.registry import Choice, Part
+
+
+@ESTIMATORS.register("binned", "Binned calibration error", reference="P1 §2; P2 Def. 2.2")
+@dataclass(frozen=True)
+class Binned:
+    """Weighted mean over bins of |mean outcome - mean score|^p, to the power 1/p; p = max takes the worst bin.
+
+    (sum_s w_s sum_b n_sb/n_s |z_sb - c_sb|^p)^(1/p) with n_sb rows, mean outcome z_sb and mean score c_sb in bin b of
+    stratum s, w_s the stratum's aggregate weight; empty bins are left out. In [0, 1]. What can mislead: it is biased
+    upward by noise (a calibrated model of 500 rows shows about 0.04 with 15 bins) and downward by wide bins.
+
+    References: P1 §2 and eq. (16)-(17), P2 Def. 2.2, P3 §2.4.
+
+    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.reductions import Confidence
+    >>> Binned(EqualWidth(10))(Confidence().split(Predictions([[0.75, 0.25]], [0]))).value
+    0.25
+    """
+
+    binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
+    order: Annotated[Literal[1, 2, "max"], Choice((1, 2, "max")), "power p of the mean"] = 1
+
+    def __call__(self, claims: Claims) -> Estimated:
+        return self.of_table(tabulate(claims, [self.binning])[0])
+
+    def of_table(self, table: BinTable) -> Estimated:
+        """The estimate of claims already counted into bins."""
+        gaps = np.abs(np.nan_to_num(table.gap))
+        if self.order == "max":
+            return Estimated(float(gaps.max()), _unless_empty(table, gaps.max(axis=1)), table)
+        power = int(self.order)
+        per = (table.within * gaps**power).sum(axis=1)
+        total = float((table.shares * per).sum())
+        return Estimated(total ** (1 / power), _unless_empty(table, per ** (1 / power)), table)
+
+
+def _unless_empty(table: BinTable, values: Float64s) -> Float64s:
+    """NaN for strata without claims."""
+    return np.where(table.count.sum(axis=1) > 0, values, np.nan)
+
+
+ESTIMATORS.preset(
+    "ece",
+    "ECE",
+    "Expected calibration error: the mean distance between what is said and what happens, bin by bin.",
+    Binned,
+    order=1,
+    reference="P1 eq. 3-4",
+)
+ESTIMATORS.preset(
+    "rmsce",
+    "RMSCE",
+    "Root mean squared calibration error: as the ECE, with large distances counting more.",
+    Binned,
+    order=2,
+    reference="P2 Def. 2.2",
+)
+ESTIMATORS.preset(
+    "mce",
+    "MCE",
+    "Maximum calibration error: the worst distance of any bin, which a bin of few rows easily is.",
+    Binned,
+    order="max",
+    reference="P1 eq. 16-17",
+)

@@ -1,0 +1,669 @@
+"""Predictions: what a classifier said and what was true; the only validation of probabilities and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen, owned
+
+T = TypeVar("T")
+Kind = Literal["full", "per-class", "top-label", "confidence"]
+
+KEPT = 1e-6
+"""A row sum this close to 1 is what float32 rounding explains: the row is kept as stored."""
+RESCALED = 1e-3
+"""A row sum this close to 1 is rescaled, and a note says so."""
+ROUNDING_CAP = 0.05
+"""Row sums off by more than this are an error however coarsely the probabilities were rounded."""
+
+_CHUNK_ROWS = 4096
+"""Rows one worker checks at a time; fixed, so that results do not depend on the number of workers."""
+_WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-rows")
+
+
+class InputError(ValueError):
+    """Input that cannot be used; the message says what, where and what to do."""
+
+
+class NotAnswerable(InputError):
+    """A question this kind of predictions cannot answer; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Logits:
+    """Raw model outputs before the softmax, shape (n, K): a type of its own, so that kind is never guessed.
+
+    >>> Logits([[0.0, 0.0]]).probs().tolist()
+    [[0.5, 0.5]]
+    """
+
+    values: Floats
+
+    def __init__(self, values: ArrayLike) -> None:
+        z = _matrix(values, "logits")
+        # -inf says "impossible" and is legal; a row of nothing else, NaN or +inf is not.
+        wrong = np.isnan(z) | np.isposinf(z) | np.isneginf(z).all(axis=1, keepdims=True)
+        _refuse_rows("logits", wrong.any(axis=1), z, "is not a finite number (-inf is allowed, as 'impossible')")
+        object.__setattr__(self, "values", owned(z))
+
+    def probs(self) -> Floats:
+        """Softmax of each row, in the dtype of the logits, computed in float64."""
+        z = self.values.astype(np.float64)
+        z = np.exp(z - z.max(axis=1, keepdims=True))
+        z /= z.sum(axis=1, keepdims=True)
+        return frozen(z.astype(self.values.dtype))
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Predictions:
+    """Probabilities (n, K), labels (n,) and what goes with them: checked once, never copied again, read-only.
+
+    Three kinds of predictions exist. The *full* matrix answers every question. *Top-label* predictions hold the
+    predicted class and its confidence only (or the k largest of them): this is what a top-label calibrator
+    returns, since it recalibrates only the claim made. Bare *confidence* predictions hold (confidence, correct).
+    A full matrix whose rows need not sum to one, as class-wise calibration returns, is of kind *per-class*.
+
+    Parameters
+    ----------
+    probs : (n, K) array, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are kept as stored,
+        up to 1e-3 they are rescaled with a note, up to what rounding to d decimals explains (K/2 * 10^-d, at most
+        0.05) with a warning note; beyond that InputError names the worst rows.
+    labels : (n,) codes 0..K-1, or names from ``class_names``.
+    class_names : K names in column order; "0".."K-1" when not given.
+    logits : (n, K) raw scores the probabilities were made from, kept for calibrators defined on them.
+    weights : (n,) non-negative row weights.
+    metadata : DataFrame of n rows, carried along for looking rows up.
+    abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
+        so it makes no confidence or top-label claim and is left out of the accuracy; its share is always told.
+
+    A read-only float array is taken as it is (it cannot change), a writeable one is copied.
+    The predicted class is the largest entry, the lowest index on a tie.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["cat", "dog"])
+    >>> p.predicted.tolist(), p.confidence.tolist(), p.correct.tolist()
+    ([0, 1], [0.7, 0.8], [True, False])
+    """
+
+    kind: Kind
+    labels: Codes | None
+    class_names: tuple[str, ...] | None
+    logits: Rows | None
+    weights: Float64s | None
+    metadata: pd.DataFrame | None
+    abstained: Bools | None
+    notes: tuple[str, ...]
+    _rows: Rows | None
+    _top: tuple[Codes | None, Floats]
+    _correct: Bools
+
+    def __init__(
+        self,
+        probs: ArrayLike,
+        labels: ArrayLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        logits: ArrayLike | Logits | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+        abstained: ArrayLike | None = None,
+    ) -> None:
+        matrix, notes, (classes, confidence) = _simplex(_matrix(probs, "probs"))
+        self._fill_matrix("full", matrix, classes, confidence, labels, class_names, weights, metadata, notes)
+        if logits is not None:
+            z = logits.values if isinstance(logits, Logits) else Logits(logits).values
+            _same_shape(z, matrix, "logits", "probs")
+            object.__setattr__(self, "logits", Rows(z))
+        if abstained is not None:
+            object.__setattr__(self, "abstained", _any(_outcomes(abstained, len(matrix), "abstained")))
+
+    @classmethod
+    def from_logits(
+        cls,
+        logits: ArrayLike | Logits,
+        labels: ArrayLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+    ) -> Self:
+        """Predictions from raw logits (n, K): probabilities are their softmax, the logits are kept.
+
+        >>> Predictions.from_logits([[0.0, 0.0], [2.0, 0.0]], [0, 1]).confidence.round(3).tolist()
+        [0.5, 0.881]
+        """
+        z = logits if isinstance(logits, Logits) else Logits(logits)
+        return cls(z.probs(), labels, class_names=class_names, logits=z, weights=weights, metadata=metadata)
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+    ) -> Self:
+        """Predictions of kind per-class: K probabilities a row that need not sum to one.
+
+        >>> Predictions.from_scores([[0.9, 0.4]], [0]).kind
+        'per-class'
+        """
+        matrix = _matrix(scores, "scores")
+        wrong = ~((matrix >= 0) & (matrix <= 1))
+        _refuse_rows("scores", wrong.any(axis=1), matrix, "is outside [0, 1]")
+        classes, confidence = _top_one(matrix)
+        self = object.__new__(cls)
+        self._fill_matrix(
+            "per-class", owned(matrix), classes, confidence, labels, class_names, weights, metadata, ()
+        )
+        return self
+
+    @classmethod
+    def from_confidence(
+        cls,
+        confidence: ArrayLike,
+        correct: ArrayLike | None = None,
+        *,
+        predicted: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+    ) -> Self:
+        """Predictions from (confidence, correct), or from (confidence, predicted class, label).
+
+        ``predicted`` and ``labels`` are codes or names of ``class_names``; two-dimensional ``confidence`` and
+        ``predicted`` of shape (n, k) hold the k largest classes, largest first as the base model ranked them.
+
+        >>> p = Predictions.from_confidence([0.9, 0.6], [True, False])
+        >>> p.kind, p.n_classes is None
+        ('confidence', True)
+        """
+        h = np.asarray(confidence)
+        h = h if h.dtype in (np.float32, np.float64) else h.astype(np.float64)
+        if h.size == 0:
+            raise InputError("confidence has 0 rows; at least one prediction is needed")
+        flat = h.reshape(len(h), -1) if h.ndim else h.reshape(1, 1)
+        _refuse_rows("confidence", ~((flat >= 0) & (flat <= 1)).all(axis=1), flat, "is outside [0, 1]")
+        if (predicted is None) != (labels is None) or (predicted is None) == (correct is None):
+            raise InputError("give either correct=, or both predicted= and labels=")
+        self = object.__new__(cls)
+        if predicted is None:
+            right = _outcomes(correct, len(flat), "correct")
+            self._fill("confidence", None, (None, owned(flat)), right, None, None, weights, metadata, ())
+            return self
+        assert labels is not None
+        names = _names_for(class_names, predicted, labels)
+        y = _codes(labels, names, len(flat), "labels")
+        c = _codes(np.reshape(np.asarray(predicted), -1), names, flat.size, "predicted").reshape(flat.shape)
+        self._fill(
+            "top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, weights, metadata, ()
+        )
+        return self
+
+    # -- what every kind answers ---------------------------------------------------------------------------
+
+    @property
+    def n_rows(self) -> int:
+        return len(self._correct)
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes K, None where only (confidence, correct) is known."""
+        return None if self.class_names is None else len(self.class_names)
+
+    @property
+    def confidence(self) -> Floats:
+        """h, the probability of the predicted class, shape (n,)."""
+        return self._top[1][:, 0]
+
+    @property
+    def correct(self) -> Bools:
+        """1{y = c}, shape (n,)."""
+        return self._correct
+
+    @property
+    def coverage(self) -> float:
+        """Share of rows (or of their weight) the model answers; 1 unless it abstains."""
+        return 1.0 if self.abstained is None else float(np.average(~self.abstained, weights=self.weights))
+
+    @property
+    def answered(self) -> Self:
+        """The rows the model answers: these predictions themselves unless it abstains."""
+        if self.abstained is None:
+            return self
+        if self.abstained.all():
+            raise NotAnswerable("the model abstains on every row: no claim is left to look at")
+        return self.take(np.flatnonzero(~self.abstained))
+
+    @property
+    def n_ranked(self) -> int:
+        """How many of the largest probabilities are at hand without looking at the matrix again."""
+        return int(self._top[1].shape[1])
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the answered rows whose predicted class is right; NaN when none is answered."""
+        if self.abstained is None:
+            return float(np.average(self._correct, weights=self.weights))
+        return self.answered.accuracy if not self.abstained.all() else float("nan")
+
+    # -- what only some kinds answer -----------------------------------------------------------------------
+
+    @property
+    def predicted(self) -> Codes:
+        """c, the predicted class of each row, shape (n,), codes 0..K-1."""
+        if self._top[0] is None:
+            raise NotAnswerable(
+                "these predictions hold (confidence, correct) only: the predicted classes are unknown; "
+                "give predicted= and labels= for anything that looks at classes"
+            )
+        return self._top[0][:, 0]
+
+    @property
+    def rows(self) -> Rows:
+        """The (n, K) matrix as blocks of rows; nothing is copied."""
+        if self._rows is None:
+            what = "(confidence, correct)" if self._top[0] is None else "the predicted class and its confidence"
+            raise NotAnswerable(
+                f"these predictions hold {what} only: the probabilities of the other classes are unknown"
+            )
+        return self._rows
+
+    @property
+    def probs(self) -> Floats:
+        """The (n, K) matrix, read-only; for chosen rows of a larger matrix this makes a copy."""
+        return self.rows.array()
+
+    @property
+    def true_labels(self) -> Codes:
+        """y, codes 0..K-1, for kinds that know it."""
+        if self.labels is None:
+            raise NotAnswerable("these predictions hold (confidence, correct) only: the labels are unknown")
+        return self.labels
+
+    def top(self, k: int) -> tuple[Codes, Floats]:
+        """The k largest classes and their probabilities, each (n, k), largest first, lowest index on a tie."""
+        classes, probs = self._top
+        if classes is None:
+            self.predicted  # noqa: B018  raises with the reason
+        assert classes is not None
+        if classes.shape[1] >= k:
+            return classes[:, :k], probs[:, :k]
+        if self._rows is None:
+            raise NotAnswerable(f"these predictions hold the {classes.shape[1]} largest classes, not {k}")
+        if k > self._rows.shape[1]:
+            raise NotAnswerable(f"k = {k} is more than the {self._rows.shape[1]} classes")
+        object.__setattr__(self, "_top", _top_k(self._rows, classes[:, 0], k))
+        return self.top(k)
+
+    # -- choosing rows -------------------------------------------------------------------------------------
+
+    def take(self, index: ArrayLike) -> Self:
+        """The chosen rows (integer positions), sharing the matrix with this object."""
+        given = np.asarray(index)
+        if given.dtype == bool or given.ndim != 1 or len(given) == 0:
+            raise InputError("take needs the positions of at least one row; for a mask pass np.flatnonzero(mask)")
+        at = given.astype(np.intp)
+        other = object.__new__(type(self))
+        classes, probs = self._top
+        fields: dict[str, Any] = {
+            "kind": self.kind,
+            "class_names": self.class_names,
+            "labels": None if self.labels is None else frozen(self.labels[at]),
+            "logits": None if self.logits is None else self.logits.take(at),
+            "weights": None if self.weights is None else check_weights(self.weights[at], len(at)),
+            "abstained": None if self.abstained is None else _any(self.abstained[at]),
+            "metadata": None if self.metadata is None else self.metadata.iloc[at].reset_index(drop=True),
+            "notes": self.notes,
+            "_rows": None if self._rows is None else self._rows.take(at),
+            "_top": (None if classes is None else frozen(classes[at]), frozen(probs[at])),
+            "_correct": frozen(self._correct[at]),
+        }
+        for name, value in fields.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def split(self, share: float = 0.5, *, random_state: int = 0) -> tuple[Self, Self]:
+        """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
+
+        Every class is divided to within one row of ``share`` (by correctness where labels are unknown);
+        rows keep their order. InputError when a part would be empty.
+
+        >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 4, [0, 1] * 4)
+        >>> fit, test = p.split(0.5, random_state=0)
+        >>> sorted(fit.labels.tolist()), test.n_rows
+        ([0, 0, 1, 1], 4)
+        """
+        first = self.first_part(share, random_state=random_state)
+        return self.take(np.flatnonzero(first)), self.take(np.flatnonzero(~first))
+
+    def first_part(self, share: float = 0.5, *, random_state: int = 0) -> Bools:
+        """Which rows ``split`` puts into its first part, shape (n,)."""
+        first = split_rows(self._correct if self.labels is None else self.labels, share, random_state)
+        if first.all() or not first.any():
+            raise InputError(
+                f"splitting {self.n_rows} rows with share {share} leaves one part empty; choose a share nearer 0.5"
+            )
+        return first
+
+    def __repr__(self) -> str:
+        classes = "" if self.n_classes is None else f", {self.n_classes} classes"
+        return f"Predictions({self.kind}, {self.n_rows} rows{classes}, accuracy {self.accuracy:.4f})"
+
+    # -- making --------------------------------------------------------------------------------------------
+
+    def _fill_matrix(
+        self,
+        kind: Kind,
+        matrix: Floats,
+        classes: Codes,
+        confidence: Floats,
+        labels: ArrayLike,
+        class_names: Sequence[str] | None,
+        weights: ArrayLike | None,
+        metadata: pd.DataFrame | None,
+        notes: tuple[str, ...],
+    ) -> None:
+        names = _class_names(class_names, matrix.shape[1])
+        y = frozen(_codes(labels, names, len(matrix), "labels"))
+        top = (frozen(classes[:, None]), frozen(confidence[:, None]))
+        self._fill(kind, Rows(matrix), top, classes == y, y, names, weights, metadata, notes)
+
+    def _fill(
+        self,
+        kind: Kind,
+        rows: Rows | None,
+        top: tuple[Codes | None, Floats],
+        correct: Bools,
+        labels: Codes | None,
+        class_names: tuple[str, ...] | None,
+        weights: ArrayLike | None,
+        metadata: pd.DataFrame | None,
+        notes: tuple[str, ...],
+    ) -> None:
+        n = len(correct)
+        if metadata is not None and len(metadata) != n:
+            raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
+        fields: dict[str, Any] = {
+            "kind": kind,
+            "_rows": rows,
+            "_top": top,
+            "_correct": frozen(correct),
+            "labels": labels,
+            "class_names": class_names,
+            "logits": None,
+            "weights": None if weights is None else check_weights(weights, n),
+            "metadata": None if metadata is None else metadata.reset_index(drop=True),
+            "abstained": None,
+            "notes": notes,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+
+def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
+    """True for the rows of the first part: seeded, and within one row of ``share`` in every group.
+
+    Rows are ordered by group, at random within it, and every 1/share-th is taken from a random start.
+    """
+    if not 0 < share < 1:
+        raise InputError(f"share is {share}; it must lie between 0 and 1, both excluded")
+    rng = np.random.default_rng(random_state)
+    order = np.lexsort((rng.random(len(groups)), groups))
+    ticks = np.floor(np.arange(len(groups) + 1) * share + rng.random())
+    chosen = np.zeros(len(groups), dtype=bool)
+    chosen[order] = np.diff(ticks) > 0
+    return chosen
+
+
+def check_probs(probs: ArrayLike) -> Floats:
+    """Probability rows (n, K) as Predictions would hold them: checked, rescaled where a row sum is slightly off.
+
+    Row by row, so that a row's result does not depend on the rest of the batch.
+    """
+    return _simplex(_matrix(probs, "probs"))[0]
+
+
+def check_labels(labels: ArrayLike, n_classes: int, n_rows: int) -> Codes:
+    """Label codes 0..K-1, one a row."""
+    return _codes(labels, _class_names(None, n_classes), n_rows, "labels")
+
+
+# -- the checks, in order of use ------------------------------------------------------------------------------
+
+
+def _matrix(values: ArrayLike, what: str) -> Floats:
+    array = np.asarray(values)
+    if array.dtype == object or array.dtype.kind not in "fiub":
+        raise InputError(f"{what} has dtype {array.dtype}; real numbers are needed")
+    if array.ndim == 1:
+        raise InputError(
+            f"{what} has one dimension; (n, K) is needed (for p = P(class 1) pass np.column_stack([1 - p, p]))"
+        )
+    if array.ndim != 2:
+        raise InputError(f"{what} has {array.ndim} dimensions; (n, K) is needed")
+    if array.shape[0] == 0:
+        raise InputError(f"{what} has 0 rows; at least one prediction is needed")
+    if array.shape[1] < 2:
+        raise InputError(f"{what} has {array.shape[1]} column(s): with one class there is nothing to calibrate")
+    if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
+        return array
+    small = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    return frozen(array.astype(np.float32 if small else np.float64))
+
+
+def _over_chunks(n: int, work: Callable[[slice], T]) -> Iterator[T]:
+    chunks = [slice(i, min(i + _CHUNK_ROWS, n)) for i in range(0, n, _CHUNK_ROWS)]
+    return map(work, chunks) if len(chunks) == 1 else _WORKERS.map(work, chunks)
+
+
+def _simplex(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Codes, Floats]]:
+    """The matrix as it will be held, notes on what was done to it, and the predicted class with its confidence."""
+    n = len(matrix)
+    sums, least, classes, confidence = (
+        np.concatenate(part) for part in zip(*_over_chunks(n, lambda where: _row_facts(matrix[where])), strict=True)
+    )
+    broken = ~(least >= 0) | ~np.isfinite(sums)
+    _refuse_rows("probs", broken, matrix, "is negative or not a number (are these logits? then use from_logits)")
+    off = np.abs(sums - 1.0)
+    change = (off > KEPT) | (confidence > 1)
+    if not change.any():
+        return owned(matrix), (), (classes, confidence)
+    note = _rescale_note(matrix, sums, off, change)
+    held = matrix.copy()
+    # In the dtype it is stored in: one rounding an entry, and no float64 copy of the matrix.
+    held[change] = (held[change] / sums[change, None]).astype(held.dtype)
+    confidence[change] = held[change, classes[change]]
+    return frozen(held), (note,), (classes, confidence)
+
+
+def _row_facts(chunk: Floats) -> tuple[Float64s, Floats, Codes, Floats]:
+    n = len(chunk)
+    sums, least = np.empty(n), np.empty(n, dtype=chunk.dtype)
+    classes, confidence = np.empty(n, dtype=np.intp), np.empty(n, dtype=chunk.dtype)
+    # Block by block also because argmax copies what it reads when that is read-only.
+    for where, block in Rows(chunk).blocks(LARGE_BLOCK_BYTES):
+        sums[where] = block.astype(np.float64).sum(axis=1)
+        lowest = block.min()
+        # The least entry matters only where something is wrong: one scalar pass is four times cheaper.
+        least[where] = lowest if lowest >= 0 else block.min(axis=1)
+        classes[where], confidence[where] = _top_one(block)
+    return sums, least, classes, confidence
+
+
+def _top_one(matrix: Floats) -> tuple[Codes, Floats]:
+    classes = matrix.argmax(axis=1)
+    return classes, np.take_along_axis(matrix, classes[:, None], axis=1)[:, 0]
+
+
+def _rescale_note(matrix: Floats, sums: Float64s, off: Float64s, change: Bools) -> str:
+    worst = float(off.max())
+    many = f"{int(change.sum())} of {len(off)} rows"
+    if worst <= RESCALED:
+        return f"{many} did not sum to 1 (off by at most {worst:.2g}) and were rescaled"
+    decimals = _decimals(matrix[off > KEPT])
+    allowed = 0.0 if decimals is None else min(matrix.shape[1] / 2 * 10.0**-decimals, ROUNDING_CAP)
+    if worst <= allowed:
+        return (
+            f"Warning: {many} did not sum to 1, by up to {worst:.2g}, as rounding to {decimals} decimals explains; "
+            "they were rescaled, which changes their probabilities by as much: use unrounded ones if you can"
+        )
+    i = int(off.argmax())
+    raise InputError(
+        f"probs row {i} sums to {sums[i]:.6g}; rows must sum to 1 within {max(RESCALED, allowed):.2g} "
+        f"({int((off > max(RESCALED, allowed)).sum())} of {len(off)} rows are further off, first rows "
+        f"{_places(off > max(RESCALED, allowed))}; are these logits? then use Predictions.from_logits)"
+    )
+
+
+def _decimals(values: Floats) -> int | None:
+    """The fewest decimals, up to 6, that write every value; None when more are needed."""
+    for d in range(1, 7):
+        scaled = values.astype(np.float64) * 10.0**d
+        if np.abs(scaled - np.round(scaled)).max() < 1e-7 * 10.0**d:
+            return d
+    return None
+
+
+def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:
+    n = rows.shape[0]
+    classes, probs = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=rows.dtype)
+
+    def work(chunk: slice) -> None:
+        part = rows.part(chunk)
+        for where, block in part.blocks(LARGE_BLOCK_BYTES):
+            at = slice(chunk.start + where.start, chunk.start + where.stop)
+            left = block.copy()
+            line = np.arange(len(left))
+            for rank in range(k):
+                best = left.argmax(axis=1) if rank else first[at]
+                classes[at, rank] = best
+                probs[at, rank] = left[line, best]
+                left[line, best] = -1
+
+    for _ in _over_chunks(n, work):
+        pass
+    return frozen(classes), frozen(probs)
+
+
+def _refuse_rows(what: str, wrong: Any, matrix: Floats, why: str) -> None:
+    if not wrong.any():
+        return
+    i = int(wrong.argmax())
+    row = matrix[i]
+    with np.errstate(invalid="ignore"):
+        kinds = (np.isnan(row) | np.isposinf(row), row < 0, row > 1)
+    j = int(next((bad for bad in kinds if bad.any()), kinds[0]).argmax())
+    raise InputError(
+        f"{what} row {i}, column {j}: {row[j]:.6g} {why}; {int(wrong.sum())} of {len(wrong)} rows affected, "
+        f"first rows {_places(wrong)}"
+    )
+
+
+def _places(wrong: Bools) -> str:
+    at = np.flatnonzero(wrong)
+    return ", ".join(str(i) for i in at[:5]) + (", ..." if len(at) > 5 else "")
+
+
+def _class_names(names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(str(k) for k in range(n_classes))
+    given = tuple(str(name) for name in names)
+    if len(given) != n_classes:
+        raise InputError(f"{len(given)} class names for {n_classes} columns of probs; give one a column")
+    if len(set(given)) != n_classes:
+        twice = next(name for name in given if given.count(name) > 1)
+        raise InputError(f"class name {twice[:80]!r} is given twice; names must differ")
+    return given
+
+
+def _names_for(
+    names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLike
+) -> tuple[str, ...]:
+    """Names of a top-label table's classes: as given, else all names or codes that occur."""
+    if names is not None:
+        return _class_names(names, len(tuple(names)))
+    both = np.concatenate([np.asarray(predicted).ravel(), np.asarray(labels).ravel()])
+    if both.dtype.kind in "OUS":
+        return tuple(sorted({str(name) for name in both}))
+    return tuple(str(k) for k in range(int(np.nanmax(both)) + 1))
+
+
+def _codes(values: ArrayLike, names: tuple[str, ...], n: int, what: str) -> Codes:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{what} has {array.ndim} dimensions; one label a row is needed (one-hot? use argmax(1))")
+    if len(array) != n:
+        raise InputError(f"{len(array)} {what} for {n} rows of predictions; give one a row")
+    if array.dtype.kind in "OUS":
+        codes: Codes = pd.Index(names).get_indexer(pd.Index(array.astype(str)))
+        missing = codes < 0
+        if missing.any():
+            i = int(missing.argmax())
+            raise InputError(
+                f"{what} row {i} is {str(array[i])[:80]!r}, which is not a class name; "
+                f"{int(missing.sum())} of {n} rows affected; the classes are {_some(names)}"
+            )
+        return codes
+    if array.dtype.kind not in "iubf":
+        raise InputError(f"{what} has dtype {array.dtype}; integers 0..K-1 or class names are needed")
+    if array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
+        i = int((array != np.floor(array)).argmax())
+        raise InputError(f"{what} row {i} is {array[i]}; labels are whole numbers 0..K-1 or class names")
+    outside = (array < 0) | (array >= len(names))
+    if outside.any():
+        i = int(outside.argmax())
+        hint = " (counted from 1? subtract 1)" if array.min() == 1 and array.max() == len(names) else ""
+        raise InputError(
+            f"{what} row {i} is {array[i]:.6g}; labels must lie in 0..{len(names) - 1}{hint}; "
+            f"{int(outside.sum())} of {n} rows affected"
+        )
+    return array.astype(np.intp)
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(name[:80] for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _outcomes(values: ArrayLike | None, n: int, what: str) -> Bools:
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(f"{what} has shape {array.shape}; ({n},) is needed, one a row")
+    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        raise InputError(f"{what} must hold True/False or 1/0 only, without missing values")
+    return array.astype(bool)
+
+
+def _any(flags: Bools) -> Bools | None:
+    return frozen(flags) if flags.any() else None
+
+
+def check_weights(weights: ArrayLike, n: int) -> Float64s:
+    """Row weights as Predictions would hold them: finite, not negative, not all 0."""
+    given = np.asarray(weights)
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"weights has dtype {given.dtype}; real numbers are needed")
+    w = given.astype(np.float64)
+    if w.shape != (n,):
+        raise InputError(f"weights has shape {w.shape}; ({n},) is needed, one a row")
+    wrong = ~np.isfinite(w) | (w < 0)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise InputError(f"weights row {i} is {w[i]}; weights are finite and not negative")
+    if not w.any():
+        raise InputError("all weights are 0; at least one row must count")
+    return frozen(w)
+
+
+def _same_shape(a: Floats, b: Floats, what: str, other: str) -> None:
+    if a.shape != b.shape:
+        raise InputError(f"{what} has shape {a.shape}, {other} {b.shape}; they must be equal")

@@ -1,0 +1,19 @@
+"""Notions of calibration as binary claims (P1 Table 1); to add one, write a file and import it here."""
+
+from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction
+from calib_core.reductions.canonical import Canonical
+from calib_core.reductions.class_wise import ClassSpecific, ClassWise
+from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
+
+__all__ = [
+    "REDUCTIONS",
+    "Canonical",
+    "ClassSpecific",
+    "ClassWise",
+    "Confidence",
+    "Reduction",
+    "TopKConfidence",
+    "TopKLabel",
+    "TopLabel",
+    "as_reduction",
+]

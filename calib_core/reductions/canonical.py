@@ -1,0 +1,28 @@
+"""The whole vector as one claim: not binary, binned on the simplex instead of an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calib_core.claims import VectorClaims
+from calib_core.predictions import Predictions
+from calib_core.reductions.base import REDUCTIONS
+
+
+@REDUCTIONS.register("canonical", "Canonical", reference="P1 §1")
+@dataclass(frozen=True)
+class Canonical:
+    """Of all rows given the vector p, the classes should occur with the frequencies p.
+
+    Claims (p_i, one-hot y_i): the strongest notion, and not a binary one. Interval bins cannot hold a vector;
+    estimates need a partition of the simplex, and with many classes most of its cells are empty.
+
+    References: P1 §1 and Appendix G.
+
+    >>> Canonical().split(Predictions([[0.7, 0.3]], [1])).rows.shape
+    (1, 2)
+    """
+
+    def split(self, predictions: Predictions) -> VectorClaims:
+        names = predictions.class_names or ()
+        return VectorClaims(predictions.rows, predictions.true_labels, names, predictions.weights)

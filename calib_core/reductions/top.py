@@ -1,0 +1,122 @@
+"""Claims about the top of the ranking: confidence, top-label and their top-k forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from calib_core.claims import FlatClaims
+from calib_core.predictions import Predictions
+from calib_core.reductions.base import REDUCTIONS, row_shares
+from calib_core.registry import Range
+
+
+@REDUCTIONS.register("confidence", "Confidence", reference="P1 eq. 1")
+@dataclass(frozen=True)
+class Confidence:
+    """Of all rows given confidence h, a fraction h should be right, whatever class was predicted.
+
+    One stratum of claims (h_i, 1{y_i = c_i}). What can mislead: errors of opposite sign in different classes cancel
+    (P1 Example 1 has confidence error 0 while every single claim is off by 0.4).
+
+    References: P1 eq. (1), after Guo et al. 2017.
+
+    >>> Confidence().split(Predictions([[0.7, 0.3]], [1])).stratum(0).outcomes.tolist()
+    [False]
+    """
+
+    def split(self, predictions: Predictions) -> FlatClaims:
+        predictions = predictions.answered
+        codes = np.zeros(predictions.n_rows, dtype=np.intp)
+        return FlatClaims(
+            predictions.confidence, predictions.correct, codes, ("all rows",), np.ones(1), predictions.weights
+        )
+
+
+@REDUCTIONS.register("top-label", "Top-label", reference="P1 eq. 2")
+@dataclass(frozen=True)
+class TopLabel:
+    """Of all rows predicted as class l with confidence h, a fraction h should truly be l.
+
+    Claims (h_i, 1{y_i = c_i}) in one stratum per predicted class c_i, weighted by share of rows. On the same bins
+    this error is never below the confidence error (P1 Prop. 4). What can mislead: with few rows per class the
+    plug-in error is mostly noise.
+
+    References: P1 eq. (2).
+
+    >>> TopLabel().split(Predictions([[0.7, 0.3], [0.1, 0.9]], [1, 1])).shares.tolist()
+    [0.5, 0.5]
+    """
+
+    def split(self, predictions: Predictions) -> FlatClaims:
+        predictions = predictions.answered
+        codes, names = predictions.predicted, predictions.class_names or ()
+        shares = row_shares(codes, len(names), predictions.weights)
+        return FlatClaims(predictions.confidence, predictions.correct, codes, names, shares, predictions.weights)
+
+
+@REDUCTIONS.register("top-k-confidence", "Top-k confidence", reference="P1 eq. 6")
+@dataclass(frozen=True)
+class TopKConfidence:
+    """The k-th largest probability h should be right a fraction h of the time, for each rank up to k.
+
+    Claims (h_i^(r), 1{y_i = c_i^(r)}) in one stratum per rank r = 1..k, plain mean over ranks.
+
+    References: P1 eq. (6), after Gupta et al. 2021.
+
+    >>> TopKConfidence(k=2).split(Predictions([[0.7, 0.2, 0.1]], [1])).stratum(1).outcomes.tolist()
+    [True]
+    """
+
+    k: Annotated[int, Range(1, 20), "how many of the largest probabilities"] = 3
+
+    def split(self, predictions: Predictions) -> FlatClaims:
+        predictions = predictions.answered
+        k = _ranks(self.k, predictions)
+        classes, probs = predictions.top(k)
+        n = len(probs)
+        return FlatClaims(
+            probs.T.ravel(),
+            (predictions.true_labels == classes.T).ravel(),
+            np.repeat(np.arange(k), n),
+            tuple(f"rank {r}" for r in range(1, k + 1)),
+            np.full(k, 1.0 / k),
+            None if predictions.weights is None else np.tile(predictions.weights, k),
+        )
+
+
+@REDUCTIONS.register("top-k-label", "Top-k label", reference="P1 eq. 7")
+@dataclass(frozen=True)
+class TopKLabel:
+    """The k-th largest probability should be right, class by class, for each rank up to k.
+
+    Claims (h_i^(r), 1{y_i = c_i^(r)}) in one stratum per (rank r, class), weighted by share of rows within a rank,
+    plain mean over ranks.
+
+    References: P1 eq. (7).
+
+    >>> len(TopKLabel(k=2).split(Predictions([[0.7, 0.2, 0.1]], [1])).strata)
+    6
+    """
+
+    k: Annotated[int, Range(1, 20), "how many of the largest probabilities"] = 3
+
+    def split(self, predictions: Predictions) -> FlatClaims:
+        predictions = predictions.answered
+        k = _ranks(self.k, predictions)
+        classes, probs = predictions.top(k)
+        names = predictions.class_names or ()
+        codes = (classes + np.arange(k) * len(names)).T.ravel()
+        weights = None if predictions.weights is None else np.tile(predictions.weights, k)
+        # Every rank holds all rows once: shares over (rank, class) are the row shares within a rank, divided by k.
+        shares = row_shares(codes, k * len(names), weights)
+        strata = tuple(f"rank {r}, {name}" for r in range(1, k + 1) for name in names)
+        hits = (predictions.true_labels == classes.T).ravel()
+        return FlatClaims(probs.T.ravel(), hits, codes, strata, shares, weights)
+
+
+def _ranks(k: int, predictions: Predictions) -> int:
+    """At most as many ranks as there are classes."""
+    return k if predictions.n_classes is None else min(k, predictions.n_classes)

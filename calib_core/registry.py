@@ -1,0 +1,435 @@
+"""Registries of open families, what their parameters may be, and recipes that name a configured member."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import json
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | None"
+
+
+class RegistryError(ValueError):
+    """An unknown key or parameter, or a value outside its domain; the message lists what is allowed."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high, both included; ``log`` asks for a logarithmic control."""
+
+    low: float
+    high: float
+    step: float | None = None
+    log: bool = False
+
+    def check(self, value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not self.low <= value <= self.high:
+            return f"a number from {self.low:g} to {self.high:g}"
+        return None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few named options."""
+
+    options: tuple[str | int, ...]
+
+    def check(self, value: Any) -> str | None:
+        known = not isinstance(value, bool) and value in self.options
+        return None if known else "one of " + ", ".join(map(repr, self.options))
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Yes or no."""
+
+    def check(self, value: Any) -> str | None:
+        return None if isinstance(value, bool) else "True or False"
+
+
+@dataclass(frozen=True)
+class ClassIndex:
+    """The code of one class, 0..K-1; its control lists the classes of the data at hand."""
+
+    def check(self, value: Any) -> str | None:
+        return None if isinstance(value, int) and value >= 0 else "a class code, 0 or more"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """An ascending tuple of numbers."""
+
+    def check(self, value: Any) -> str | None:
+        good = isinstance(value, tuple) and len(value) > 1 and list(value) == sorted(set(value))
+        return None if good else "an ascending tuple of at least two different numbers"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A member of another family, named by its registry; ``kind`` narrows it to the members of one base class."""
+
+    family: str
+    kind: type = object
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the members it may be."""
+        registry = FAMILIES[self.family]
+        return tuple(key for key in registry if issubclass(registry[key].cls or object, self.kind))
+
+    def check(self, value: Any) -> str | None:
+        known = FAMILIES[self.family].find(value) is not None and isinstance(value, self.kind)
+        return None if known else f"one of {self.family}: " + ", ".join(self.keys)
+
+
+Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Part
+
+
+@dataclass(frozen=True)
+class Param:
+    """One declared parameter: what generates its control, checks its value and writes its recipe."""
+
+    name: str
+    domain: Domain
+    default: Any
+    help: str
+    integer: bool
+    optional: bool
+
+    def check(self, value: Any) -> None:
+        if value is None and self.optional:
+            return
+        wanted = self.domain.check(value)
+        if wanted is None and self.integer and isinstance(value, float) and not value.is_integer():
+            wanted = "a whole number"
+        if wanted is not None:
+            raise RegistryError(f"{self.name} is {value!r}; it must be {wanted}")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A member's key and its parameters that differ from the defaults: hashable, JSON-able, rebuildable.
+
+    Cache key, share link, table index, report entry and "copy as Python" in one.
+    """
+
+    family: str
+    key: str
+    params: tuple[tuple[str, Value], ...] = ()
+
+    def build(self) -> Any:
+        return FAMILIES[self.family].make(self.key, **dict(self.params))
+
+    @property
+    def title(self) -> str:
+        """The member's title, with its non-default parameters in brackets."""
+        shown = ", ".join(
+            f"{name.replace('_', ' ')} {value.title if isinstance(value, Recipe) else value}"
+            for name, value in self.params
+        )
+        return FAMILIES[self.family].entry(self.key).title + (f" ({shown})" if shown else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        params = {name: value.to_dict() if isinstance(value, Recipe) else value for name, value in self.params}
+        return {"key": self.key, **({"params": params} if params else {})}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), separators=(",", ":"))
+
+    def python(self) -> str:
+        """The Python expression that makes this member."""
+        params = "".join(
+            f", {name}={value.python() if isinstance(value, Recipe) else repr(value)}" for name, value in self.params
+        )
+        return f"cc.{self.family}.make({self.key!r}{params})"
+
+    @classmethod
+    def from_dict(cls, family: str, data: Any) -> Recipe:
+        """A recipe read back from JSON data, checked against its registry; RegistryError says what is wrong."""
+        if isinstance(data, str):
+            data = {"key": data}
+        if not isinstance(data, Mapping) or not isinstance(data.get("key"), str):
+            raise RegistryError(f"a recipe of {family} needs a key, got {str(data)[:80]}")
+        registry, params = FAMILIES[family], data.get("params", {})
+        if not isinstance(params, Mapping):
+            raise RegistryError(f"params of {data['key'][:80]!r} must be an object")
+        entry = registry.entry(data["key"])
+        return registry.described(entry.key, **{str(name): entry.read(str(name), v) for name, v in params.items()})
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """One registered member: key, title, caption, parameters, reference and declared flags."""
+
+    key: str
+    title: str
+    caption: str
+    factory: Callable[..., T]
+    params: tuple[Param, ...]
+    reference: str = ""
+    flags: Any = None
+    cls: type[T] | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    lift: str = ""
+
+    def made(self, member: Any) -> bool:
+        """Could this entry have made the member?"""
+        if type(member) is not self.cls:
+            return False
+        return all(
+            type(getattr(member, name)) is type(value) if name == self.lift else _same(getattr(member, name), value)
+            for name, value in self.fixed.items()
+        )
+
+    def value(self, member: Any, param: Param) -> Any:
+        """The member's value of a parameter, its own or its lifted part's."""
+        return getattr(member if hasattr(member, param.name) else getattr(member, self.lift), param.name)
+
+    def param(self, name: str) -> Param:
+        for param in self.params:
+            if param.name == name:
+                return param
+        known = ", ".join(p.name for p in self.params) or "none"
+        raise RegistryError(f"{self.key!r} has no parameter {name!r}; its parameters: {known}")
+
+    def read(self, name: str, value: Any) -> Any:
+        """A parameter's value from JSON data: parts become members, lists tuples."""
+        domain = self.param(name).domain
+        if isinstance(domain, Part) and isinstance(value, (str, Mapping)):
+            return Recipe.from_dict(domain.family, value).build()
+        return tuple(value) if isinstance(value, list) else value
+
+    def make(self, **params: Any) -> T:
+        ready = {name: self._ready(self.param(name), value) for name, value in params.items()}
+        return self.factory(**ready)
+
+    @staticmethod
+    def _ready(param: Param, value: Any) -> Any:
+        if isinstance(param.domain, Part) and isinstance(value, str):
+            value = FAMILIES[param.domain.family].make(value)
+        if isinstance(value, Recipe):
+            value = value.build()
+        param.check(value)
+        return int(value) if param.integer and value is not None else value
+
+
+@dataclass(frozen=True)
+class Prefix(Generic[T]):
+    """A composition named ``prefix + KEY``: wraps any entry's members, and knows its own when it sees one."""
+
+    prefix: str
+    title: str
+    wrap: Callable[[T], T]
+    unwrap: Callable[[T], T | None]
+    reference: str = ""
+
+
+class Registry(Generic[T]):
+    """An open family: members are added by a decorator and found by key.
+
+    >>> pets = Registry("PETS")
+    >>> @pets.register("cat", "Cat")
+    ... @dataclass(frozen=True)
+    ... class Cat:
+    ...     "Purrs. And sleeps."
+    ...     lives: typing.Annotated[int, Range(1, 9), "how many"] = 9
+    >>> pets.make("cat", lives=7), pets["cat"].caption, pets.recipe(Cat(7)).to_json()
+    (Cat(lives=7), 'Purrs.', '{"key":"cat","params":{"lives":7}}')
+    """
+
+    def __init__(self, family: str) -> None:
+        self.family = family
+        self._entries: dict[str, Entry[T]] = {}
+        self._prefixes: dict[str, Prefix[T]] = {}
+        FAMILIES[family] = self
+
+    def register(
+        self, key: str, title: str, *, reference: str = "", flags: Any = None
+    ) -> Callable[[type[T]], type[T]]:
+        """Class decorator that adds a dataclass as a member; its annotated fields become its parameters."""
+
+        def add(cls: type[T]) -> type[T]:
+            entry = Entry(key, title, _first_sentence(cls), cls, _params(cls), reference, flags, cls)
+            self._add(entry)
+            return cls
+
+        return add
+
+    def preset(
+        self,
+        key: str,
+        title: str,
+        caption: str,
+        cls: type[T],
+        *,
+        lift: str = "",
+        reference: str = "",
+        flags: Any = None,
+        **fixed: Any,
+    ) -> None:
+        """Add a member that is a class with some parameters fixed.
+
+        ``lift`` names a fixed part whose own parameters become this member's: histogram binning of the top label
+        has a points-per-bin control of its own, though the number belongs to its binary part.
+        """
+        lifted = _params(type(fixed[lift])) if lift else ()
+        own = tuple(p for p in _params(cls) if p.name not in fixed)
+
+        def make(**given: Any) -> T:
+            inner = {p.name: given.pop(p.name) for p in lifted if p.name in given}
+            parts = {name: _fresh(value, inner if name == lift else {}) for name, value in fixed.items()}
+            return cls(**parts, **given)
+
+        self._add(Entry(key, title, caption, make, lifted + own, reference, flags, cls, fixed, lift))
+
+    def compose(self, prefix: Prefix[T]) -> None:
+        """Add a prefix that composes with every key, like ``ts+``."""
+        self._prefixes[prefix.prefix] = prefix
+
+    def make(self, key: str, /, **params: Any) -> T:
+        """The member called key, with these parameters."""
+        return self.entry(key).make(**params)
+
+    def entry(self, key: str) -> Entry[T]:
+        if key in self._entries:
+            return self._entries[key]
+        for prefix in self._prefixes.values():
+            if key.startswith(prefix.prefix):
+                return self._composed(prefix, self.entry(key.removeprefix(prefix.prefix)))
+        near = difflib.get_close_matches(key, self._entries, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise RegistryError(f"no {key[:80]!r} in {self.family}; {hint}keys: {', '.join(self._entries)}")
+
+    __getitem__ = entry
+
+    def find(self, member: Any) -> Entry[T] | None:
+        """The most specific entry that could have made this member, None when it is not of this family."""
+        makers = [entry for entry in self._entries.values() if entry.made(member)]
+        return max(makers, key=lambda entry: len(entry.fixed), default=None)
+
+    def recipe(self, member: Any) -> Recipe:
+        """The recipe that makes this member again."""
+        if isinstance(member, Recipe):
+            return member
+        if isinstance(member, str):
+            return Recipe(self.family, self.entry(member).key)
+        for prefix in self._prefixes.values():
+            inner = prefix.unwrap(member)
+            if inner is not None:
+                recipe = self.recipe(inner)
+                return dataclasses.replace(recipe, key=prefix.prefix + recipe.key)
+        entry = self.find(member)
+        if entry is None:
+            raise RegistryError(f"{type(member).__name__} is not registered in {self.family}")
+        return self._recipe(entry, member)
+
+    def described(self, key: str, /, **params: Any) -> Recipe:
+        """The recipe of ``make(key, **params)`` under this very key, its parameters checked."""
+        entry = self.entry(key)
+        member: Any = entry.make(**params)
+        for prefix in self._prefixes.values():
+            inner = prefix.unwrap(member)
+            member = member if inner is None else inner
+        return self._recipe(entry, member)
+
+    def _recipe(self, entry: Entry[T], member: Any) -> Recipe:
+        values = ((p, entry.value(member, p)) for p in entry.params)
+        return Recipe(
+            self.family, entry.key, tuple((p.name, _value(v, p)) for p, v in values if not _same(v, p.default))
+        )
+
+    def prefixes(self) -> tuple[str, ...]:
+        return tuple(self._prefixes)
+
+    def remove(self, key: str) -> None:
+        """Take an entry out again (a plug-in being reloaded, a test cleaning up)."""
+        del self._entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return isinstance(key, str) and bool(self.entry(key))
+        except RegistryError:
+            return False
+
+    def _add(self, entry: Entry[T]) -> None:
+        if entry.key in self._entries:
+            raise RegistryError(f"{entry.key!r} is already registered in {self.family}")
+        self._entries[entry.key] = entry
+
+    @staticmethod
+    def _composed(prefix: Prefix[T], inner: Entry[T]) -> Entry[T]:
+        return dataclasses.replace(
+            inner,
+            key=prefix.prefix + inner.key,
+            title=f"{prefix.title}, then {inner.title[0].lower() + inner.title[1:]}",
+            factory=lambda **params: prefix.wrap(inner.factory(**params)),
+            reference=prefix.reference,
+        )
+
+
+FAMILIES: dict[str, Registry[Any]] = {}
+"""Every registry by its public name."""
+
+
+def _first_sentence(cls: type) -> str:
+    text = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
+    if not text:
+        raise RegistryError(f"{cls.__name__} has no docstring; its first sentence is shown as the caption")
+    head, stop, _ = text.partition(". ")
+    return head + "." if stop else text
+
+
+def _params(cls: Any) -> tuple[Param, ...]:
+    """Parameters from a dataclass: each field annotated with a domain and a help text."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return tuple(_param(f, hints[f.name]) for f in dataclasses.fields(cls) if f.init and _domain(hints[f.name]))
+
+
+def _domain(hint: Any) -> Domain | None:
+    marks = getattr(hint, "__metadata__", ())
+    return next((m for m in marks if isinstance(m, Domain)), None)
+
+
+def _param(f: dataclasses.Field[Any], hint: Any) -> Param:
+    domain = _domain(hint)
+    assert domain is not None
+    text = next((m for m in hint.__metadata__ if isinstance(m, str)), "")
+    kind = typing.get_args(hint)[0]
+    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    default = f.default if f.default is not dataclasses.MISSING else None
+    if f.default_factory is not dataclasses.MISSING:
+        default = f.default_factory()
+    return Param(f.name, domain, default, text, integer=int in kinds, optional=type(None) in kinds)
+
+
+def _value(value: Any, param: Param) -> Value:
+    if isinstance(param.domain, Part) and value is not None:
+        return FAMILIES[param.domain.family].recipe(value)
+    return typing.cast(Value, value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if dataclasses.is_dataclass(a) and type(a) is type(b):
+        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a) if f.init)
+    return bool(a == b)
+
+
+def _fresh(value: Any, changes: Mapping[str, Any]) -> Any:
+    """A part of its own for every member made: fitted state must not be shared."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: _fresh(getattr(value, f.name), {}) for f in dataclasses.fields(value) if f.init}
+        return type(value)(**{**fields, **changes})
+    return value
