@@ -1,0 +1,183 @@
+"""Findings about labels: how they count, the order of the classes, classes that never occur, labels among scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from calib_core.readers.finding import Finding
+from calib_core.readers.labels import plain, unknown_label
+from calib_core.readers.reading import LabelCoding
+from calib_core.readers.score_checks import score_names
+from calib_core.readers.subject import Subject
+from calib_core.readers.table import numbers
+from calib_core.readers.wording import listed, quoted
+
+_ENOUGH_ROWS = 50
+"""Rows below which perfect or poor accuracy is no evidence of anything."""
+
+
+def label_coding(subject: Subject) -> Iterator[Finding]:
+    unknown = subject.labels.unknown
+    if unknown.any():
+        yield _unknown(subject)
+        return
+    base = subject.reading.label_coding
+    if base in ("0-based", "1-based"):
+        yield from _base(subject, base)
+    yield from _variants(subject)
+
+
+def _unknown(subject: Subject) -> Finding:
+    said = unknown_label(subject.table, subject.reading, subject.labels)
+    codings: tuple[LabelCoding, ...] = ("1-based", "0-based", "names")
+    for coding in codings:
+        if coding != subject.reading.label_coding and subject.reading.label_coding != "one-hot":
+            other = subject.recoded(coding)
+            if not other.unknown.any():
+                label = "Labels are class names" if coding == "names" else f"Labels count from {coding[0]}"
+                return Finding(
+                    "problem",
+                    "labels",
+                    f"{said} Read as {coding}, every label is a class; accuracy {subject.accuracy(other.codes):.1%}.",
+                    {"label_coding": coding},
+                    label,
+                )
+    return Finding("problem", "labels", said)
+
+
+def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
+    other: LabelCoding = "1-based" if base == "0-based" else "0-based"
+    here, there = subject.accuracy(subject.labels.codes), subject.recoded(other)
+    first, last = subject.reading.classes[0], subject.reading.classes[-1]
+    values = numbers(subject.table.column(subject.reading.label[0]))
+    said = (
+        f"Labels run from {np.nanmin(values):g} to {np.nanmax(values):g} and are counted from {base[0]}: "
+        f"{base[0]} is {quoted(first)}, {int(base[0]) + len(subject.reading.classes) - 1} is {quoted(last)}; "
+        f"accuracy {here:.1%}"
+    )
+    if there.unknown.any():
+        if base == "1-based":
+            yield Finding("note", "labels", f"{said}.")
+        return
+    counted = subject.accuracy(there.codes)
+    yield Finding(
+        "warning" if counted > here else "note",
+        "labels",
+        f"{said} (counted from {other[0]}: {counted:.1%}).",
+        {"label_coding": other},
+        f"Labels count from {other[0]}",
+    )
+
+
+def _variants(subject: Subject) -> Iterator[Finding]:
+    if subject.reading.label_coding != "names":
+        return
+    by_plain: dict[str, list[str]] = {}
+    for name in subject.reading.classes:
+        by_plain.setdefault(plain(name), []).append(name)
+    for same in by_plain.values():
+        if len(same) > 1:
+            yield Finding(
+                "warning",
+                "variants",
+                f"Classes {listed(same)} differ in capitals or spaces only; they are kept apart.",
+            )
+
+
+def class_order(subject: Subject) -> Iterator[Finding]:
+    """Whether the classes are in another order than the labels say."""
+    codes = subject.labels.codes
+    held = codes >= 0
+    n = int(held.sum())
+    if not n:
+        return
+    accuracy = subject.accuracy(codes)
+    if accuracy == 1 and n >= _ENOUGH_ROWS:
+        yield Finding(
+            "warning", "perfect", f"All {n:,} rows predict their label: are the labels among the model's inputs?"
+        )
+    # No order can be 20 points better than 80 %, so nothing is searched for good predictions.
+    order, best = _best_order(codes[held], subject.predicted[held], subject.k) if accuracy < 0.8 else ([], 0.0)
+    chance = 1 / subject.k
+    # Two standard errors below chance: with few rows, bad luck is not worth a warning.
+    below = accuracy < chance - 2 * np.sqrt(chance * (1 - chance) / n)
+    # A better order can be found for any few rows; only one that is much better, on many, is evidence.
+    better = n >= max(_ENOUGH_ROWS, 10 * subject.k) and best > accuracy + 0.2
+    if not (below or better):
+        return
+    said = f"Accuracy is {accuracy:.1%} (chance is {chance:.1%}): is the order of the classes mixed up?"
+    if not better:
+        yield Finding("warning", "class-order", said)
+        return
+    names = [subject.reading.classes[j] for j in order] if len(subject.reading.classes) == subject.k else []
+    said += f" With the score columns in the order {listed(names, 5)} it would be {best:.1%}."
+    change = _reordered(subject, order)
+    yield Finding("warning", "class-order", said, change, f"Use this order ({best:.1%})" if change else None)
+
+
+def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int) -> tuple[list[int], float]:
+    """For each predicted class the label it should stand for to be right most often, and how often that is."""
+    counts = np.bincount(predicted * k + codes, minlength=k * k).reshape(k, k)
+    rows, labels = linear_sum_assignment(counts, maximize=True)
+    return labels.tolist(), float(counts[rows, labels].sum() / len(codes))
+
+
+def _reordered(subject: Subject, order: list[int]) -> dict[str, Any] | None:
+    """The change that lets score column j stand for class ``order[j]``."""
+    names = subject.reading.classes
+    if subject.reading.label_coding == "one-hot" or len(names) != subject.k:
+        return None
+    moved = tuple(names[j] for j in order)
+    if subject.reading.label_coding == "names":
+        return {"classes": moved}
+    if subject.reading.label_coding == "0-based" and names == tuple(str(j) for j in range(subject.k)):
+        return {"classes": moved, "label_coding": "names"}
+    if len(subject.reading.scores) != subject.k:
+        return None
+    # The columns keep their names; it is the numbers of the labels that stand for other names.
+    back = np.argsort(order)
+    return {
+        "scores": tuple(subject.reading.scores[j] for j in back),
+        "classes": tuple(names[j] for j in back),
+    }
+
+
+def unused_classes(subject: Subject) -> Iterator[Finding]:
+    names = subject.reading.classes or tuple(str(j) for j in range(subject.k))
+    if len(names) != subject.k:
+        return
+    codes = subject.labels.codes
+    for what, held in (("true", codes[codes >= 0]), ("predicted", subject.predicted)):
+        counts = np.bincount(held, minlength=subject.k)
+        never = [names[j] for j in np.flatnonzero(counts == 0)]
+        if never:
+            count = f"{len(never)} of {subject.k} classes {'is' if len(never) == 1 else 'are'}"
+            yield Finding("note", f"never-{what}", f"{count} never {what}: {listed(never, 5)}.")
+
+
+def leak(subject: Subject) -> Iterator[Finding]:
+    k = subject.scores.shape[1]
+    if subject.reading.label_coding == "one-hot" or k == 1 or len(subject.scores) < 3:
+        return
+    codes = subject.labels.codes.astype(np.float64)
+    if len(np.unique(codes)) < 2:
+        return
+    values = numbers(subject.table.column(subject.reading.label[0])) if subject.numeric_label else codes
+    names, some = score_names(subject.reading, k), subject.scores[:1000]
+    for j in np.flatnonzero(((some == values[:1000, None]) | (some == codes[:1000, None])).all(axis=0)):
+        column = subject.scores[:, j]
+        if np.array_equal(column, values) or np.array_equal(column, codes):
+            rest = [i for i in range(k) if i != j]
+            change = {
+                "scores": tuple(names[i] for i in rest),
+                "classes": tuple(subject.reading.classes[i] for i in rest),
+            }
+            said = f"Score column {quoted(names[j])} holds the labels themselves."
+            # With two columns, scores that happen to be 0 and 1 are a sure model and not a leak.
+            if k > 2:
+                yield Finding("problem", "leak", said, change, f"Leave out {quoted(names[j])}")

@@ -1,0 +1,179 @@
+"""Findings about scores: missing ones, their kind, their sums, rows that repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core.predictions import KEPT, RESCALED, InputError, Predictions
+from calib_core.readers.finding import Finding, Severity
+from calib_core.readers.predict import as_probabilities
+from calib_core.readers.reading import ScoreKind
+from calib_core.readers.score_checks import missing_values
+from calib_core.readers.subject import Subject
+from calib_core.readers.survey import evidence
+from calib_core.readers.wording import listed, quoted
+
+_WORST_ROWS = 2000
+"""Rows the rounding rule is asked about: the worst ones decide, and a copy of them all is not needed."""
+
+
+def missing(subject: Subject) -> Iterator[Finding]:
+    gaps = missing_values(subject.table, subject.reading)
+    if not gaps:
+        return
+    rows = np.flatnonzero(np.logical_or.reduce(list(gaps.values())))
+    total = len(next(iter(gaps.values())))
+    where = f"{len(rows):,} of {total:,} rows lack a value, in {listed(gaps, 4)}: {subject.table.places(rows)}."
+    if subject.reading.missing == "error":
+        yield Finding(
+            "problem",
+            "missing",
+            where,
+            {"missing": "exclude"},
+            f"Leave out {len(rows):,} row{'s' * (len(rows) > 1)}",
+        )
+    else:
+        yield Finding(
+            "warning", "missing", f"{where} They are left out.", {"missing": "error"}, "Do not leave rows out"
+        )
+
+
+def kind(subject: Subject) -> Iterator[Finding]:
+    kind, seen = evidence(subject.scores, subject.survey)
+    chosen = subject.reading.kind
+    if subject.scores.shape[1] == 1:
+        yield _one_column(subject)
+    if len(subject.reading.classes) == 1:
+        yield Finding("problem", "one-class", "There is one class: nothing to calibrate.")
+    if kind is not None and kind != chosen:
+        yield Finding(
+            "problem" if subject.refused else "warning",
+            kind,
+            f"These look like {kind} ({seen}); they are read as {chosen}.",
+            {"kind": kind},
+            f"Read as {kind}",
+        )
+    elif subject.refused:
+        yield from _out_of_range(subject, seen)
+    elif kind is not None and chosen != "probabilities":
+        yield Finding(
+            "note",
+            "kind",
+            f"The scores are read as {chosen}: {seen}.",
+            {"kind": "probabilities"},
+            "Read as probabilities",
+        )
+
+
+def _one_column(subject: Subject) -> Finding:
+    positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
+    return Finding(
+        "note",
+        "binary",
+        f"{quoted(subject.reading.scores[0])} is read as the probability of class {quoted(positive)}.",
+        {"classes": (positive, negative), "label_coding": "names"},
+        f"It is the probability of {quoted(negative)}",
+    )
+
+
+def _out_of_range(subject: Subject, seen: str) -> Iterator[Finding]:
+    said = subject.refused
+    assert said is not None
+    others: dict[ScoreKind, str] = {"percentages": "Read as percentages", "logits": "Read as logits"}
+    offers = [kind for kind in others if kind != subject.reading.kind]
+    if subject.survey.low < 0 or subject.survey.high > 100:
+        offers = [kind for kind in offers if kind == "logits"]
+    if not offers:
+        yield Finding("problem", "range", said)
+    for i, kind in enumerate(offers):
+        message = f"{said} ({seen})" if i == 0 else f"Or are they {kind}?"
+        yield Finding("problem", "range", message, {"kind": kind}, others[kind])
+
+
+def sums(subject: Subject) -> Iterator[Finding]:
+    scale = {"probabilities": 1.0, "percentages": 100.0}.get(subject.reading.kind)
+    if scale is None or subject.scores.shape[1] == 1:
+        return
+    off = np.nan_to_num(np.abs(subject.survey.sums / scale - 1))
+    rows = np.flatnonzero(off > KEPT)
+    if not len(rows):
+        return
+    most = float(off.max())
+    said = f"{len(rows):,} of {len(off):,} rows do not sum to {scale:g}"
+    if most <= RESCALED:
+        yield Finding("note", "rescaled", f"{said}, by at most {most:.2g}; they are rescaled.")
+    elif _explained_by_rounding(subject, rows[np.argsort(-off[rows], kind="stable")[:_WORST_ROWS]]):
+        yield Finding(
+            "warning",
+            "rescaled",
+            f"{said}, by at most {most:.2g}, as rounding explains; they are rescaled: use unrounded values if you can.",
+        )
+    else:
+        yield _row_sums(subject, off, scale)
+
+
+def _explained_by_rounding(subject: Subject, rows: NDArray[np.intp]) -> bool:
+    """Asked of Predictions, which owns the rule."""
+    try:
+        Predictions(as_probabilities(subject.scores[rows], subject.reading), np.zeros(len(rows), dtype=int))
+    except InputError:
+        return False
+    return True
+
+
+def _row_sums(subject: Subject, off: NDArray[np.float64], scale: float) -> Finding:
+    far = np.flatnonzero(off > RESCALED)
+    worst = far[np.argsort(-off[far], kind="stable")]
+    kind, seen = evidence(subject.scores, subject.survey)
+    change = {"kind": kind} if kind not in (None, subject.reading.kind) else None
+    return Finding(
+        "problem",
+        "row-sums",
+        f"{len(far):,} of {len(off):,} rows do not sum to {scale:g} ({seen}); the worst are "
+        f"{subject.table.places(worst)}, the first of them with {subject.survey.sums[worst[0]]:.6g}.",
+        change,
+        f"Read as {kind}" if change else None,
+    )
+
+
+def repeated_rows(subject: Subject) -> Iterator[Finding]:
+    n = len(subject.scores)
+    duplicates, tied = subject.survey.duplicates, int(subject.survey.tied.sum())
+    if n > 1 and duplicates == n - 1:
+        yield Finding(
+            "warning", "constant", f"All {n:,} rows have the same scores: the model does not look at its input."
+        )
+    elif subject.scores.shape[1] > 1 and duplicates:
+        # Coarse scores repeat by themselves; what matters is how much fewer different rows there are.
+        severity: Severity = "warning" if duplicates > 0.2 * n else "note"
+        yield Finding(severity, "duplicates", f"{duplicates:,} of {n:,} rows have the scores of an earlier row.")
+    if tied:
+        yield Finding(
+            "note",
+            "ties",
+            f"{tied:,} of {n:,} rows have two largest scores; the first class is taken as the prediction.",
+        )
+    yield from zeros(subject)
+
+
+def zeros(subject: Subject) -> Iterator[Finding]:
+    if subject.reading.kind not in ("probabilities", "percentages"):
+        return
+    codes = subject.labels.codes
+    held = np.flatnonzero(codes >= 0)
+    if subject.scores.shape[1] == 1:
+        p = subject.scores[:, 0] / (100 if subject.reading.kind == "percentages" else 1)
+        at = np.flatnonzero(((codes == 1) & (p == 0)) | ((codes == 0) & (p == 1)))
+    else:
+        at = held[subject.scores[held, codes[held]] == 0]
+    if len(at):
+        yield Finding(
+            "warning",
+            "zeros",
+            f"The true class has probability exactly 0 in {len(at):,} of {len(codes):,} rows: "
+            f"{subject.table.places(at)}. "
+            "Log loss and temperature scaling depend on these rows: use logits if you can.",
+        )

@@ -1,0 +1,29 @@
+"""Finding: one thing worth knowing about a table, and what to change if it is not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Severity = Literal["note", "warning", "problem"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something found in a table before anything is computed.
+
+    Parameters
+    ----------
+    severity : "problem" cannot be read as proposed; "warning" can, and is probably not meant; "note" is good to know.
+    code : a stable name of what was found, such as "percentages".
+    message : one or two sentences with the evidence.
+    change : fields of the Reading to replace, if one change would settle it.
+    change_label : what that change says on a button.
+    """
+
+    severity: Severity
+    code: str
+    message: str
+    change: Mapping[str, Any] | None = None
+    change_label: str | None = None

@@ -1,0 +1,232 @@
+"""JSON Lines: one object a line, every line with the same keys; a list of numbers under a key becomes a matrix."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+
+from calib_core._arrays import frozen
+from calib_core.predictions import InputError
+from calib_core.readers import limits
+from calib_core.readers.table import Array, Table
+from calib_core.readers.text import utf8
+from calib_core.readers.wording import listed, quoted, size
+
+_Shape = Literal["number", "text", "bool", "list"]
+
+
+def parse_jsonl(data: bytes, name: str) -> Table:
+    """Columns and matrices of a JSON Lines file; numbers are read exactly, missing values are null.
+
+    >>> t = parse_jsonl(b'{"probs": [0.7, 0.3], "label": "cat"}\\n', "a.jsonl")
+    >>> t.matrices["probs"].tolist(), t.columns["label"].tolist()
+    ([[0.7, 0.3]], ['cat'])
+    """
+    stores: dict[str, _Store] = {}
+    lines: list[int] = []
+    values = 0
+    for line, text in _lines(utf8(data, name), name):
+        where = f"{name}, line {line}"
+        record = _record(text, where)
+        if not lines:
+            stores = {key: _Store(key) for key in record}
+            _check_keys(stores, where)
+        elif record.keys() != stores.keys():
+            raise InputError(_other_keys(record, stores, where))
+        for key, value in record.items():
+            values += stores[key].add(value, where)
+        lines.append(line)
+        if values * 8 > limits.DECODED_BYTES:
+            raise InputError(f"{where}: more than {size(limits.DECODED_BYTES)} of values; save a float32 NPZ instead")
+    if not lines:
+        raise InputError(f"{name} has 0 rows; it needs one JSON object a line")
+    if not stores:
+        raise InputError(f"{name} has no keys; write one object a line with scores and a label")
+    arrays = {key: store.array() for key, store in stores.items()}
+    return Table(
+        name,
+        "jsonl",
+        {key: a for key, a in arrays.items() if a.ndim == 1},
+        {key: a for key, a in arrays.items() if a.ndim == 2},
+        lines=np.array(lines, dtype=np.int64),
+    )
+
+
+def _lines(data: bytes, name: str) -> Iterator[tuple[int, bytes]]:
+    start, number = 0, 1
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        if end - start > limits.LINE_BYTES:
+            raise InputError(
+                f"{name}, line {number} is longer than {limits.LINE_BYTES >> 20} MB; put one JSON object on a line"
+            )
+        text = data[start:end].strip()
+        if text:
+            yield number, text
+        start, number = end + 1, number + 1
+
+
+class _RefusedError(ValueError):
+    """Something JSON readers usually let pass; the message says what."""
+
+
+def _record(text: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = _DECODER.decode(text.decode("utf-8"))
+    except _RefusedError as e:
+        raise InputError(f"{where}: {e}") from e
+    except RecursionError as e:
+        raise InputError(f"{where}: nested too deeply; use one flat object a line") from e
+    except ValueError as e:
+        what = "an integer has too many digits" if "integer string" in str(e) else "this is not valid JSON"
+        raise InputError(
+            f'{where}: {what}; write one object a line, such as {{"probs": [0.7, 0.3], "label": 0}}'
+        ) from e
+    if not isinstance(value, dict):
+        raise InputError(
+            f'{where} is not an object; write one object a line, such as {{"probs": [0.7, 0.3], "label": 0}}'
+        )
+    return value
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _RefusedError(f"key {quoted(twice)} is given twice; give each key once")
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    raise _RefusedError(f"{name} is not JSON; write null for a missing value")
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _RefusedError(f"{quoted(text)} is too large for a number")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_real)
+
+
+def _check_keys(stores: dict[str, _Store], where: str) -> None:
+    if len(stores) > limits.COLUMNS:
+        raise InputError(f"{where} has {len(stores):,} keys; at most {limits.COLUMNS:,} are read")
+    for key in stores:
+        if not key.strip() or len(key) > limits.NAME_CHARS:
+            raise InputError(f"{where}: a key is empty or has more than {limits.NAME_CHARS} characters; rename it")
+        _check_unicode(key, where)
+
+
+def _other_keys(record: dict[str, Any], stores: dict[str, _Store], where: str) -> str:
+    lacking = [key for key in stores if key not in record]
+    if lacking:
+        return f"{where} has no {listed(lacking)}; every line needs the keys of the first (null where unknown)"
+    extra = [key for key in record if key not in stores]
+    return f"{where} has {listed(extra)}, which the first line has not; every line needs the same keys"
+
+
+class _Store:
+    """The values of one key, of one kind throughout."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.kind: _Shape | None = None
+        self.values: list[Any] = []
+
+    def add(self, value: Any, where: str) -> int:
+        """Keep one more value; returns how many numbers it counts for."""
+        kind = self._kind(value, where)
+        if kind is not None and kind != self.kind:
+            if self.kind is not None:
+                raise InputError(
+                    f"{where}, key {quoted(self.key)}: {_WORD[kind]} where lines before have {_WORD[self.kind]}"
+                )
+            self.kind = kind
+        if kind == "list":
+            row = self._row(value, where)
+            self.values.append(row)
+            return len(row)
+        if kind == "text":
+            _check_unicode(value, where)
+        self.values.append(value)
+        return 1
+
+    def _kind(self, value: Any, where: str) -> _Shape | None:
+        if value is None:
+            return None
+        if isinstance(value, bool):
+            return "bool"
+        if isinstance(value, int | float):
+            return "number"
+        if isinstance(value, str):
+            if len(value) > limits.FIELD_CHARS:
+                raise InputError(
+                    f"{where}, key {quoted(self.key)}: text of more than {limits.FIELD_CHARS:,} characters"
+                )
+            return "text"
+        if isinstance(value, list):
+            return "list"
+        raise InputError(
+            f"{where}, key {quoted(self.key)} holds an object; use one list of numbers, or one key a class, instead"
+        )
+
+    def _row(self, value: list[Any], where: str) -> Array:
+        what = f"{where}, key {quoted(self.key)}"
+        if not all(v is None or (isinstance(v, int | float) and not isinstance(v, bool)) for v in value):
+            raise InputError(f"{what}: a list may hold numbers only")
+        width = len(self.values[0]) if self.values and self.values[0] is not None else len(value)
+        if len(value) != width or not 0 < width <= limits.COLUMNS:
+            raise InputError(
+                f"{what} has {len(value):,} values, {width:,} expected (at most {limits.COLUMNS:,}); "
+                "every row needs one value a class"
+            )
+        try:
+            return np.array(value, dtype=np.float64)
+        except OverflowError as e:
+            raise InputError(f"{what}: an integer is too large") from e
+
+    def array(self) -> Array:
+        if self.kind == "list":
+            if any(row is None for row in self.values):
+                raise InputError(
+                    f"key {quoted(self.key)} is null on some lines; a list of numbers is needed on every line"
+                )
+            return frozen(np.array(self.values))
+        if self.kind == "number":
+            return self._numbers()
+        words = {None: "", True: "true", False: "false"}
+        texts = [v if isinstance(v, str) else words[v] for v in self.values]
+        out = np.empty(len(texts), dtype=object)
+        out[:] = texts
+        return out
+
+    def _numbers(self) -> Array:
+        if all(type(v) is int for v in self.values):
+            try:
+                return np.array(self.values, dtype=np.int64)
+            except OverflowError:
+                # Identifiers beyond 64 bits: kept as the digits they are.
+                return np.array([str(v) for v in self.values], dtype=object)
+        try:
+            return np.array([np.nan if v is None else v for v in self.values], dtype=np.float64)
+        except OverflowError as e:
+            raise InputError(f"key {quoted(self.key)} holds an integer too large for a number") from e
+
+
+_WORD: dict[_Shape, str] = {"number": "a number", "text": "text", "bool": "true or false", "list": "a list"}
+
+
+def _check_unicode(text: str, where: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as e:
+        raise InputError(f"{where} holds half of a surrogate pair, which is not text; save it again") from e

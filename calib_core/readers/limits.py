@@ -1,0 +1,47 @@
+"""Every limit of the readers, with its reason; a file beyond one is refused before it costs memory or time."""
+
+FILE_BYTES = 1 << 30
+"""1 GiB: 50,000 rows of 1,000 classes are 200 MB as float32 NPZ and 445 MB as CSV."""
+
+DECODED_BYTES = 1 << 30
+"""1 GiB for what a file unpacks to, counted as 8 bytes a value: 134 million values."""
+
+COLUMNS = 4096
+"""Columns of a table, four times the largest number of classes the project promises: parsers slow down with the
+square of the number of columns, and a million of them in 16 MB of CSV keep pandas busy for minutes."""
+
+HEADER_BYTES = 8 << 20
+"""The header line of a text table: 4,096 names of 2,000 characters."""
+
+LINE_BYTES = 8 << 20
+"""One line of a text file: 4,096 values written with 2,000 characters each."""
+
+FIELD_CHARS = 131_072
+"""One field of text (also the standard csv module's limit): longer ones mean a quote that was not closed."""
+
+NAME_CHARS = 256
+"""A class or column name: longer ones cannot be shown, and are usually a document put where a label belongs."""
+
+CLASSES = 4096
+"""Classes, as COLUMNS."""
+
+MEMBERS = 256
+"""Arrays of an NPZ; reading the directory of 60,000 members takes half a second before anything is known."""
+
+NPY_HEADER_BYTES = 4096
+"""The header of an array with one or two dimensions needs 118 bytes; numpy itself stops at 10,000."""
+
+DICTIONARY_BYTES = 64 << 20
+"""Distinct text values of a Parquet column: row after row may repeat one 10 MB string that is stored once."""
+
+FOOTER_BYTES = 32 << 20
+"""The footer of a Parquet file: 4,096 columns in 50 row groups need about 20 MB."""
+
+CHILD_BYTES = 4 << 30
+"""Address space of the process that decodes Parquet: file, decoded values and the libraries."""
+
+CHILD_SECONDS = 60
+"""Processor seconds of that process; 300 MB need about 3."""
+
+SCAN_BYTES = 1 << 22
+"""Text is counted in pieces of this size, so that the counting costs a few MB."""

@@ -1,0 +1,186 @@
+"""Decodes one Parquet file from standard input to plain numbers on standard output, within fixed limits.
+
+Run as a script in a process of its own, which may die: it imports pyarrow and nothing of this project. Output: one
+line of JSON naming the columns (or saying why the file is refused), then their numbers. Neighbouring columns of one
+type are written side by side as one matrix of rows, text as a number a row with its words in the JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+_ALIGNED = 64
+
+
+class RefusedError(Exception):
+    """A file that is not decoded; the message continues the file's name."""
+
+
+def main() -> None:
+    """Limit this process first, then read."""
+    bounds = json.loads(sys.argv[1])
+    limit(bounds)
+    for part in decoded(sys.stdin.buffer.read(), bounds):
+        sys.stdout.buffer.write(part)
+
+
+def limit(bounds: dict[str, int]) -> None:
+    """No more memory, processor time, output or core dumps than the bounds say."""
+    import resource
+
+    for what, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, bounds["memory"]),
+        (resource.RLIMIT_CPU, bounds["seconds"]),
+        (resource.RLIMIT_FSIZE, 2 * bounds["decoded_bytes"]),
+    ):
+        _, hard = resource.getrlimit(what)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (least, least))
+
+
+def decoded(data: bytes, bounds: dict[str, int]) -> Iterator[Any]:
+    """The parts of the output: a line of JSON, then buffers of numbers."""
+    try:
+        described, buffers = _decode(data, bounds)
+    except RefusedError as e:
+        described, buffers = {"refused": str(e)}, []
+    line = json.dumps(described).encode()
+    # The numbers begin at a multiple of 64, so that they need not be copied to be aligned.
+    yield line + b" " * (-(len(line) + 1) % _ALIGNED) + b"\n"
+    yield from (memoryview(buffer) for buffer in buffers)
+
+
+def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    file = pq.ParquetFile(
+        pa.BufferReader(data),
+        thrift_string_size_limit=bounds["footer_bytes"],
+        thrift_container_size_limit=1_000_000,
+        pre_buffer=False,
+    )
+    _check_footer(file.metadata, bounds)
+    schema = file.schema_arrow
+    for field in schema:
+        _check_type(field.name, field.type, pa)
+    words = [f.name for f in schema if _is_text(_plain(f.type, pa), pa)]
+    file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=words, pre_buffer=False)
+    table = file.read(use_threads=False)
+    if table.num_rows != file.metadata.num_rows:
+        raise RefusedError(" is damaged: its footer promises another number of rows; save it again")
+    if len(set(table.column_names)) < table.num_columns:
+        twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
+        raise RefusedError(f' has two columns called "{twice[:80]}"; give every column its own name')
+    return _laid_out(table, bounds, pa)
+
+
+def _check_footer(metadata: Any, bounds: dict[str, int]) -> None:
+    rows, columns = metadata.num_rows, metadata.num_columns
+    if rows <= 0 or columns <= 0:
+        raise RefusedError(" has 0 rows or 0 columns; save at least one prediction")
+    if columns > bounds["columns"]:
+        raise RefusedError(
+            f" has {columns:,} columns; at most {bounds['columns']:,} are read: "
+            "rows are predictions and columns are classes (transposed?)"
+        )
+    if rows * columns * 8 > bounds["decoded_bytes"]:
+        raise RefusedError(
+            f" has {rows:,} rows of {columns:,} columns; at most {bounds['decoded_bytes'] // 8:,} values are read: "
+            "save fewer rows"
+        )
+
+
+def _plain(kind: Any, pa: Any) -> Any:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: Any, pa: Any) -> bool:
+    t = pa.types
+    return bool(t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind))
+
+
+def _is_time(kind: Any, pa: Any) -> bool:
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def _check_type(name: str, kind: Any, pa: Any) -> None:
+    t = pa.types
+    plain = _plain(kind, pa)
+    if t.is_nested(plain):
+        raise RefusedError(f': column "{name[:80]}" is nested ({str(kind)[:60]}); save one column a class')
+    number = t.is_integer(plain) or t.is_floating(plain) or t.is_decimal(plain) or t.is_boolean(plain)
+    if not (number or _is_text(plain, pa) or _is_time(plain, pa) or t.is_null(plain)):
+        raise RefusedError(f': column "{name[:80]}" has type {str(kind)[:60]}; save numbers, booleans or text')
+
+
+def _laid_out(table: Any, bounds: dict[str, int], pa: Any) -> tuple[dict[str, Any], list[Any]]:
+    import numpy
+
+    taken = [(name, *_numbers(name, table.column(name), bounds, pa)) for name in table.column_names]
+    columns: list[dict[str, Any]] = []
+    buffers: list[Any] = []
+    offset = 0
+    for dtype, run in groupby(taken, key=lambda column: column[1].dtype):
+        group = list(run)
+        block = numpy.zeros((table.num_rows, len(group)), dtype=dtype)
+        for at, (name, values, words) in enumerate(group):
+            block[:, at] = values
+            columns.append(
+                {"name": name, "dtype": dtype.str, "width": len(group), "at": at, "offset": offset, "words": words}
+            )
+        buffers += [block, b" " * (-block.nbytes % _ALIGNED)]
+        offset += block.nbytes + len(buffers[-1])
+    return {"rows": table.num_rows, "columns": columns}, buffers
+
+
+def _numbers(name: str, column: Any, bounds: dict[str, int], pa: Any) -> tuple[Any, list[str] | None]:
+    """A column as numbers, and its words where it is text; null is NaN, or the empty text."""
+    kind = _plain(column.type, pa)
+    if _is_text(kind, pa) or _is_time(kind, pa):
+        return _text(name, column, bounds, pa)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(kind)
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        column = column.cast(pa.float64())
+    if pa.types.is_float16(kind):
+        column = column.cast(pa.float32())
+    if column.null_count and not pa.types.is_floating(column.type):
+        column = (column.cast(pa.int8()) if pa.types.is_boolean(kind) else column).cast(pa.float64(), safe=False)
+    return column.to_numpy(), None
+
+
+def _text(name: str, column: Any, bounds: dict[str, int], pa: Any) -> tuple[Any, list[str]]:
+    import numpy
+    import pyarrow.compute as pc
+
+    if _is_time(_plain(column.type, pa), pa):
+        column = column.cast(pa.string())
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    for chunk in column.chunks:
+        longest = pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0
+        if longest > bounds["field_chars"]:
+            raise RefusedError(f': column "{name[:80]}" holds text of {longest:,} characters; leave this column out')
+    if sum(chunk.dictionary.nbytes for chunk in column.chunks) > bounds["dictionary_bytes"]:
+        most = f"{bounds['dictionary_bytes'] >> 20} MB"
+        raise RefusedError(f': column "{name[:80]}" holds more than {most} of different texts; leave this column out')
+    codes: list[Any] = []
+    words: list[str] = []
+    for chunk in column.chunks:
+        # Null rows point at one more word: the empty text, which is what missing text is everywhere here.
+        here = [word or "" for word in chunk.dictionary.to_pylist()]
+        codes.append(chunk.indices.fill_null(len(here)).cast(pa.int64()).to_numpy() + len(words))
+        words += [*here, ""]
+    return numpy.concatenate(codes), words
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""From a table and a reading to Predictions, or to a sentence naming row, column and remedy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._arrays import frozen
+from calib_core.predictions import InputError, Predictions
+from calib_core.readers import limits
+from calib_core.readers.formats import read_table
+from calib_core.readers.labels import Coded, coded, coded_labels, label_texts, unknown_label
+from calib_core.readers.proposal import propose
+from calib_core.readers.reading import Reading
+from calib_core.readers.score_checks import Kept, check_scores, missing_values, score_matrix, sums_off
+from calib_core.readers.table import Array, Table, file_label, numbers
+from calib_core.readers.wording import affected, listed, quoted, shown, size
+
+_TRUE, _FALSE = frozenset({"1", "true", "yes", "t", "y", "correct"}), frozenset({"0", "false", "no", "f", "n", "wrong"})
+
+
+def read_predictions(
+    source: str | os.PathLike[str] | bytes, filename: str | None = None, **changes: Any
+) -> Predictions:
+    """Predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file, read as its names and values suggest.
+
+    Parameters
+    ----------
+    source : a path, or the bytes of a file together with ``filename``.
+    changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
+
+    >>> p = read_predictions(b"p_cat,p_dog,label\\n0.7,0.3,cat\\n0.4,0.6,cat\\n", filename="preds.csv")
+    >>> p.class_names, p.correct.tolist()
+    (('cat', 'dog'), [True, False])
+    """
+    if isinstance(source, bytes):
+        if filename is None:
+            raise InputError('bytes need a file name, whose ending tells the format: filename="preds.csv"')
+        table = read_table(source, filename)
+    else:
+        table = read_table(_file_bytes(source), filename or os.fspath(source))
+    return predictions(table, propose(table, **changes))
+
+
+def _file_bytes(path: str | os.PathLike[str]) -> bytes:
+    name = file_label(os.fspath(path))
+    try:
+        held = Path(path).stat().st_size
+        data = Path(path).read_bytes() if held <= limits.FILE_BYTES else b""
+    except OSError as e:
+        raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
+    except ValueError as e:
+        raise InputError(f"{name} is not a path that can be opened; check it") from e
+    if held > limits.FILE_BYTES:
+        raise InputError(f"{name} has {size(held)}; at most {size(limits.FILE_BYTES)} are read: save fewer rows")
+    return data
+
+
+def predictions(table: Table, reading: Reading) -> Predictions:
+    """The predictions a table holds when read this way; InputError names the first row that cannot be used.
+
+    >>> t = read_table(b"p,label\\n0.7,1\\n0.2,0\\n", "preds.csv")
+    >>> predictions(t, propose(t)).probs.round(1).tolist()
+    [[0.3, 0.7], [0.8, 0.2]]
+    """
+    _check_lengths(table, reading)
+    kept = kept_rows(table, reading)
+    extras = {"weights": _weights(table, reading, kept), "metadata": _metadata(table, reading, kept)}
+    build = _wide if reading.layout == "wide" else _of_confidence
+    try:
+        return build(table, reading, kept, extras)
+    except InputError as e:
+        said = str(e)
+        raise InputError(said if said.startswith(table.name) else f"{table.name}: {said}") from e
+
+
+def _check_lengths(table: Table, reading: Reading) -> None:
+    main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
+    n = _length(table, main)
+    for name in reading.used:
+        if _length(table, name) != n:
+            raise InputError(
+                f"{table.name}: {_length(table, name):,} values of {quoted(name)} for {n:,} rows of {quoted(main)}; "
+                "give one a row"
+            )
+
+
+def _length(table: Table, name: str) -> int:
+    return len(table.matrices[name] if name in table.matrices else table.column(name))
+
+
+# -- rows ------------------------------------------------------------------------------------------------------
+
+
+def kept_rows(table: Table, reading: Reading) -> Kept:
+    """Rows without missing values, or None for all; InputError where a value is missing and that is not allowed."""
+    gaps = missing_values(table, reading)
+    if not gaps:
+        return None
+    rows = np.logical_or.reduce(list(gaps.values()))
+    first = next(iter(gaps))
+    if reading.missing == "exclude":
+        if rows.all():
+            raise InputError(f"{table.name}: every row has a missing value; the first is in column {quoted(first)}")
+        return np.flatnonzero(~rows)
+    row = int(np.flatnonzero(gaps[first])[0])
+    raise InputError(
+        f"{table.name}, column {quoted(first)}, {table.place(row)}: the value is missing; "
+        f'{affected(int(rows.sum()), len(rows))}. Fill it in, or choose missing "exclude" to leave these rows out.'
+    )
+
+
+# -- layouts ---------------------------------------------------------------------------------------------------
+
+
+def _wide(table: Table, reading: Reading, kept: Kept, extras: dict[str, Any]) -> Predictions:
+    scores = score_matrix(table, reading)
+    labels = _known(table, reading, coded_labels(table, reading))
+    check_scores(table, reading, scores, kept)
+    if kept is not None:
+        scores, labels = scores[kept], labels[kept]
+    names = _class_names(reading, scores.shape[1])
+    if reading.kind == "logits":
+        z = scores if scores.shape[1] > 1 else np.column_stack([np.zeros_like(scores), scores])
+        return Predictions.from_logits(frozen(z), labels, class_names=names, **extras)
+    probs = as_probabilities(scores, reading)
+    try:
+        return Predictions(probs, labels, class_names=names, **extras)
+    except InputError as e:
+        if "sums to" not in str(e):
+            raise
+        raise InputError(sums_off(table, probs, kept)) from e
+
+
+def _of_confidence(table: Table, reading: Reading, kept: Kept, extras: dict[str, Any]) -> Predictions:
+    scores = table.matrix((str(reading.confidence),))
+    check_scores(table, reading, scores, kept)
+    scores = scores if kept is None else scores[kept]
+    confidence = frozen(as_probabilities(scores, reading, single=False)[:, 0])
+    if reading.layout == "confidence":
+        correct = _outcomes(table, str(reading.correct))
+        return Predictions.from_confidence(confidence, correct if kept is None else correct[kept], **extras)
+    labels = _known(table, reading, coded_labels(table, reading))
+    said = reading.replace(label=(str(reading.predicted),))
+    predicted = _known(table, said, coded(table.column(said.label[0]), reading.label_coding, reading.classes))
+    if kept is not None:
+        labels, predicted = labels[kept], predicted[kept]
+    return Predictions.from_confidence(
+        confidence, predicted=predicted, labels=labels, class_names=reading.classes, **extras
+    )
+
+
+def _class_names(reading: Reading, k: int) -> tuple[str, ...] | None:
+    columns = max(k, 2)
+    if len(reading.classes) not in (0, columns):
+        raise InputError(f"{len(reading.classes)} class names for {columns} classes of scores; give one a class")
+    if k == 1 and len(reading.classes) == 1:
+        raise InputError("there is one class: nothing to calibrate")
+    return reading.classes or None
+
+
+def _known(table: Table, reading: Reading, found: Coded) -> NDArray[np.int64]:
+    if found.unknown.any():
+        raise InputError(unknown_label(table, reading, found))
+    return found.codes
+
+
+def as_probabilities(scores: Array, reading: Reading, *, single: bool = True) -> Array:
+    """Probabilities in the dtype of the scores; the matrix itself where nothing is to be done."""
+    dtype = scores.dtype if scores.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    p = scores.astype(dtype, copy=False)
+    if reading.kind == "percentages":
+        p = p / dtype.type(100)
+    if reading.kind == "log-probabilities":
+        p = np.exp(p)
+    if single and p.shape[1] == 1:
+        p = np.column_stack([1 - p, p])
+    return frozen(p)
+
+
+def _outcomes(table: Table, name: str) -> NDArray[np.bool_]:
+    texts = label_texts(table.column(name))
+    codes, values = pd.factorize(texts)
+    words = [str(v).strip().casefold() for v in values]
+    for value, word in zip(values, words, strict=True):
+        if word not in _TRUE | _FALSE | {""}:
+            row = int(np.flatnonzero(texts == value)[0])
+            raise InputError(
+                f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(value)} is neither true nor false; "
+                f"{affected(int((texts == value).sum()), len(texts))}. Write 1 where the prediction was right, else 0."
+            )
+    return np.array([word in _TRUE for word in words])[codes]
+
+
+# -- what goes along -------------------------------------------------------------------------------------------
+
+
+def _weights(table: Table, reading: Reading, kept: Kept) -> NDArray[np.float64] | None:
+    if reading.weights is None:
+        return None
+    weights = numbers(table.numeric(reading.weights))
+    return weights if kept is None else weights[kept]
+
+
+def _metadata(table: Table, reading: Reading, kept: Kept) -> pd.DataFrame | None:
+    main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
+    n = _length(table, main)
+    columns = {}
+    for name in reading.metadata:
+        column = table.column(name)
+        if len(column) != n:
+            raise InputError(
+                f"{table.name}: {len(column):,} values of {quoted(shown(name))} for {n:,} rows; leave it out of "
+                f"{listed(reading.metadata, 5)}"
+            )
+        columns[name] = column if kept is None else column[kept]
+    return pd.DataFrame(columns) if columns else None

@@ -1,0 +1,355 @@
+"""The reading a table suggests, by its names and values; InputError asks where they leave a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib_core.predictions import InputError
+from calib_core.readers import limits
+from calib_core.readers.class_names import (
+    classes_of_both,
+    digits,
+    numbered,
+    positive_of,
+    score_classes,
+    spelled_alike,
+)
+from calib_core.readers.labels import label_texts, plain
+from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
+from calib_core.readers.roles import class_of, named, one_hot_class, role
+from calib_core.readers.survey import evidence, survey
+from calib_core.readers.table import Array, Table, numbers
+from calib_core.readers.wording import listed, quoted
+
+_SAMPLE_ROWS = 5000
+_MOST_METADATA = 100
+
+
+def propose(table: Table, **chosen: Any) -> Reading:
+    """The reading that names and values suggest; ``chosen`` fields of Reading are taken as given.
+
+    InputError lists what the table holds where there are several ways to read it.
+
+    >>> t = Table("a.csv", "csv", {"p_a": np.array([0.7, 0.2]), "p_b": np.array([0.3, 0.8]), "y": np.array([0, 1])})
+    >>> propose(t).scores, propose(t).label, propose(t).classes
+    (('p_a', 'p_b'), ('y',), ('a', 'b'))
+    """
+    proposed = _Proposal(table, chosen).reading()
+    return proposed.replace(**chosen)
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    table: Table
+    chosen: Mapping[str, Any]
+
+    def reading(self) -> Reading:
+        if "layout" in self.chosen and self.chosen["layout"] != "wide":
+            return self._of_confidence(self.chosen["layout"])
+        scores = self._scores()
+        if scores:
+            return self._wide(scores)
+        held = {r: self._column(r) for r in ("confidence", "correct", "predicted", "label")}
+        if held["confidence"] and held["correct"]:
+            return self._of_confidence("confidence")
+        if held["confidence"] and held["predicted"] and held["label"]:
+            return self._of_confidence("top-label")
+        return self._wide((self._single(),))
+
+    # -- which columns are scores ------------------------------------------------------------------------------
+
+    def _scores(self) -> tuple[str, ...]:
+        """Names of two or more score columns, or of one matrix; empty when there are none."""
+        if "scores" in self.chosen:
+            given = self.chosen["scores"]
+            return (given,) if isinstance(given, str) else tuple(given)
+        matrices = self._score_matrices()
+        if len(matrices) > 1:
+            raise self._ask(f"it holds {len(matrices)} matrices of scores, {listed(matrices)}", "scores")
+        if matrices:
+            return self._columns_of(matrices[0])
+        return self._score_columns()
+
+    def _score_matrices(self) -> list[str]:
+        taken = self._chosen_names()
+        every = [n for n, m in self.table.matrices.items() if m.dtype.kind in "iuf" and n not in taken]
+        for kind in ("probabilities", "logits", "log-probabilities"):
+            best = named(every, kind)
+            if best:
+                return best
+        return [name for name in every if role(name) != "label"]
+
+    def _columns_of(self, name: str) -> tuple[str, ...]:
+        """A matrix that stands alone may hold its labels as first or last column."""
+        matrix = self.table.matrices[name]
+        if self.table.columns or len(self.table.matrices) > 1 or "label" in self.chosen:
+            return (name,)
+        label = _label_inside(matrix)
+        if label is None:
+            return (name,)
+        return tuple(f"{name}[:, {j}]" for j in range(matrix.shape[1]) if j != label)
+
+    def _score_columns(self) -> tuple[str, ...]:
+        free = self._free_numeric()
+        groups: dict[str, list[str]] = {}
+        for name in free:
+            found = class_of(name)
+            if found is not None:
+                groups.setdefault(found[0], []).append(name)
+        most = max(map(len, groups.values()), default=0)
+        if most < 2:
+            return self._unprefixed(free)
+        largest = {prefix: names for prefix, names in groups.items() if len(names) == most}
+        # Probabilities beside the logits they came from: read the probabilities.
+        best = [names for prefix, names in largest.items() if len(largest) == 1 or prefix.startswith("p")]
+        if len(best) != 1:
+            first, second = list(largest.values())[:2]
+            raise self._ask(f"columns {listed(first, 3)} and {listed(second, 3)} could be scores", "scores")
+        return tuple(best[0])
+
+    def _unprefixed(self, free: list[str]) -> tuple[str, ...]:
+        """Columns called like the classes, or all that are left when their rows sum to 1 or 100."""
+        label = self._column("label")
+        if label is not None and label in self.table.columns:
+            texts = {plain(str(v)) for v in pd.unique(label_texts(self.table.columns[label]))}
+            like = [name for name in free if plain(name) in texts]
+            if len(like) > 1:
+                return tuple(like)
+        floats = [n for n in free if role(n) is None and numbers(self.table.columns[n][:1]).dtype.kind == "f"]
+        same = [n for n in floats if len(self.table.columns[n]) == self.table.n_rows]
+        if len(same) > 1:
+            some = np.column_stack([numbers(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
+            if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
+                return tuple(same)
+        return ()
+
+    def _single(self) -> str:
+        """The one column of P(y = 1)."""
+        free = self._free_numeric()
+        for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
+            best = named(self._numeric(), wanted)
+            if len(best) == 1:
+                return best[0]
+        per_class = [name for name in free if class_of(name)]
+        rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None]
+        if len(rest) == 1:
+            return rest[0]
+        raise self._ask("no columns are recognised as scores", "scores")
+
+    def _numeric(self) -> list[str]:
+        taken = self._chosen_names()
+        return [n for n, c in self.table.columns.items() if n not in taken and _numeric_like(c)]
+
+    def _free_numeric(self) -> list[str]:
+        roles = {"label", "predicted", "correct", "split", "weights", "index", "class names"}
+        # A one-hot label column is recognised by its name only where a score column has the same class.
+        return [n for n in self._numeric() if role(n) not in roles and not (one_hot_class(n) and not class_of(n))]
+
+    def _chosen_names(self) -> set[str]:
+        names: set[str] = set()
+        for key in ("label", "confidence", "correct", "predicted", "split", "weights"):
+            value = self.chosen.get(key)
+            names |= {value} if isinstance(value, str) else set(value or ())
+        return names
+
+    # -- wide --------------------------------------------------------------------------------------------------
+
+    def _wide(self, scores: tuple[str, ...]) -> Reading:
+        matrix = self.table.matrix(scores)
+        matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+        label = self._label(scores, matrix)
+        kind = self._kind(scores, matrix)
+        if matrix.shape[1] == 1:
+            classes, coding = self._two_classes(scores[0], label)
+        else:
+            classes, coding = self._classes(scores, label, matrix.shape[1])
+        return self._finished(
+            Reading(kind=kind, scores=scores, label=label, label_coding=coding, classes=classes), len(matrix)
+        )
+
+    def _kind(self, scores: tuple[str, ...], matrix: Array) -> ScoreKind:
+        some = matrix[:_SAMPLE_ROWS]
+        found = survey(some)
+        kind, _ = evidence(some, found)
+        if kind is not None:
+            return kind
+        first = class_of(scores[0])
+        name = role(first[0] if first and len(scores) > 1 else scores[0])
+        return "logits" if name == "logits" else "log-probabilities" if name == "log-probabilities" else "probabilities"
+
+    def _label(self, scores: tuple[str, ...], matrix: Array) -> tuple[str, ...]:
+        if "label" in self.chosen:
+            given = self.chosen["label"]
+            return (given,) if isinstance(given, str) else tuple(given)
+        inside = self._label_beside(scores)
+        if inside:
+            return inside
+        single = self._column("label")
+        if single:
+            return (single,)
+        marks = [n for n in self.table.matrices if role(n) == "label" and n not in scores]
+        if len(marks) == 1:
+            return (marks[0],)
+        one_hot = self._one_hot(scores)
+        if one_hot:
+            return one_hot
+        n = len(matrix)
+        likely = [
+            name
+            for name, c in self.table.columns.items()
+            if name not in scores and len(c) == n and c.dtype.kind in "Oiub" and role(name) is None
+        ]
+        if len(likely) == 1:
+            return (likely[0],)
+        raise self._ask("no column is recognised as the labels", "label")
+
+    def _label_beside(self, scores: tuple[str, ...]) -> tuple[str, ...]:
+        """The label column of a matrix whose other columns are the scores."""
+        if self.table.columns or len(self.table.matrices) != 1 or scores[0] in self.table.matrices:
+            return ()
+        name, matrix = next(iter(self.table.matrices.items()))
+        return tuple(n for n in (f"{name}[:, {j}]" for j in range(matrix.shape[1])) if n not in scores)
+
+    def _one_hot(self, scores: tuple[str, ...]) -> tuple[str, ...]:
+        by_class = {plain(c): n for n in self.table.columns if n not in scores and (c := one_hot_class(n))}
+        found = tuple(by_class.get(plain(name), "") for name in score_classes(scores))
+        return found if all(found) and len(found) > 1 else ()
+
+    def _classes(self, scores: tuple[str, ...], label: tuple[str, ...], k: int) -> tuple[tuple[str, ...], LabelCoding]:
+        names = score_classes(scores) if len(scores) == k else self._class_names(k)
+        if len(label) > 1 or label[0] in self.table.matrices:
+            return names or digits(k), "one-hot"
+        column = self.table.column(label[0])
+        if column.dtype != object:
+            return numbered(column, names, k)
+        held = pd.unique(column)
+        if len(scores) == k and {str(v) for v in held if v != ""} <= set(scores):
+            # Labels that repeat whole column names, such as "class 1": there is no prefix to take off.
+            return scores, "names"
+        if names:
+            return spelled_alike(names, held), "names"
+        if len(held) > limits.CLASSES:
+            raise self._ask(f"labels {quoted(label[0])} have {len(held):,} different values for {k} classes", "label")
+        present = sorted(str(v) for v in held if v != "")
+        if set(present) <= set(digits(k)):
+            return digits(k), "names"
+        if len(present) == k:
+            return tuple(present), "names"
+        raise self._ask(
+            f"labels {quoted(label[0])} are {len(present)} names ({listed(present, 3)}) and scores have {k} columns "
+            "without names",
+            "classes",
+        )
+
+    def _class_names(self, k: int) -> tuple[str, ...]:
+        texts = {n: c for n, c in self.table.columns.items() if c.dtype == object and len(c) == k}
+        best = named(texts, "class names")
+        best = best or [n for n in texts if k != self.table.n_rows and role(n) is None]
+        if len(best) != 1:
+            return ()
+        names = tuple(str(v) for v in texts[best[0]])
+        return names if len(set(names)) == k else ()
+
+    def _two_classes(self, score: str, label: tuple[str, ...]) -> tuple[tuple[str, ...], LabelCoding]:
+        column = self.table.column(label[0])
+        texts = [str(v) for v in pd.unique(label_texts(column)) if v != ""]
+        if len(texts) > 2:
+            raise self._ask(
+                f"there is one column of scores, {quoted(score)}, for {len(texts):,} different labels "
+                f"({listed(sorted(texts), 4)}); one score column a class is needed",
+                "scores",
+            )
+        if set(texts) <= {"0", "1"}:
+            return ("0", "1"), "names" if column.dtype == object else "0-based"
+        if len(texts) < 2:
+            raise self._ask(f"every label is {listed(texts)}: the other class has no name", "classes")
+        found = class_of(score)
+        named_class = plain(found[1]) if found else ""
+        positive = next((t for t in texts if plain(t) == named_class), None)
+        positive = positive or positive_of(texts)
+        negative = next(t for t in texts if t != positive)
+        return (negative, positive), "names"
+
+    # -- confidence --------------------------------------------------------------------------------------------
+
+    def _of_confidence(self, layout: str) -> Reading:
+        confidence = self._needed("confidence")
+        values = self.table.numeric(confidence)
+        outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
+        # Whole percentages from 0 to 100 are not told from broken probabilities by a few values: most must exceed 1.
+        percent = outside and np.nanmedian(numbers(values)) > 1 and np.nanmax(numbers(values)) <= 100
+        kind: ScoreKind = "percentages" if percent else "probabilities"
+        if layout == "confidence":
+            reading = Reading("confidence", kind, confidence=confidence, correct=self._needed("correct"))
+            return self._finished(reading, len(values))
+        predicted, label = self._needed("predicted"), self._needed("label")
+        columns = [self.table.column(predicted), self.table.column(label)]
+        classes, coding = classes_of_both(columns)
+        reading = Reading(
+            "top-label", kind, (), (label,), coding, confidence=confidence, predicted=predicted, classes=classes
+        )
+        return self._finished(reading, len(values))
+
+    def _needed(self, wanted: str) -> str:
+        name = self._column(wanted)
+        if name is None:
+            raise self._ask(f"no column is recognised as {wanted}", wanted)
+        return name
+
+    # -- the rest ----------------------------------------------------------------------------------------------
+
+    def _column(self, wanted: str) -> str | None:
+        """The one column with this role, by choice or by name."""
+        given = self.chosen.get(wanted)
+        if given is not None:
+            return given if isinstance(given, str) else str(next(iter(given)))
+        found = named(self.table.columns, wanted)
+        if len(found) > 1:
+            raise self._ask(f"columns {listed(found)} could all be the {wanted}", wanted)
+        return found[0] if found else None
+
+    def _finished(self, reading: Reading, n: int) -> Reading:
+        split = [name for name in named(self.table.columns, "split") if self._is_split(name, n)]
+        weights = [name for name in named(self.table.columns, "weights") if len(self.table.columns[name]) == n]
+        taken = {*reading.used, *weights[:1]}
+        rest = [name for name, c in self.table.columns.items() if len(c) == n and name not in taken]
+        return reading.replace(
+            split=split[0] if split else None,
+            weights=weights[0] if weights else None,
+            metadata=tuple(rest[:_MOST_METADATA]),
+        )
+
+    def _is_split(self, name: str, n: int) -> bool:
+        column = self.table.columns[name]
+        return column.dtype == object and len(column) == n
+
+    def _ask(self, why: str, what: str) -> InputError:
+        return InputError(f"{self.table.name}: {why}; choose {what} from {self.table.contents()}")
+
+
+def _numeric_like(column: Array) -> bool:
+    if column.dtype != object:
+        return column.dtype.kind in "iuf"
+    return bool(np.mean(~np.isnan(numbers(column[:200]))) >= 0.5)
+
+
+def _label_inside(matrix: Array) -> int | None:
+    """Which column of a lone matrix holds labels: whole numbers beside rows of scores that sum to 1."""
+    k = matrix.shape[1] - 1
+    some = matrix[:_SAMPLE_ROWS].astype(np.float64)
+    # Rows of probabilities may have a whole-number column too, of a class never predicted.
+    if bool((np.abs(some.sum(axis=1) - 1) < 0.05).all()):
+        return None
+    for j in (k, 0):
+        label = matrix[:, j]
+        rest = np.delete(some, j, axis=1)
+        with np.errstate(invalid="ignore"):
+            whole = bool(((label >= 0) & (label <= max(k, 1)) & (label == np.floor(label))).all())
+        if whole and evidence(rest, survey(rest))[0] == "probabilities":
+            return j
+    return None

@@ -1,0 +1,141 @@
+"""Reading: what the columns of a table mean, as found and as changed by the user."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+from calib_core.predictions import InputError
+from calib_core.readers import limits
+from calib_core.readers.wording import quoted
+
+Layout = Literal["wide", "top-label", "confidence"]
+ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages"]
+LabelCoding = Literal["0-based", "1-based", "names", "one-hot"]
+Missing = Literal["error", "exclude"]
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "layout": get_args(Layout),
+    "kind": get_args(ScoreKind),
+    "label_coding": get_args(LabelCoding),
+    "missing": get_args(Missing),
+}
+_TUPLES = ("scores", "label", "classes", "metadata")
+_NAMES = ("confidence", "correct", "predicted", "split", "weights")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read: which columns are scores and labels, and what their values stand for.
+
+    Parameters
+    ----------
+    layout : "wide": one score per class; "top-label": confidence, predicted class and label;
+        "confidence": confidence and whether it was correct.
+    kind : what the scores (or the confidence) are.
+    scores : names of the score columns in class order, or of one matrix; one column is P(the second class).
+    label : the label column, or one column (or one matrix) per class for one-hot labels.
+    label_coding : how labels name classes.
+    confidence, correct, predicted : column names, for the layouts that have them.
+    split : column that marks calibration and test rows.
+    weights : column of row weights.
+    classes : class names in the order of the score columns.
+    missing : what a missing value does: stop, or leave its row out.
+    metadata : columns carried along.
+
+    >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
+    >>> Reading.from_json(r.to_json()) == r
+    True
+    """
+
+    layout: Layout = "wide"
+    kind: ScoreKind = "probabilities"
+    scores: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    label_coding: LabelCoding = "0-based"
+    confidence: str | None = None
+    correct: str | None = None
+    predicted: str | None = None
+    split: str | None = None
+    weights: str | None = None
+    classes: tuple[str, ...] = ()
+    missing: Missing = "error"
+    metadata: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} is {quoted(getattr(self, name))}; choose one of {', '.join(choices)}")
+        for name in _TUPLES:
+            object.__setattr__(self, name, _strings(name, getattr(self, name)))
+        for name in _NAMES:
+            if not isinstance(getattr(self, name), str | None):
+                raise InputError(f"{name} must be the name of a column, or none")
+        if len(set(self.classes)) < len(self.classes):
+            twice = next(c for c in self.classes if self.classes.count(c) > 1)
+            raise InputError(f"class {quoted(twice)} is named twice; every class needs its own name")
+        if len(set(self.scores)) < len(self.scores):
+            twice = next(c for c in self.scores if self.scores.count(c) > 1)
+            raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column a class")
+        self._check_layout()
+
+    def _check_layout(self) -> None:
+        needed = {
+            "wide": (("scores", self.scores), ("label", self.label)),
+            "top-label": (("confidence", self.confidence), ("predicted", self.predicted), ("label", self.label)),
+            "confidence": (("confidence", self.confidence), ("correct", self.correct)),
+        }
+        for name, value in needed[self.layout]:
+            if not value:
+                raise InputError(f"layout {quoted(self.layout)} needs a {name} column; choose one")
+
+    def replace(self, **changes: Any) -> Self:
+        """The same reading with some fields changed; InputError for fields it does not have."""
+        unknown = set(changes) - {field.name for field in dataclasses.fields(self)}
+        if unknown:
+            known = ", ".join(field.name for field in dataclasses.fields(self))
+            raise InputError(f"a reading has no {quoted(sorted(unknown)[0])}; its fields are {known}")
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Every column or matrix that has a meaning here, metadata apart."""
+        named = (self.confidence, self.correct, self.predicted, self.split, self.weights)
+        return (*self.scores, *self.label, *(name for name in named if name is not None))
+
+    def to_json(self) -> str:
+        """The fields that differ from their defaults, as JSON with sorted keys."""
+        held = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        return json.dumps(held, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The reading written by to_json; InputError for anything else."""
+        try:
+            held = json.loads(text)
+        except (ValueError, RecursionError) as e:
+            raise InputError("the reading is not valid JSON; choose the columns again") from e
+        if not isinstance(held, dict):
+            raise InputError("the reading is not a JSON object; choose the columns again")
+        unknown = set(held) - {field.name for field in dataclasses.fields(cls)}
+        if unknown:
+            raise InputError(f"a reading has no {quoted(sorted(unknown)[0])}; choose the columns again")
+        return cls(**held)
+
+
+def _strings(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InputError(f"{name} must be a list of names")
+    held = tuple(value)
+    if not all(isinstance(item, str) for item in held) or len(held) > limits.COLUMNS:
+        raise InputError(f"{name} must be a list of at most {limits.COLUMNS:,} names")
+    return held

@@ -1,0 +1,68 @@
+"""What names of columns and arrays usually stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_ROLES: dict[str, str] = {
+    "label": "label labels y y_true ytrue true_label true_labels target targets ground_truth gt truth true "
+    "true_class class actual actual_label outcome y_test y_val answer",
+    "predicted": "predicted prediction predictions pred preds y_pred predicted_class predicted_label pred_label "
+    "pred_class",
+    "confidence": "confidence confidences conf max_prob top_prob max_probability",
+    "correct": "correct is_correct hit hits correctness right accurate",
+    "split": "split fold subset partition set",
+    "weights": "weight weights sample_weight sample_weights",
+    "probabilities": "probs probabilities prob probability p proba predict_proba y_prob y_proba y_score softmax "
+    "scores score p_hat pred_probs pred_proba",
+    "logits": "logits logit z raw_scores",
+    "log-probabilities": "log_probs logprobs log_probabilities log_prob logprob log_softmax",
+    "class names": "class_names classes names label_names class_labels categories",
+    "index": "index id ids idx row row_id sample_id image_id unnamed:_0 __index_level_0__",
+}
+_ROLE_OF = {word: role for role, words in _ROLES.items() for word in words.split()}
+
+_PER_CLASS = re.compile(
+    r"(?P<prefix>p|prob|probs|proba|probability|y_prob|pred_prob|pred_proba|score|scores|softmax|conf|confidence|class"
+    r"|output|logit|logits|z|log_?probs?|log_?softmax)(?:[\s_\-.:/]+|(?P<open>[(\[])|(?=\d))(?P<name>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ONE_HOT = re.compile(
+    r"(?P<prefix>y|label|true|target|onehot|one_hot|is|actual|y_true)[\s_\-.:/]+(?P<name>.+)", re.IGNORECASE | re.DOTALL
+)
+
+
+def role(name: str) -> str | None:
+    """What a name stands for by itself, or None.
+
+    >>> role("Y-true"), role("probs"), role("banana")
+    ('label', 'probabilities', None)
+    """
+    return _ROLE_OF.get(re.sub(r"[\s\-.]+", "_", name.strip().casefold()))
+
+
+def named(names: Iterable[str], wanted: str) -> list[str]:
+    """Those of the names that stand for ``wanted``."""
+    return [name for name in names if role(name) == wanted]
+
+
+def class_of(name: str) -> tuple[str, str] | None:
+    """Prefix and class of a score column such as "p_cat", "prob(cat)" or "logit 3"; None for other names.
+
+    >>> class_of("p_cat"), class_of("prob(cat)"), class_of("banana")
+    (('p', 'cat'), ('prob', 'cat'), None)
+    """
+    found = _PER_CLASS.fullmatch(name.strip())
+    if found is None:
+        return None
+    inner = found["name"]
+    if found["open"]:
+        inner = inner.removesuffix(")").removesuffix("]")
+    return (found["prefix"].casefold(), inner) if inner else None
+
+
+def one_hot_class(name: str) -> str | None:
+    """Class of a one-hot label column such as "y_cat" or "is_cat"; None for other names."""
+    found = _ONE_HOT.fullmatch(name.strip())
+    return None if found is None else found["name"]

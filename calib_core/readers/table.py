@@ -1,0 +1,189 @@
+"""Table: the named columns and matrices a file holds, before anyone says what they mean."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._arrays import frozen, owned
+from calib_core.predictions import InputError
+from calib_core.readers.wording import affected, listed, quoted, shown
+
+Array = NDArray[Any]
+Format = Literal["csv", "parquet", "npz", "npy", "jsonl"]
+
+_MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Named columns (n,) and matrices (n, K) of one file, read-only; text columns hold str, kept verbatim.
+
+    Read-only arrays are taken as they are, writeable ones copied.
+
+    Missing text is the empty string, missing numbers are NaN. Arrays of an NPZ may differ in length.
+
+    Parameters
+    ----------
+    name : the file's name, for messages.
+    lines : line number in the file of each row, for text formats.
+    notes : what the reader did beyond reading, one sentence each.
+
+    >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])}, lines=np.array([2, 3]))
+    >>> t.n_rows, t.place(1)
+    (2, 'line 3 (row 1)')
+    """
+
+    name: str
+    format: Format
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    matrices: Mapping[str, Array] = field(default_factory=dict)
+    lines: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", {name: owned(a) for name, a in self.columns.items()})
+        object.__setattr__(self, "matrices", {name: owned(a) for name, a in self.matrices.items()})
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the longest matrix, or of the longest column where there is no matrix."""
+        return max((len(a) for a in (self.matrices or self.columns).values()), default=0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns and matrices, in the order of the file."""
+        return (*self.columns, *self.matrices)
+
+    def place(self, row: int) -> str:
+        """Where a row is: "line 9 (row 7)" in a text file, "row 7" in an array."""
+        return f"row {row}" if self.lines is None else f"line {self.lines[row]} (row {row})"
+
+    def places(self, rows: Sequence[int] | NDArray[np.intp], most: int = 5) -> str:
+        """The first few places, separated by commas."""
+        return ", ".join(self.place(int(row)) for row in rows[:most]) + (", ..." if len(rows) > most else "")
+
+    def column(self, name: str) -> Array:
+        """A column by name; column j of a matrix is called "matrix[:, j]".
+
+        >>> Table("a.npy", "npy", matrices={"array": np.eye(2)}).column("array[:, 1]").tolist()
+        [0.0, 1.0]
+        """
+        if name in self.columns:
+            return self.columns[name]
+        found = _MATRIX_COLUMN.fullmatch(name)
+        if found and found["name"] in self.matrices:
+            matrix = self.matrices[found["name"]]
+            if int(found["column"]) < matrix.shape[1]:
+                return np.asarray(matrix[:, int(found["column"])])
+        raise InputError(f"{self.name} has no column {quoted(name)}; it has {self.contents()}")
+
+    def numeric(self, name: str) -> Array:
+        """A column of numbers, missing ones NaN; InputError naming the first value that is no number."""
+        column = self.column(name)
+        if column.dtype != object:
+            return column
+        values = numbers(column)
+        wrong = np.flatnonzero(np.isnan(values))
+        wrong = wrong[~missing_text(column[wrong])]
+        if not len(wrong):
+            return values
+        text = str(column[wrong[0]])
+        advice = "remove the % sign" if text.endswith("%") else "write numbers with a decimal point"
+        raise InputError(
+            f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} is not a number; "
+            f"{affected(len(wrong), len(column))}: {advice}, or choose another column."
+        )
+
+    def matrix(self, names: Sequence[str]) -> Array:
+        """One matrix by its name, or several columns side by side; neighbours in memory are not copied."""
+        if len(names) == 1 and names[0] in self.matrices:
+            return self.matrices[names[0]]
+        columns = [self.numeric(name) for name in names]
+        lengths = {len(column) for column in columns}
+        if len(lengths) > 1:
+            raise InputError(f"{self.name}: columns {listed(names)} have different lengths {sorted(lengths)}")
+        return _side_by_side(columns)
+
+    def contents(self) -> str:
+        """Names and shapes in one line, for questions.
+
+        >>> Table("a.npz", "npz", {"y": np.zeros(2)}, {"p": np.eye(2)}).contents()
+        '"p" (2, 2), "y" (2,)'
+        """
+        arrays = {**self.matrices, **self.columns}
+        if self.format not in ("npz", "npy"):
+            return listed(arrays, most=12)
+        first = [f"{quoted(name)} ({', '.join(map(str, a.shape))}{',' * (a.ndim == 1)})" for name, a in arrays.items()]
+        return ", ".join(first[:12]) + (f" and {len(first) - 12} more" if len(first) > 12 else "")
+
+    def head(self, rows: int = 10) -> pd.DataFrame:
+        """The first rows as a frame, matrices spread over columns "name[:, j]" (at most 100 of them)."""
+        parts: dict[str, Array] = {name: a[:rows] for name, a in self.columns.items()}
+        for name, a in self.matrices.items():
+            parts |= {f"{name}[:, {j}]": a[:rows, j] for j in range(min(a.shape[1], 100))}
+        return pd.DataFrame({name: pd.Series(values) for name, values in parts.items()})
+
+
+MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?"})
+"""What people write where a number is missing; in a column of numbers these, in any capitals, count as NaN."""
+
+
+def missing_text(column: Array) -> NDArray[np.bool_]:
+    """Which values of a text column stand for a missing number."""
+    return np.fromiter((v.strip().casefold() in MISSING_TEXT for v in column), dtype=bool, count=len(column))
+
+
+def numbers(column: Array) -> NDArray[np.float64]:
+    """A column as float64; what is not a number becomes NaN.
+
+    >>> numbers(np.array(["0.5", "none"], dtype=object)).tolist()
+    [0.5, nan]
+    """
+    if column.dtype != object:
+        return column.astype(np.float64)
+    return np.asarray(pd.to_numeric(pd.Series(column, dtype=object), errors="coerce"), dtype=np.float64)
+
+
+def _side_by_side(columns: Sequence[Array]) -> Array:
+    kind = np.result_type(*columns)
+    kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float32 if kind == np.float16 else np.float64)
+    first = columns[0]
+    start = first.__array_interface__["data"][0]
+    step = first.itemsize
+    neighbours = kind == first.dtype and all(
+        c.dtype == first.dtype
+        and c.base is first.base
+        and c.base is not None
+        and c.strides == first.strides
+        and c.__array_interface__["data"][0] == start + j * step
+        for j, c in enumerate(columns)
+    )
+    if neighbours:
+        # The columns lie side by side in one block: look at the block instead of copying it.
+        shape, strides = (len(first), len(columns)), (first.strides[0], step)
+        return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
+    out = np.empty((len(first), len(columns)), dtype=kind)
+    for j, column in enumerate(columns):
+        out[:, j] = column
+    return frozen(out)
+
+
+def unique_names(names: Sequence[str], name: str) -> None:
+    """InputError when two columns share a name."""
+    if len(set(names)) == len(names):
+        return
+    twice, count = Counter(names).most_common(1)[0]
+    raise InputError(f"{name} has {count} columns called {quoted(twice)}; give every column its own name")
+
+
+def file_label(filename: str) -> str:
+    """The last part of a file name as messages show it; never used as a path."""
+    return shown(re.split(r"[/\\]", filename)[-1]) or "the file"

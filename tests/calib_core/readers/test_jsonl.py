@@ -1,0 +1,99 @@
+"""JSON Lines: exact numbers, one shape throughout, and what JSON readers let pass is refused by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib_core.readers import limits, read_table
+
+Refused = Callable[[bytes, str], str]
+
+
+@given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3), min_size=1))
+def test_numbers_are_exact(rows: list[list[float]]) -> None:
+    data = "\n".join(json.dumps({"z": row, "y": 0}) for row in rows).encode()
+    assert read_table(data, "a.jsonl").matrices["z"].tolist() == rows
+
+
+def test_kinds_of_values() -> None:
+    data = (
+        b'\xef\xbb\xbf{"p": 0.5, "n": 1, "t": "None", "b": true, "m": null, "id": 99999999999999999999}\r\n\n'
+        b'{"p": 1, "n": 2, "t": null, "b": false, "m": null, "id": 1}\n'
+    )
+    table = read_table(data, "a.jsonl")
+    assert {name: column.tolist() for name, column in table.columns.items()} == {
+        "p": [0.5, 1.0],
+        "n": [1, 2],
+        "t": ["None", ""],
+        "b": ["true", "false"],
+        "m": ["", ""],
+        "id": ["99999999999999999999", "1"],
+    }
+    assert table.place(1) == "line 3 (row 1)"
+
+
+def test_null_numbers_are_missing() -> None:
+    table = read_table(b'{"p": 0.5, "z": [1, null]}\n{"p": null, "z": [1, 2]}\n', "a.jsonl")
+    np.testing.assert_array_equal(table.columns["p"], [0.5, np.nan])
+    np.testing.assert_array_equal(table.matrices["z"], [[1, np.nan], [1, 2]])
+
+
+GOOD = b'{"p": 0.5}\n'
+EXAMPLE = 'write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
+REFUSED = {
+    GOOD + b'{"p": NaN}': "a.jsonl, line 2: NaN is not JSON; write null for a missing value",
+    GOOD + b'{"p": -Infinity}': "a.jsonl, line 2: -Infinity is not JSON; write null for a missing value",
+    GOOD + b'{"p": 1e999}': 'a.jsonl, line 2: "1e999" is too large for a number',
+    GOOD + b'{"p": ' + b"9" * 5000 + b"}": f"a.jsonl, line 2: an integer has too many digits; {EXAMPLE}",
+    GOOD + b'{"p": 1, "p": 2}': 'a.jsonl, line 2: key "p" is given twice; give each key once',
+    GOOD + b'{"p": ' + b"[" * 200_000: "a.jsonl, line 2: nested too deeply; use one flat object a line",
+    GOOD + b'{"p": 0.5': f"a.jsonl, line 2: this is not valid JSON; {EXAMPLE}",
+    GOOD + b"[0.5]": f"a.jsonl, line 2 is not an object; {EXAMPLE}",
+    GOOD + b'{"q": 0.5}': 'a.jsonl, line 2 has no "p"; every line needs the keys of the first (null where unknown)',
+    GOOD + b'{"p": 0.5, "q": 1}': (
+        'a.jsonl, line 2 has "q", which the first line has not; every line needs the same keys'
+    ),
+    GOOD + b'{"p": "a"}': 'a.jsonl, line 2, key "p": text where lines before have a number',
+    GOOD + b'{"p": true}': 'a.jsonl, line 2, key "p": true or false where lines before have a number',
+    GOOD + b'{"p": {"a": 1}}': (
+        'a.jsonl, line 2, key "p" holds an object; use one list of numbers, or one key a class, instead'
+    ),
+    b'{"p": [1, 2]}\n{"p": [1]}': (
+        'a.jsonl, line 2, key "p" has 1 values, 2 expected (at most 4,096); every row needs one value a class'
+    ),
+    b'{"p": []}': (
+        'a.jsonl, line 1, key "p" has 0 values, 0 expected (at most 4,096); every row needs one value a class'
+    ),
+    b'{"p": [1, "a"]}': 'a.jsonl, line 1, key "p": a list may hold numbers only',
+    b'{"p": [[1]]}': 'a.jsonl, line 1, key "p": a list may hold numbers only',
+    b'{"p": [1]}\n{"p": null}': 'key "p" is null on some lines; a list of numbers is needed on every line',
+    b'{"p": 0.5}\n{"p": ' + b"9" * 400 + b"}": 'key "p" holds an integer too large for a number',
+    b'{"y": "\\ud800"}': "a.jsonl, line 1 holds half of a surrogate pair, which is not text; save it again",
+    b'{"\\ud800": 1}': "a.jsonl, line 1 holds half of a surrogate pair, which is not text; save it again",
+    b'{"": 1}': "a.jsonl, line 1: a key is empty or has more than 256 characters; rename it",
+    b"{\x00}": (
+        "a.jsonl, line 1: there is a NUL byte, so this is not UTF-8 text; if it is UTF-16 or a spreadsheet, "
+        "save it as CSV in UTF-8"
+    ),
+    b"{}": "a.jsonl has no keys; write one object a line with scores and a label",
+}
+
+
+@pytest.mark.parametrize(("data", "said"), REFUSED.items(), ids=range(len(REFUSED)))
+def test_refusals(data: bytes, said: str, refused: Refused) -> None:
+    assert refused(data, "a.jsonl") == said
+
+
+def test_limits(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = json.dumps({f"k{i}": 0 for i in range(limits.COLUMNS + 1)}).encode()
+    assert refused(wide, "a.jsonl") == "a.jsonl, line 1 has 4,097 keys; at most 4,096 are read"
+    monkeypatch.setattr(limits, "LINE_BYTES", 1 << 20)
+    assert "longer than 1 MB" in refused(b'{"p": "' + b"x" * (1 << 20) + b'"}', "a.jsonl")
+    monkeypatch.setattr(limits, "DECODED_BYTES", 16)
+    assert "more than 16 bytes of values" in refused(GOOD * 3, "a.jsonl")
