@@ -1,0 +1,303 @@
+"""Predictions whose true calibration is known, and the demo files with what each one teaches.
+
+The generators return `Synthetic`: predictions together with the probability each class really has. They let a
+reader, or a test, compare an estimate with the truth instead of with another estimate.
+
+References: P1 Gupta & Ramdas 2022; P2 Kumar, Liang & Ma 2019; P3 Valk & Kull 2023.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from calib_core.predictions import Predictions
+
+__all__ = [
+    "DEMOS",
+    "Demo",
+    "Synthetic",
+    "demo",
+    "example_1",
+    "kumar_binary",
+    "six_points",
+    "true_kumar",
+    "true_valk_kull",
+    "valk_kull",
+]
+
+Seed = int | np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """Predictions together with the probabilities they should have been.
+
+    `true_probs` (n, K) holds P(y = l | prediction of this row, and for `example_1` its feature).
+    Rows sum to 1.
+    """
+
+    predictions: Predictions
+    true_probs: NDArray[np.float64]
+
+
+def example_1(n: int = 1000) -> Synthetic:
+    """Two kinds of patient, both told 0.6: right 20 % of the time for one and always for the other.
+
+    P1 Example 1 in exact proportions, nothing random. The first n/2 rows have x = a, class 0 predicted and
+    P(y = 0) = 0.2; the rest have x = b, class 1 predicted and P(y = 1) = 1. Taken together 0.6 of the claims
+    are right, so confidence calibration sees no error; each predicted class alone is off by 0.4:
+    conf-ECE = 0, TL-ECE = 0.4.
+
+    The paper leaves the other classes free. Here K = 3 and what is left is shared equally: predictions
+    (.6, .2, .2) and (.2, .6, .2), truths (.2, .4, .4) and (0, 1, 0). `n` must be a multiple of 10 for the
+    proportions to be exact.
+
+    Reference: P1 §1, Example 1.
+
+    >>> data = example_1(10)
+    >>> data.predictions.labels.tolist()
+    [0, 1, 1, 2, 2, 1, 1, 1, 1, 1]
+    >>> data.true_probs[[0, -1]].tolist()
+    [[0.2, 0.4, 0.4], [0.0, 1.0, 0.0]]
+    """
+    if n < 10 or n % 10:
+        raise ValueError(f"n must be a positive multiple of 10 for the proportions to be exact, got {n}")
+    tenth = n // 10
+    probs = np.repeat([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]], n // 2, axis=0)
+    true_probs = np.repeat([[0.2, 0.4, 0.4], [0.0, 1.0, 0.0]], n // 2, axis=0)
+    labels = np.repeat([0, 1, 2, 1], [tenth, 2 * tenth, 2 * tenth, 5 * tenth])
+    names = ["disease 1", "disease 2", "disease 3"]
+    metadata = pd.DataFrame({"x": np.repeat(["a", "b"], n // 2)})
+    return Synthetic(Predictions(probs, labels, class_names=names, metadata=metadata), true_probs)
+
+
+def six_points() -> Predictions:
+    """Six predictions over four classes, few enough to follow every notion of calibration by hand.
+
+    In the spirit of P1 App. A.2, which walks through six points and four classes. The paper's numbers stand
+    only in its Figure 3, a picture, so **these numbers are this project's own**. No law generated them: there
+    is no true calibration, only six rows that show what each notion looks at. Class 2 is never the label,
+    class 3 is predicted once and wrongly.
+
+    >>> six = six_points()
+    >>> six.confidence.tolist()
+    [0.7, 0.6, 0.5, 0.8, 0.4, 0.9]
+    >>> six.predicted.tolist()
+    [0, 1, 2, 0, 3, 1]
+    >>> six.correct.astype(int).tolist()
+    [1, 1, 0, 0, 0, 1]
+    """
+    probs = [
+        [0.7, 0.1, 0.1, 0.1],
+        [0.2, 0.6, 0.1, 0.1],
+        [0.1, 0.3, 0.5, 0.1],
+        [0.8, 0.1, 0.0, 0.1],
+        [0.3, 0.2, 0.1, 0.4],
+        [0.0, 0.9, 0.1, 0.0],
+    ]
+    return Predictions(np.array(probs), np.array([0, 1, 3, 1, 0, 1]))
+
+
+def true_kumar(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a score z of `kumar_binary` should have been: sigmoid(2 logit z + 1).
+
+    The recalibration family g(z; a, c) of P2 App. E at its a = 2, c = 1.
+
+    >>> true_kumar(np.array([0.0, 0.5, 1.0])).round(4).tolist()
+    [0.0, 0.7311, 1.0]
+    """
+    return np.asarray(expit(2 * logit(z) + 1))
+
+
+def kumar_binary(n: int = 2000, random_state: Seed = 0) -> Synthetic:
+    """Binary scores z spread evenly over [0, 1] whose truth is sigmoid(2 logit z + 1).
+
+    P(y = 1 | z) is `true_kumar`; columns are (1 - z, z). All z are drawn before all outcomes. A Generator
+    as `random_state` is advanced, so two calls with one generator give two independent parts.
+
+    Reference: P2 App. E, experiment (A).
+
+    >>> data = kumar_binary(3)
+    >>> data.predictions.probs[:, 1].round(4).tolist()
+    [0.637, 0.2698, 0.041]
+    """
+    rng = np.random.default_rng(random_state)
+    z = rng.random(n)
+    truth = true_kumar(z)
+    labels = (rng.random(n) < truth).astype(np.intp)
+    return Synthetic(Predictions(_two_columns(z), labels), _two_columns(truth))
+
+
+def true_valk_kull(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a prediction (p1, p2, p3) of `valk_kull` should have been.
+
+    c(p) = (p1^0.8 + p1 p2 / 5,  p2 + p1 p3 / 3,  p3 + p1 p2 / 10) / Z, with Z making the
+    row sum to 1 (P3 §4.1.1).
+
+    >>> true_valk_kull(np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]
+    """
+    p1, p2, p3 = p.T
+    raw = np.column_stack([p1**0.8 + p1 * p2 / 5, p2 + p1 * p3 / 3, p3 + p1 * p2 / 10])
+    return np.asarray(raw / raw.sum(axis=1, keepdims=True))
+
+
+def valk_kull(n: int = 5000, random_state: Seed = 0) -> Synthetic:
+    """Three-class predictions from Dirichlet(.5, .5, .5) whose true calibration map is `true_valk_kull`.
+
+    The paper's validation (5,000) and test rows (100,000) are two calls with one Generator.
+
+    Reference: P3 §4.1.1.
+
+    >>> valk_kull(4).true_probs.sum(axis=1).round(12).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    rng = np.random.default_rng(random_state)
+    p = rng.dirichlet([0.5, 0.5, 0.5], n)
+    truth = true_valk_kull(p)
+    # The label is the number of cumulative probabilities the uniform draw exceeds: 0, 1 or 2.
+    labels = (rng.random(n)[:, None] > np.cumsum(truth, axis=1)[:, :2]).sum(axis=1)
+    return Synthetic(Predictions(p, labels), truth)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A prediction file to try things on, and the one thing to learn from it.
+
+    `lesson` is shown on screen; `source` says where the predictions come from, and `real` is False when no
+    classifier was trained to make them.
+    """
+
+    key: str
+    title: str
+    lesson: str
+    file: str
+    source: str
+    rows: int
+    classes: int
+    real: bool = True
+
+
+DEMOS: tuple[Demo, ...] = (
+    Demo(
+        "digits-naive-bayes",
+        "Handwritten digits, naive Bayes",
+        "Over-confident: claims 99 % on average and is right 85 % of the time; "
+        "of the rows it gives 99 % or more, 88 % are right.",
+        "digits_naive_bayes.csv",
+        "Gaussian naive Bayes on scikit-learn's digits, out-of-fold",
+        rows=1797,
+        classes=10,
+    ),
+    Demo(
+        "digits-random-forest",
+        "Handwritten digits, random forest",
+        "Accuracy is not calibration: right 97 % of the time while claiming 77 %, "
+        "it is further off than naive Bayes on the same digits.",
+        "digits_random_forest.parquet",
+        "Random forest of 100 trees on scikit-learn's digits, out-of-fold",
+        rows=1797,
+        classes=10,
+    ),
+    Demo(
+        "digits-mlp",
+        "Handwritten digits, neural network (logits)",
+        "Nothing to see, which is good news: an error of 0.9 % is what chance alone shows "
+        "on 1,797 rows of a perfectly calibrated model.",
+        "digits_mlp.npz",
+        "Multilayer perceptron on scikit-learn's digits, out-of-fold, as logits",
+        rows=1797,
+        classes=10,
+    ),
+    Demo(
+        "breast-cancer-svm",
+        "Breast cancer, support vector machine",
+        "A margin squashed by a sigmoid is not a probability: right 98 % of the time while claiming 80 %.",
+        "breast_cancer_svm.csv",
+        "Sigmoid of an SVM's decision values on scikit-learn's breast cancer data, out-of-fold",
+        rows=569,
+        classes=2,
+    ),
+    Demo(
+        "wine-logistic",
+        "Wine, logistic regression (178 rows)",
+        "Too few rows to tell: an error of 3.6 % looks bad, "
+        "but one perfectly calibrated model in six shows as much on 178 rows.",
+        "wine_logistic.npz",
+        "Logistic regression on scikit-learn's wine data, out-of-fold",
+        rows=178,
+        classes=3,
+    ),
+    Demo(
+        "example-1",
+        "Two kinds of patient",
+        "Confidence calibration can be blind: no error overall, "
+        "yet each predicted disease is off by 40 points.",
+        "example_1.csv",
+        "Gupta and Ramdas 2022, Example 1, in exact proportions",
+        rows=1000,
+        classes=3,
+        real=False,
+    ),
+    Demo(
+        "synthetic-three-class",
+        "Three classes with a known truth",
+        "Errors differ by class: A happens more often than its probabilities say (36 % against 33 %), "
+        "B and C less often.",
+        "synthetic_three_class.parquet",
+        "Valk and Kull 2023, §4.1, drawn from its known calibration map",
+        rows=6000,
+        classes=3,
+        real=False,
+    ),
+    Demo(
+        "imbalanced-forest",
+        "Seven unequal classes, random forest",
+        "Rare classes hide behind common ones: the error is 10 % over all rows "
+        "but 29 % where one of the four rarest classes is predicted.",
+        "imbalanced_forest.parquet",
+        "Random forest of 100 trees on invented data with COVTYPE-7's class shares",
+        rows=8000,
+        classes=7,
+    ),
+    Demo(
+        "language-model",
+        "Stated confidence of a language model",
+        "Words are not odds: claims 82 % and is right 59 % of the time; “90 %” means 63 %, "
+        "and in law only 47 % is right.",
+        "language_model.jsonl",
+        "Invented answers to four-choice questions; no model was asked",
+        rows=2000,
+        classes=4,
+        real=False,
+    ),
+)
+
+
+def demo(key: str) -> tuple[bytes, str]:
+    """The bytes and the file name of a demo file, as if it had just been uploaded.
+
+    >>> content, name = demo("example-1")
+    >>> name
+    'example_1.csv'
+    """
+    file = _entry(key).file
+    return resources.files("demo_data").joinpath(file).read_bytes(), file
+
+
+def _entry(key: str) -> Demo:
+    found = next((entry for entry in DEMOS if entry.key == key), None)
+    if found is None:
+        known = ", ".join(entry.key for entry in DEMOS)
+        raise ValueError(f"demo must be one of {known}; got {key!r}")
+    return found
+
+
+def _two_columns(positive: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([1 - positive, positive])
