@@ -1,0 +1,64 @@
+"""Calibrators; to add one, write a file and import it here."""
+
+from calib_core.calibrators.base import (
+    BINARY_CALIBRATORS,
+    CALIBRATORS,
+    BinaryCalibrator,
+    Calibrator,
+    Contract,
+    as_calibrator,
+)
+from calib_core.calibrators.beta import Beta
+from calib_core.calibrators.binary_identity import BinaryIdentity
+from calib_core.calibrators.binary_temperature import BinaryTemperature
+from calib_core.calibrators.composed import Composed
+from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
+from calib_core.calibrators.equal_width_histogram import EqualWidthHistogram
+from calib_core.calibrators.histogram import Histogram
+from calib_core.calibrators.identity import Identity
+from calib_core.calibrators.isotonic import Isotonic
+from calib_core.calibrators.lece_histogram import LeceHistogram
+from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
+from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
+from calib_core.calibrators.neighbours import Lecd, Lece
+from calib_core.calibrators.platt import Platt
+from calib_core.calibrators.reduced import Reduced
+from calib_core.calibrators.saving import load_calibrator
+from calib_core.calibrators.scaling_binning import ScalingBinning
+from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.temperature import Temperature
+from calib_core.calibrators.wrappers import WRAPPERS
+
+__all__ = [
+    "BINARY_CALIBRATORS",
+    "CALIBRATORS",
+    "WRAPPERS",
+    "Beta",
+    "BinaryCalibrator",
+    "BinaryIdentity",
+    "BinaryTemperature",
+    "Calibrator",
+    "Composed",
+    "Contract",
+    "Dirichlet",
+    "EnsembleTemperature",
+    "EqualWidthHistogram",
+    "Histogram",
+    "Identity",
+    "Isotonic",
+    "Lecd",
+    "Lece",
+    "LeceHistogram",
+    "MatrixScaling",
+    "MetaCal",
+    "MetaCalAccuracy",
+    "MetaCalMiscoverage",
+    "Platt",
+    "Reduced",
+    "ScalingBinning",
+    "ScalingMap",
+    "Temperature",
+    "VectorScaling",
+    "as_calibrator",
+    "load_calibrator",
+]

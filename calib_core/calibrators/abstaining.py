@@ -1,0 +1,41 @@
+"""Predictions with abstentions pass through a calibrator: what is answered is recalibrated, the rest stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from calib_core._arrays import frozen
+from calib_core.predictions import NotAnswerable, Predictions
+
+
+def with_abstentions(predictions: Predictions, apply: Callable[[Predictions], Predictions]) -> Predictions:
+    """``apply`` to the rows the model answers; rows it abstains on keep their probabilities and their mark.
+
+    NotAnswerable where the result holds top claims only or rows that need not sum to one: it has no place for a mark.
+    """
+    abstained = predictions.abstained
+    if abstained is None:
+        return apply(predictions)
+    if abstained.all():
+        return predictions
+    made = apply(predictions.answered)
+    if made.kind != "full":
+        raise NotAnswerable(
+            "the model abstains on some rows, and this calibrator returns single claims, which cannot say so: "
+            "let Meta-Cal come last"
+        )
+    out = predictions.probs.astype(made.rows.dtype, copy=True)
+    out[~abstained] = made.probs
+    silent = abstained.copy()
+    if made.abstained is not None:
+        silent[np.flatnonzero(~abstained)[made.abstained]] = True
+    return Predictions(
+        frozen(out),
+        predictions.true_labels,
+        class_names=predictions.class_names,
+        weights=predictions.weights,
+        metadata=predictions.metadata,
+        abstained=silent,
+    )

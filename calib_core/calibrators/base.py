@@ -1,0 +1,175 @@
+"""What a calibrator is: binary maps of scores, multiclass maps of predictions, their contracts and registries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core.calibrators.abstaining import with_abstentions
+from calib_core.guarantees import NONE, Cells, Promise
+from calib_core.predictions import InputError, Logits, Predictions, check_weights
+from calib_core.registry import Registry
+
+Output = Literal["full", "per-class", "top-label", "top-k", "same"]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a calibrator promises, declared beside it and enforced by tests over the registry.
+
+    output: kind of predictions it returns ("same": as given); keeps_argmax: the predicted class never changes;
+    sums_to_one: rows stay distributions; monotone: a higher score never gets a lower output (within a stratum);
+    min_rows: fewest calibration rows it can be fitted on; needs_matrix: works on full probability rows only;
+    may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable).
+    """
+
+    output: Output
+    keeps_argmax: bool
+    sums_to_one: bool
+    monotone: bool = False
+    min_rows: int = 1
+    needs_matrix: bool = True
+    may_refuse: bool = False
+
+
+class BinaryCalibrator(BaseEstimator):
+    """A map from scores in [0, 1] to probabilities in [0, 1], fitted on scores and binary outcomes.
+
+    Subclasses are dataclasses whose annotated fields are their parameters; they implement ``_fit`` and ``_map``.
+    """
+
+    @property
+    def min_rows(self) -> int:
+        """Fewest claims it can be fitted on as it is meant."""
+        return 2
+
+    def cells(self) -> Cells | None:
+        """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
+        return None
+
+    def fit(self, scores: ArrayLike, outcomes: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit on scores (n,) in [0, 1] and outcomes (n,) of 0 and 1; InputError names the first bad one."""
+        s = check_scores(scores)
+        z = np.asarray(outcomes)
+        if z.shape != s.shape or not np.isin(z, (0, 1)).all():
+            raise InputError(f"outcomes must be {len(s)} values 0 or 1, one a score; got shape {z.shape}")
+        w = None if sample_weight is None else check_weights(sample_weight, len(s))
+        self._fit(s, z.astype(bool), w)
+        return self
+
+    def transform(self, scores: ArrayLike) -> Float64s:
+        """Recalibrated scores (n,), each from its own score alone."""
+        check_is_fitted(self)
+        return np.clip(self._map(check_scores(scores)), 0.0, 1.0)
+
+    def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
+        raise NotImplementedError
+
+    def _map(self, scores: Floats) -> Float64s:
+        raise NotImplementedError
+
+
+class Calibrator(BaseEstimator):
+    """A map from predictions to better predictions, fitted on calibration rows; a scikit-learn estimator.
+
+    ``fit(X, y)`` and ``predict_proba(X)`` take probabilities (n, K), or ``Logits``; ``fit_on(predictions)`` and
+    ``apply(predictions)`` take and return Predictions, and say themselves what they cannot do.
+    Subclasses implement ``_fit`` and ``_apply``.
+    """
+
+    classes_: Codes
+
+    def fit(self, X: ArrayLike | Logits, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit on probabilities (n, K) and labels 0..K-1 (n,)."""
+        return self.fit_on(_predictions(X, y, sample_weight))
+
+    def fit_on(self, predictions: Predictions) -> Self:
+        """Fit on the rows of these predictions that the model answers: all of them unless it abstains."""
+        self._fit(predictions.answered)
+        self.classes_ = np.arange(predictions.n_classes or 2)
+        return self
+
+    def apply(self, predictions: Predictions) -> Predictions:
+        """These predictions recalibrated; labels, names, weights and metadata come along."""
+        check_is_fitted(self)
+        k = predictions.n_classes
+        if k is not None and k != len(self.classes_):
+            raise InputError(f"{k} classes given; this calibrator was fitted with {len(self.classes_)}")
+        return with_abstentions(predictions, self._apply)
+
+    def guarantee(self, alpha: float = 0.1) -> Promise:
+        """What holds for the fitted calibrator whatever the data, with probability 1 - alpha; or that nothing does."""
+        check_is_fitted(self)
+        return NONE
+
+    def predict_proba(self, X: ArrayLike | Logits) -> Floats:
+        """Recalibrated probabilities, row by row: what the calibrator says, and no more.
+
+        (n, K) from calibrators of full rows and of single classes; the probability of the predicted class alone,
+        (n,), from confidence and top-label calibrators, of the k largest classes, (n, k), from top-k ones:
+        they recalibrate only the claims made and say nothing of the other classes.
+        """
+        made = self.apply(_predictions(X, None, None))
+        if made.kind in ("full", "per-class"):
+            return made.probs
+        probs = made.top(made.n_ranked)[1]
+        return probs[:, 0] if probs.shape[1] == 1 else probs
+
+    def predict(self, X: ArrayLike | Logits) -> Codes:
+        """The predicted class of each row after recalibration."""
+        return self.apply(_predictions(X, None, None)).predicted
+
+    def score(self, X: ArrayLike | Logits, y: ArrayLike) -> float:
+        """Minus the mean squared error of the top claim, 1{y = c} - h: higher is better, for every output kind."""
+        made = self.apply(_predictions(X, y, None))
+        return -float(np.mean(np.square(made.confidence.astype(np.float64) - made.correct)))
+
+    def to_json(self) -> str:
+        """This fitted calibrator as JSON text, which ``calib_core.load_calibrator`` reads back; no code is in it."""
+        from calib_core.calibrators.saving import to_json  # it knows the registries of this module
+
+        return to_json(self)
+
+    def _fit(self, predictions: Predictions) -> None:
+        raise NotImplementedError
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        raise NotImplementedError
+
+
+BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS")
+CALIBRATORS: Registry[Calibrator] = Registry("CALIBRATORS")
+
+
+def as_calibrator(calibrator: Any) -> Calibrator:
+    """A calibrator given by key, by recipe, or as it is."""
+    if isinstance(calibrator, Calibrator):
+        return calibrator
+    return CALIBRATORS.make(calibrator) if isinstance(calibrator, str) else calibrator.build()
+
+
+def check_scores(scores: ArrayLike) -> Floats:
+    """Scores (n,) in [0, 1]; InputError names the first that is not."""
+    s = np.asarray(scores)
+    s = s if s.dtype in (np.float32, np.float64) else s.astype(np.float64)
+    if s.ndim != 1 or len(s) == 0:
+        raise InputError(f"scores has shape {s.shape}; one dimension and at least one score are needed")
+    wrong = ~((s >= 0) & (s <= 1))
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise InputError(f"score {i} is {s[i]:.6g}; scores lie in [0, 1] ({int(wrong.sum())} of {len(s)} do not)")
+    return s
+
+
+def _predictions(X: ArrayLike | Logits, y: ArrayLike | None, weights: ArrayLike | None) -> Predictions:
+    n = len(X.values) if isinstance(X, Logits) else len(np.asarray(X))
+    labels = np.zeros(n, dtype=np.intp) if y is None else y
+    if isinstance(X, Logits):
+        return Predictions.from_logits(X, labels, weights=weights)
+    return Predictions(X, labels, weights=weights)

@@ -1,0 +1,48 @@
+"""Beta calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from calib_core._arrays import Bools, Float64s
+from calib_core.calibrators.base import BINARY_CALIBRATORS
+from calib_core.calibrators.logistic import fit_increasing
+from calib_core.calibrators.scaling_map import ScalingMap
+
+
+@BINARY_CALIBRATORS.register("beta", "Beta calibration", reference="Kull et al. 2017")
+@dataclass(eq=False, repr=False)
+class Beta(ScalingMap):
+    """A logit map with one slope for scores near 0 and another near 1: right where scores of each class are beta.
+
+    g(s) = sigmoid(a log s - b log(1 - s) + c), a and b in [0, 1000] and c minimising the log loss of the calibration
+    rows. a = b is Platt scaling, a = b = 1 with c = 0 the identity: on these rows it is never worse than either.
+    The constraints are kept by constrained optimisation: the published code drops the feature whose slope came out
+    negative and refits, which gives the same where one constraint binds and can differ where dropping one turns the
+    other.
+
+    ``a_``, ``b_`` and ``c_`` are the parameters. ``status_`` is "converged"; "constrained" when a or b is 0; "at
+    bound" when scores separate the outcomes or all outcomes agree; "not identified" when there are fewer than three
+    distinct scores, which cannot tell a from b (both are then Platt's slope). What can mislead: with a = 0 a score of
+    exactly 0 is no longer sent to 0, and likewise with b = 0 at 1.
+
+    References: Kull, Silva Filho & Flach 2017, §3-4 (three parameters, with c for their log m).
+
+    >>> g = Beta().fit([0.1] * 4 + [0.5] * 4 + [0.9] * 4, [0, 0, 0, 1] + [0, 0, 1, 1] + [1, 1, 1, 0])
+    >>> g.transform([0.1, 0.5, 0.9]).round(6).tolist()
+    [0.25, 0.5, 0.75]
+    """
+
+    def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
+        odds = yes - no
+        few = bool(((odds == odds.min()) | (odds == odds.max())).all())
+        fitted = fit_increasing(odds[None, :] if few else np.stack([yes, -no]), outcomes, weights)
+        self.a_, self.b_ = float(fitted.slopes[0]), float(fitted.slopes[-1])
+        self.c_ = fitted.intercept
+        self.status_ = "not identified" if few and fitted.status == "converged" else fitted.status
+
+    def _map_logs(self, yes: Float64s, no: Float64s) -> Float64s:
+        return expit(self.a_ * yes - self.b_ * no + self.c_)

@@ -1,0 +1,28 @@
+"""Scores as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calib_core._arrays import Bools, Float64s, Floats
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+
+
+@BINARY_CALIBRATORS.register("identity", "Scores as they are")
+@dataclass(eq=False, repr=False)
+class BinaryIdentity(BinaryCalibrator):
+    """Every score is returned as it came.
+
+    >>> BinaryIdentity().fit([0.5], [1]).transform([0.2]).tolist()
+    [0.2]
+    """
+
+    @property
+    def min_rows(self) -> int:
+        return 1
+
+    def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
+        self.n_rows_ = len(scores)
+
+    def _map(self, scores: Floats) -> Float64s:
+        return scores.astype(float)

@@ -1,0 +1,52 @@
+"""One calibrator after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sklearn.base import clone
+
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
+from calib_core.calibrators.identity import Identity
+from calib_core.calibrators.temperature import Temperature
+from calib_core.predictions import Predictions
+from calib_core.registry import Prefix
+
+
+@dataclass(eq=False, repr=False)
+class Composed(Calibrator):
+    """Fits a calibrator, then another one on its output.
+
+    References: P3 §2.5 (``TS+X``).
+
+    >>> cal = Composed(Temperature(), Identity()).fit([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], [0, 1, 0])
+    >>> cal.predict_proba([[0.5, 0.5]]).tolist()
+    [[0.5, 0.5]]
+    """
+
+    first: Calibrator = field(default_factory=Temperature)
+    then: Calibrator = field(default_factory=Identity)
+
+    def _fit(self, predictions: Predictions) -> None:
+        self.first_: Calibrator = clone(self.first).fit_on(predictions)
+        self.then_: Calibrator = clone(self.then).fit_on(self.first_.apply(predictions))
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        return self.then_.apply(self.first_.apply(predictions))
+
+
+def _after_default_temperature(calibrator: Calibrator) -> Calibrator | None:
+    first = getattr(calibrator, "first", None)
+    plain = isinstance(calibrator, Composed) and type(first) is Temperature and first.get_params() == {}
+    return calibrator.then if plain and isinstance(calibrator, Composed) else None
+
+
+CALIBRATORS.compose(
+    Prefix(
+        "ts+",
+        "Temperature scaling",
+        lambda calibrator: Composed(Temperature(), calibrator),
+        _after_default_temperature,
+        "P3 §2.5",
+    )
+)

@@ -1,0 +1,71 @@
+"""A seeded part of the rows, held out: the same rows whatever their order, and copies of a row told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib_core._arrays import Bools, Codes, Float64s
+from calib_core.calibrators.neighbour_tuning import content_order
+from calib_core.predictions import Predictions
+
+_MOST_COPIES = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Positions of the rows held out (a row of weight 2 can stand twice), and the predictions that are left."""
+
+    rows: Codes
+    rest: Predictions
+
+
+def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int, random_state: int) -> HeldOut:
+    """Holds out floor(share * eligible rows) of them, at most ``most``, drawn at random.
+
+    Rows are drawn in the order of their contents, so that the order they come in does not matter. A whole-numbered
+    weight is that many copies of the row, each drawn on its own; other weights go with their row.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 10, [0, 1] * 10)
+    >>> made = hold_out(p, p.correct, 0.1, 500, random_state=0)
+    >>> len(made.rows), made.rest.n_rows
+    (2, 18)
+    """
+    copies = _copies(predictions)
+    units = np.repeat(np.arange(predictions.n_rows), copies)
+    units = units[eligible[units]]
+    rng = np.random.default_rng(random_state)
+    chosen = _in_order(predictions, units)[rng.permutation(len(units))[: min(int(len(units) * share), most)]]
+    weights = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights.copy()
+    taken = np.bincount(chosen, minlength=predictions.n_rows)
+    if predictions.weights is None or (copies == weights).all():
+        weights -= taken
+    else:
+        weights[taken > 0] = 0.0
+    return HeldOut(chosen, _left(predictions, weights))
+
+
+def _copies(predictions: Predictions) -> Codes:
+    w = predictions.weights
+    if w is None:
+        return np.ones(predictions.n_rows, dtype=np.intp)
+    whole = bool((w == np.floor(w)).all()) and float(w.sum()) <= _MOST_COPIES
+    return (w if whole else w > 0).astype(np.intp)
+
+
+def _in_order(predictions: Predictions, units: Codes) -> Codes:
+    """The units by what their rows hold."""
+    rank = np.empty(predictions.n_rows, dtype=np.intp)
+    order = content_order(predictions.probs, predictions.true_labels, predictions.weights)
+    rank[order] = np.arange(predictions.n_rows)
+    return units[np.argsort(rank[units], kind="stable")]
+
+
+def _left(predictions: Predictions, weights: Float64s) -> Predictions:
+    at = np.flatnonzero(weights > 0)
+    part = predictions.take(at)
+    if predictions.weights is None or (weights[at] == predictions.weights[at]).all():
+        return part
+    logits = None if part.logits is None else part.logits.array()
+    return Predictions(part.probs, part.true_labels, class_names=part.class_names, weights=weights[at], logits=logits)

@@ -1,0 +1,30 @@
+"""The base model as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.predictions import Predictions
+
+
+@CALIBRATORS.register(
+    "identity",
+    "Base model",
+    flags=Contract("same", keeps_argmax=True, sums_to_one=True, monotone=True, needs_matrix=False),
+)
+@dataclass(eq=False, repr=False)
+class Identity(Calibrator):
+    """The predictions as they came, the candidate every calibrator has to beat.
+
+    In published comparisons the best calibrator was worse than none in a quarter to a third of the cases.
+
+    >>> Identity().fit([[0.7, 0.3]], [0]).predict_proba([[0.6, 0.4]]).tolist()
+    [[0.6, 0.4]]
+    """
+
+    def _fit(self, predictions: Predictions) -> None:
+        self.n_rows_ = predictions.n_rows
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        return predictions

@@ -1,0 +1,177 @@
+"""Vector, matrix and Dirichlet scaling: softmax(W x + b) of logits or log-probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from calib_core._arrays import Float64s, Floats, frozen
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.blas import one_thread
+from calib_core.calibrators.log_rows import Input, LogRows
+from calib_core.calibrators.odir_choice import chosen_odir
+from calib_core.calibrators.softmax_fit import fitted
+from calib_core.calibrators.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
+from calib_core.predictions import Predictions
+from calib_core.registry import Flag, Range
+
+_FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
+
+_APPLIED_ROWS = 256
+"""Matrix products of this many rows, the last filled up: BLAS then treats a row alike whatever stands beside it."""
+
+
+@CALIBRATORS.register("vector", "Vector scaling", reference="Guo et al. 2017; P3 §2.5", flags=_FLAGS)
+@dataclass(eq=False, repr=False)
+class VectorScaling(Calibrator):
+    """Multiplies each class's logit by a weight of its own and adds an intercept: softmax(w x + b).
+
+    w, b (K,) minimise the mean log loss of the calibration rows. x are the raw logits where the predictions carry them
+    (``Logits``, or an upload with logits), log-probabilities otherwise: ``input_`` says which. The two give different
+    maps, since a shift of all logits of a row leaves its probabilities but not w x as they are; a map fitted on logits
+    refuses predictions without them.
+
+    A pull towards the identity of weight 1e-8 makes the minimum unique: intercepts sum to about zero. Where rows are
+    separable, or a class never occurs among them, the loss alone would fall for ever; the fit then stops at
+    probabilities near 1e-7 and ``status_`` is "at bound" (otherwise "converged", or "not converged").
+    On the calibration rows the log loss is never above that of the predictions as they came. The predicted class can
+    change. 2K numbers are fitted: with few rows a class, prefer temperature scaling.
+
+    References: Guo et al. 2017 §4.2; P3 §2.5.
+
+    >>> cal = VectorScaling().fit([[0.6, 0.4]] * 10, [0] * 8 + [1] * 2)
+    >>> cal.predict_proba([[0.6, 0.4]]).round(6).tolist()
+    [[0.8, 0.2]]
+    """
+
+    def _fit(self, predictions: Predictions) -> None:
+        source = LogRows.best(predictions)
+        self.input_: Input = source.kind
+        with one_thread():
+            loss = DiagonalLoss(Rowwise(source, predictions.true_labels, predictions.weights))
+            found = fitted(loss)
+        self.weights_, self.intercepts_ = found.at
+        self.status_ = found.status
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        source = LogRows.like(self.input_, predictions)
+        return _remade(predictions, _mapped(source, predictions, self._logits))
+
+    def _logits(self, x: Float64s) -> Float64s:
+        return np.asarray(x * self.weights_ + self.intercepts_)
+
+
+@dataclass(eq=False, repr=False)
+class _Affine(Calibrator):
+    off_diagonal: Annotated[float, Range(0, 1e6, log=True), "λ: keeps classes from mixing; 0 for none"] = 1.0
+    intercept: Annotated[float, Range(0, 1e6, log=True), "μ: keeps intercepts small; 0 for none"] = 1.0
+    cross_validate: Annotated[bool, Flag(), "choose λ and μ by cross-validated log loss, starting from those above"] = (
+        False
+    )
+    folds: Annotated[int, Range(2, 20, 1), "folds of the cross-validation, stratified by class"] = 5
+    random_state: Annotated[int, Range(0, 2**31 - 1, 1), "seed of the folds"] = 0
+
+    takes_logits: ClassVar[bool]
+
+    def _fit(self, predictions: Predictions) -> None:
+        source = LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)
+        self.input_: Input = source.kind
+        odir = Odir(float(self.off_diagonal), float(self.intercept))
+        with one_thread():
+            rows = Rowwise(source, predictions.true_labels, predictions.weights)
+            if self.cross_validate:
+                odir = chosen_odir(rows, odir, self.folds, self.random_state)
+            found = fitted(AffineLoss(rows, odir))
+        self.off_diagonal_, self.intercept_ = odir.off_diagonal, odir.intercept
+        self.weights_ = np.ascontiguousarray(found.at[:-1].T)
+        self.intercepts_ = found.at[-1]
+        self.status_ = found.status
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        source = LogRows.like(self.input_, predictions)
+        with one_thread():
+            return _remade(predictions, _mapped(source, predictions, self._logits))
+
+    def _logits(self, x: Float64s) -> Float64s:
+        return np.asarray(x @ self.weights_.T + self.intercepts_)
+
+
+@CALIBRATORS.register("matrix", "Matrix scaling", reference="Guo et al. 2017; P3 §2.5", flags=_FLAGS)
+@dataclass(eq=False, repr=False)
+class MatrixScaling(_Affine):
+    """Makes each class's logit a weighted sum of all logits, with off-diagonal weights and intercepts kept small.
+
+    q = softmax(W x + b), W (K, K), b (K,) minimising
+    mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j b_j² (ODIR), λ = ``off_diagonal``, μ = ``intercept``.
+    x are the raw logits where the predictions carry them, log-probabilities otherwise: ``input_`` says which, and a map
+    fitted on logits refuses predictions without them. With ``cross_validate``, λ and then μ are chosen from
+    0.01, 0.1, ..., 10,000 by the held-out log loss; ``off_diagonal_`` and ``intercept_`` are the ones used.
+
+    W plus the same row added to all its rows, and b plus a constant, give the same map: the penalties choose off-diagonal
+    columns that sum to zero; where λ or μ is 0 a pull towards the identity of weight 1e-8 chooses columns of W that
+    sum to one and intercepts that sum to zero. That pull also stops the loss where rows are separable or a class
+    never occurs: ``status_`` is then "at bound" (otherwise "converged", or "not converged"). On the calibration rows
+    the log loss is never above that of the predictions as they came.
+
+    K(K+1) numbers are fitted: with many classes and few rows the defaults overfit, and cross-validation is needed.
+
+    References: Guo et al. 2017 §4.2; Kull et al. 2019 (ODIR); P3 §2.5.
+
+    >>> cal = MatrixScaling(intercept=0).fit([[0.6, 0.4]] * 10, [0] * 8 + [1] * 2)
+    >>> cal.predict_proba([[0.6, 0.4]]).round(5).tolist()
+    [[0.8, 0.2]]
+    """
+
+    takes_logits: ClassVar[bool] = True
+
+
+@CALIBRATORS.register("dirichlet", "Dirichlet calibration", reference="Kull et al. 2019; P3 §2.5", flags=_FLAGS)
+@dataclass(eq=False, repr=False)
+class Dirichlet(_Affine):
+    """Makes each class's log-probability a weighted sum of all log-probabilities, other classes' weights kept small.
+
+    q = softmax(W log p + b), W (K, K), b (K,) minimising
+    mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j b_j² (ODIR), λ = ``off_diagonal``, μ = ``intercept``:
+    the map that is right when the predictions of each class follow a Dirichlet distribution. Raw logits are never
+    used. Everything else is as in matrix scaling; 0 for λ and μ is the unregularised map of P3 §4.1.
+
+    A class that never occurs among the calibration rows gets probabilities near 0 when μ is 0; a positive μ, as the
+    default, keeps them off 0.
+
+    References: Kull et al. 2019; P3 §2.5.
+
+    >>> cal = Dirichlet(intercept=0).fit([[0.6, 0.4]] * 10, [0] * 8 + [1] * 2)
+    >>> cal.predict_proba([[0.6, 0.4]]).round(5).tolist()
+    [[0.8, 0.2]]
+    """
+
+    takes_logits: ClassVar[bool] = False
+
+
+def _mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64s], Float64s]) -> Floats:
+    """softmax of the mapped inputs, in the dtype of the probabilities, computed in float64."""
+    n, k = source.rows.shape
+    out = np.empty((n, k), dtype=predictions.rows.dtype)
+    x = np.zeros((_APPLIED_ROWS, k))
+    for where, block in source.rows.blocks(_APPLIED_ROWS * k * source.rows.dtype.itemsize):
+        m = len(block)
+        x[:m] = source.values(block.astype(np.float64))
+        z = logits(x)
+        z -= z.max(axis=1, keepdims=True)
+        np.exp(z, out=z)
+        z /= z.sum(axis=1, keepdims=True)
+        out[where] = z[:m]
+    return frozen(out)
+
+
+def _remade(predictions: Predictions, probs: Floats) -> Predictions:
+    return Predictions(
+        probs,
+        predictions.true_labels,
+        class_names=predictions.class_names,
+        weights=predictions.weights,
+        metadata=predictions.metadata,
+    )

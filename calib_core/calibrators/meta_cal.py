@@ -1,0 +1,220 @@
+"""Meta-Cal: abstain where the model is too unsure for a wanted rate, recalibrate the rest (P4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from calib_core import guarantees
+from calib_core._arrays import Bools, Float64s, frozen
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.coverage import (
+    coverage_curve,
+    entropies,
+    guaranteed_accuracy,
+    guaranteed_miscoverage,
+    paper_miscoverage,
+)
+from calib_core.calibrators.held_out import hold_out
+from calib_core.calibrators.temperature import Temperature
+from calib_core.guarantees import Promise
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.registry import Choice, Part, Range
+
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 500
+"""A tenth of the rows, up to 500, choose the threshold (P4 §5.1)."""
+
+_FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True, may_refuse=True)
+
+
+class MetaCal(Calibrator):
+    """What both constraints share: hold rows out, choose a threshold on them, fit the base on what is answered."""
+
+    wanted: ClassVar[str]
+    """Name of the parameter that holds the wanted rate."""
+
+    base: Calibrator
+    random_state: int
+
+    def _fit(self, predictions: Predictions) -> None:
+        _check_base(self.base)
+        scores = entropies(predictions.rows)
+        held = hold_out(predictions, self._eligible(predictions), HELD_OUT_SHARE, MOST_HELD_OUT, self.random_state)
+        rest = entropies(held.rest.rows) if held.rest.n_rows else np.empty(0)
+        self.n_held_out_ = len(held.rows)
+        self.exceed_probability_ = 0.0
+        self.threshold_ = self._threshold(scores[held.rows], predictions.correct[held.rows], rest)
+        answered = np.flatnonzero(rest <= self.threshold_)
+        if not len(answered):
+            raise NotAnswerable(
+                "every row left to fit the base calibrator on would be withheld: give more calibration rows"
+            )
+        self.n_fit_ = len(answered)
+        self.base_: Calibrator = clone(self.base).fit_on(held.rest.take(answered))
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        silent = entropies(predictions.rows) > self.threshold_
+        out = np.full(predictions.rows.shape, 1.0 / predictions.rows.shape[1], dtype=predictions.rows.dtype)
+        if not silent.all():
+            out[~silent] = self.base_.apply(predictions.take(np.flatnonzero(~silent))).probs
+        return Predictions(
+            frozen(out),
+            predictions.true_labels,
+            class_names=predictions.class_names,
+            weights=predictions.weights,
+            metadata=predictions.metadata,
+            abstained=silent,
+        )
+
+    def attained(self, before: Predictions, after: Predictions) -> float:
+        """The rate this constraint is about, as it is on rows before and after; NaN where no row counts."""
+        raise NotImplementedError
+
+    def _eligible(self, predictions: Predictions) -> Bools:
+        raise NotImplementedError
+
+    def _threshold(self, scores: Float64s, correct: Bools, others: Float64s) -> float:
+        raise NotImplementedError
+
+
+@CALIBRATORS.register("metacal-miscoverage", "Meta-Cal, miscoverage controlled", reference="P4 Alg. 1", flags=_FLAGS)
+@dataclass(eq=False, repr=False)
+class MetaCalMiscoverage(MetaCal):
+    """Abstains on the rows the model is least sure of, so few that most right answers stay; recalibrates the rest.
+
+    The ranking score is the entropy of the uncalibrated row. min(correct rows / 10, 500) correct rows are held out;
+    the threshold r is an order statistic of their scores; rows with a score above r get the uniform vector and are
+    marked as abstentions; the base calibrator is fitted on the other calibration rows up to r. Miscoverage F0 is the
+    share of right answers withheld. ``rule="paper"`` takes the ceil((n1 + 1)(1 - alpha))-th score, with which F0
+    exceeds alpha about half the time; ``"guaranteed"`` the smallest with which it does so with probability at most
+    ``risk``, and refuses when too few rows are held out. What can mislead: rows withheld are no answers, so accuracy
+    and calibration afterwards speak of the answered rows only; look at the coverage beside them.
+
+    ``threshold_`` is r (infinite when all is answered), ``exceed_probability_`` P(F0 > alpha) by eq. (5),
+    ``n_held_out_``, ``n_fit_`` and ``base_`` what the rest was calibrated with.
+
+    References: P4 Algorithm 1, eq. (5); Tong, Feng & Li 2018.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
+    >>> cal = MetaCalMiscoverage(miscoverage=0.5).fit_on(p)  # of right answers two in three say .9
+    >>> cal.apply(p).coverage, cal.n_held_out_
+    (0.5, 30)
+    """
+
+    wanted: ClassVar[str] = "miscoverage"
+
+    miscoverage: Annotated[float, Range(0.001, 0.5), "share of right answers that may be withheld"] = 0.05
+    rule: Annotated[
+        Literal["paper", "guaranteed"],
+        Choice(("paper", "guaranteed")),
+        "hold about half the time, or at the risk below",
+    ] = "paper"
+    risk: Annotated[float, Range(0.001, 0.5), "how often the guaranteed rule may fail"] = 0.05
+    base: Annotated[Calibrator, Part("CALIBRATORS"), "recalibrates the answered rows; must keep the class"] = field(
+        default_factory=Temperature
+    )
+    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the rows held out"] = 0
+
+    def attained(self, before: Predictions, after: Predictions) -> float:
+        silent = np.zeros(before.n_rows, dtype=bool) if after.abstained is None else after.abstained
+        right = before.correct
+        return float(np.average(silent[right], weights=_of(before, right))) if right.any() else float("nan")
+
+    def guarantee(self, alpha: float = 0.1) -> Promise:
+        """Eq. (5) at the rule's own level, whatever ``alpha`` is: the threshold was chosen for one probability."""
+        check_is_fitted(self)
+        return guarantees.miscoverage_promise(self.n_held_out_, self.exceed_probability_, self.miscoverage)
+
+    def _eligible(self, predictions: Predictions) -> Bools:
+        return predictions.correct
+
+    def _threshold(self, scores: Float64s, correct: Bools, others: Float64s) -> float:
+        threshold, self.exceed_probability_ = (
+            paper_miscoverage(scores, self.miscoverage)
+            if self.rule == "paper"
+            else guaranteed_miscoverage(scores, self.miscoverage, self.risk)
+        )
+        return threshold
+
+
+@CALIBRATORS.register("metacal-accuracy", "Meta-Cal, coverage accuracy controlled", reference="P4 Alg. 2", flags=_FLAGS)
+@dataclass(eq=False, repr=False)
+class MetaCalAccuracy(MetaCal):
+    """Abstains on the rows the model is least sure of, until the others reach an accuracy; recalibrates those.
+
+    As for miscoverage, with min(rows / 10, 500) rows held out, right or wrong, and the threshold l^-1(beta), l(s) the
+    accuracy among rows with scores up to s. ``rule="paper"`` estimates l: uniform-mass bins of the scores, (mean score
+    of the bin, accuracy of all rows up to its end), a decreasing isotonic fit, interpolated. It meets beta about half
+    the time. ``"guaranteed"`` tests thresholds from strict to loose with exact binomial bounds and meets beta with
+    probability 1 - ``risk``. When all rows together reach beta nothing is withheld; when no threshold does, fit
+    refuses and says what can be reached. What can mislead: coverage is the price, look at it.
+
+    References: P4 Algorithm 2 and §4.2; the published code averages over bins instead of rows and lets empty bins in.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
+    >>> cal = MetaCalAccuracy(accuracy=0.99).fit_on(p)  # .9 is always right, .6 half the time
+    >>> made = cal.apply(p)
+    >>> made.coverage, made.accuracy
+    (0.5, 1.0)
+    """
+
+    wanted: ClassVar[str] = "accuracy"
+
+    accuracy: Annotated[float, Range(0.01, 0.9999), "accuracy wanted among the answered rows"] = 0.97
+    rule: Annotated[
+        Literal["paper", "guaranteed"],
+        Choice(("paper", "guaranteed")),
+        "hold about half the time, or at the risk below",
+    ] = "paper"
+    risk: Annotated[float, Range(0.001, 0.5), "how often the guaranteed rule may fail"] = 0.05
+    bins: Annotated[int, Range(2, 100), "uniform-mass bins of the scores for the paper's rule"] = 20
+    base: Annotated[Calibrator, Part("CALIBRATORS"), "recalibrates the answered rows; must keep the class"] = field(
+        default_factory=Temperature
+    )
+    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the rows held out"] = 0
+
+    def attained(self, before: Predictions, after: Predictions) -> float:
+        return after.accuracy
+
+    def guarantee(self, alpha: float = 0.1) -> Promise:
+        """The wanted accuracy at level 1 - risk under the guaranteed rule, nothing under the paper's."""
+        check_is_fitted(self)
+        if self.rule == "guaranteed":
+            return guarantees.coverage_accuracy_promise(self.accuracy, self.risk)
+        return guarantees.no_promise(
+            "the paper's threshold estimates the coverage accuracy, and falls short of it about half the time; "
+            "rule 'guaranteed' is the one that promises"
+        )
+
+    def _eligible(self, predictions: Predictions) -> Bools:
+        return np.ones(predictions.n_rows, dtype=bool)
+
+    def _threshold(self, scores: Float64s, correct: Bools, others: Float64s) -> float:
+        if not len(scores):
+            raise NotAnswerable(
+                "a tenth of the calibration rows is held out to find the threshold, which needs at least 10 rows"
+            )
+        if self.rule == "paper":
+            return coverage_curve(scores, correct, self.bins).threshold(self.accuracy)
+        return guaranteed_accuracy(scores, correct, others, self.accuracy, self.risk)
+
+
+def _check_base(base: Calibrator) -> None:
+    entry = CALIBRATORS.find(base)
+    flags = None if entry is None else entry.flags
+    if flags is None or not flags.keeps_argmax or flags.output not in ("full", "same"):
+        fit = [
+            k for k in CALIBRATORS if (f := CALIBRATORS[k].flags) and f.keeps_argmax and f.output in ("full", "same")
+        ]
+        raise InputError(
+            f"Meta-Cal's base calibrator must keep the predicted class and return whole rows; "
+            f"{type(base).__name__ if entry is None else entry.key!r} does not: choose one of {', '.join(fit)}"
+        )
+
+
+def _of(predictions: Predictions, rows: Bools) -> Float64s | None:
+    return None if predictions.weights is None else predictions.weights[rows]

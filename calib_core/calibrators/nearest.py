@@ -1,0 +1,156 @@
+"""Which calibration rows are nearest to a prediction: exact, in bounded memory, and without regard to row order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.spatial.distance import cdist
+
+from calib_core._arrays import Bools, Codes, Float64s, Floats
+
+BLOCK_ENTRIES = 1 << 20
+"""Distances held at once by one worker: rows are taken so many at a time that no more are needed."""
+
+_FLOAT32_ROUNDING = 2.0**-24
+_MANY_TIES = 32
+"""With more candidates for the last place than this, a row's candidates are all compared in one matrix product."""
+
+
+class Distance(Protocol):
+    """A distance to fixed points; it may first be computed roughly, then exactly where the rough value leaves doubt."""
+
+    @property
+    def error(self) -> float:
+        """Largest relative error of a rough distance."""
+
+    def rough(self, block: Float64s) -> Floats:
+        """Distances (b, n) of b rows to all points, infinite where they are infinite."""
+
+    def exact(self, block: Float64s, rough: Floats, rows: Codes, points: Codes) -> Float64s:
+        """Distances of chosen (row, point) pairs in float64."""
+
+
+class KullbackLeibler:
+    """Ranks points q by KL(p || q) = sum_l p_l log(p_l / q_l): by -sum_l p_l log q_l, which differs by a constant of p.
+
+    0 log 0 = 0; infinite where q has a zero and p has none. All terms are at least 0, so that a product in float32
+    has a small *relative* error however near the points are; what it leaves undecided is computed again in float64.
+    """
+
+    def __init__(self, points: Floats) -> None:
+        q = points.astype(np.float64)
+        self._zero = q == 0
+        self._cost = -np.log(np.where(self._zero, 1.0, q))
+        self._rough = np.ascontiguousarray(self._cost.T, dtype=np.float32)
+        self._forbids = self._zero.T.astype(np.float32) if self._zero.any() else None
+        self.error = (q.shape[1] + 4) * _FLOAT32_ROUNDING
+
+    def rough(self, block: Float64s) -> Floats:
+        made = block.astype(np.float32) @ self._rough
+        if self._forbids is not None:
+            made[((block > 0).astype(np.float32) @ self._forbids) > 0] = np.inf
+        return np.asarray(made)
+
+    def exact(self, block: Float64s, rough: Floats, rows: Codes, points: Codes) -> Float64s:
+        known = np.isinf(rough[rows, points])
+        made = np.full(len(rows), np.inf)
+        i, j = rows[~known], points[~known]
+        if len(i) > _MANY_TIES * len(block):
+            made[~known] = (block @ self._cost.T)[i, j]
+            return made
+        made[~known] = np.einsum("ij,ij->i", block[i], self._cost[j])
+        return made
+
+
+class Euclidean:
+    """Squared Euclidean distances, from differences in float64: near points would cancel in a product."""
+
+    error = 0.0
+
+    def __init__(self, points: Floats) -> None:
+        self._points = points.astype(np.float64)
+
+    def rough(self, block: Float64s) -> Floats:
+        return np.asarray(cdist(block, self._points, "sqeuclidean"))
+
+    def exact(self, block: Float64s, rough: Floats, rows: Codes, points: Codes) -> Float64s:
+        return np.asarray(rough[rows, points], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The k nearest of fixed points, as one sparse matrix (b, n) whose rows sum to k, for b rows and each k asked.
+
+    Points nearer than the k-th count in full. All points as far as the k-th, to within ``band`` (relative, the
+    rounding of the inputs), share what is left of k in equal parts: no tie is broken by the order of the points.
+    With ``weights`` a point counts as often as it weighs.
+    """
+
+    distance: Distance
+    weights: Float64s | None
+    band: float
+
+    def of(self, block: Float64s, ks: Sequence[int]) -> list[csr_matrix]:
+        """Shares of the points in the neighbourhoods of these rows, one matrix for each k, in the order given."""
+        rough = self.distance.rough(block)
+        last = self._kth(rough, ks)
+        return [self._members(block, rough, last[:, a], k) for a, k in enumerate(ks)]
+
+    def _kth(self, rough: Floats, ks: Sequence[int]) -> Floats:
+        """Rough distance of the k-th nearest point, (b, len(ks))."""
+        if self.weights is None:
+            at = np.asarray(ks) - 1
+            return np.asarray(np.partition(rough, np.unique(at), axis=1)[:, at])
+        order = np.argsort(rough, axis=1, kind="stable")
+        upto = np.cumsum(self.weights[order], axis=1)
+        places = [np.argmax(upto >= _reached(k), axis=1) for k in ks]
+        return np.take_along_axis(rough, np.take_along_axis(order, np.stack(places, axis=1), axis=1), axis=1)
+
+    def _members(self, block: Float64s, rough: Floats, last: Floats, k: int) -> csr_matrix:
+        doubt = self.distance.error * 2 + self.band * 2
+        least = np.finfo(np.float32).tiny
+        high = (last.astype(np.float64) * (1 + doubt) + least).astype(rough.dtype)
+        low = (last.astype(np.float64) * (1 - doubt) - least).astype(rough.dtype)
+        b, n = rough.shape
+        flat = np.flatnonzero(rough <= high[:, None])
+        i, j = np.divmod(flat, n)
+        share = np.ones(len(flat)) if self.weights is None else self.weights[j].copy()
+        open_ = np.flatnonzero(rough.ravel()[flat] >= low[i])
+        within = (np.bincount(i, share, b) - np.bincount(i[open_], share[open_], b)).astype(np.float64, copy=False)
+        exact = self.distance.exact(block, rough, i[open_], j[open_])
+        share[open_] = self._last_places(i[open_], exact, share[open_], within, k)
+        starts = np.append(0, np.cumsum(np.bincount(i, minlength=b)))
+        return csr_matrix((share, j, starts), shape=(b, n))
+
+    def _last_places(self, i: Codes, exact: Float64s, share: Float64s, within: Float64s, k: int) -> Float64s:
+        """Shares of the candidates for the last places: in full when nearer than the k-th, in part when as far."""
+        b = len(within)
+        order = np.lexsort((exact, i))
+        row, far = i[order], exact[order]
+        upto = np.cumsum(share[order])
+        before = np.append(0.0, np.cumsum(np.bincount(i, share, b)))[:-1]
+        reached = upto - before[row] + within[row] >= _reached(k)
+        first = np.flatnonzero(reached & np.append(True, ~reached[:-1] | (row[1:] != row[:-1])))
+        kth = np.full(b, np.inf)
+        kth[row[first]] = far[first]
+        edge = kth[i]
+        tied = _as_far(exact, edge, self.band)
+        nearer = (exact < edge) & ~tied
+        left = k - within - np.bincount(i[nearer], share[nearer], b)
+        among = np.bincount(i[tied], share[tied], b)
+        part = np.divide(left, among, out=np.zeros(b), where=among > 0)
+        return np.asarray(np.where(nearer, share, np.where(tied, share * part[i], 0.0)))
+
+
+def _as_far(distance: Float64s, edge: Float64s, band: float) -> Bools:
+    with np.errstate(invalid="ignore"):  # infinite less infinite: such pairs are equal
+        return np.asarray((distance == edge) | (np.abs(distance - edge) <= band * edge))
+
+
+def _reached(k: int) -> float:
+    """Sums of weights reach k to within their rounding."""
+    return k * (1 - 1e-12)

@@ -1,0 +1,212 @@
+"""LECE and LECD: a prediction is corrected by what its nearest calibration rows got wrong (P3)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from calib_core._arrays import Codes, Float64s, Floats, frozen
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.blas import one_thread
+from calib_core.calibrators.nearest import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
+from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold
+from calib_core.predictions import InputError, Predictions
+from calib_core.registry import Choice, Flag, Range
+
+SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.2, 1.0)
+"""Shares of the calibration rows that cross-validation tries (P3 §4.2.3)."""
+THRESHOLDS = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.05, 0.1, 1.0)
+"""Thresholds that cross-validation tries."""
+
+_WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-neighbours")
+_ROWS = Contract("full", keeps_argmax=False, sums_to_one=True)
+
+
+@dataclass(eq=False, repr=False)
+class Neighbours(Calibrator):
+    """What LECE and LECD share: the nearest calibration rows, the threshold, and how both are chosen."""
+
+    share: Annotated[float, Range(0.001, 1), "neighbours as a share of the calibration rows"] = 0.05
+    neighbours: Annotated[int | None, Range(1, 1_000_000), "number of neighbours instead of a share"] = None
+    threshold: Annotated[float, Range(0, 1), "probabilities up to this are left as they are"] = 0.0
+    distance: Annotated[
+        Literal["kl", "euclidean"], Choice(("kl", "euclidean")), "what near means: Kullback-Leibler or Euclidean"
+    ] = "kl"
+    cross_validate: Annotated[bool, Flag(), "choose share and threshold by 10-fold cross-validated log loss"] = False
+    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the folds"] = 0
+
+    def _fit(self, predictions: Predictions) -> None:
+        weights = predictions.weights
+        used = slice(None) if weights is None else np.flatnonzero(weights > 0)
+        self.points_: Floats = frozen(np.ascontiguousarray(predictions.rows.array()[used]))
+        self.labels_: Codes = frozen(predictions.true_labels[used])
+        # Empty where no weights were given: equal weights need no cumulative sums.
+        self.weights_: Float64s = frozen(np.empty(0) if weights is None else weights[used])
+        share, self.threshold_ = self.share, self.threshold
+        self.losses_: Float64s = np.empty((0, 0))
+        if self.cross_validate:
+            self.losses_ = self._cross_validated()
+            share, self.threshold_ = best_cell(self.losses_, SHARES, THRESHOLDS)
+        given = None if self.cross_validate else self.neighbours
+        total = float(len(self.points_)) if weights is None else float(self.weights_.sum())
+        self.neighbours_ = _count(total, share) if given is None else given
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        rows = predictions.rows
+        out = np.empty(rows.shape, dtype=rows.dtype)
+        correct = _Correction(self, np.arange(len(self.points_)))
+        step = correct.rows_at_once
+
+        def work(start: int) -> None:
+            where = slice(start, min(start + step, len(out)))
+            block = rows.part(where).array().astype(np.float64)
+            (proposed,) = correct(block, [self.neighbours_])
+            out[where] = normalised(block, proposed, self.threshold_, _rounding(self.points_))
+
+        with one_thread():
+            list(_WORKERS.map(work, range(0, len(out), step)))
+        return Predictions(
+            frozen(out),
+            predictions.true_labels,
+            class_names=predictions.class_names,
+            weights=predictions.weights,
+            metadata=predictions.metadata,
+        )
+
+    def _cross_validated(self) -> Float64s:
+        """Mean log loss of the rows held out, (shares, thresholds); every fold looks its neighbours up once."""
+        n = len(self.points_)
+        if n < 10:
+            raise InputError(f"10-fold cross-validation needs at least 10 calibration rows; {n} were given")
+        weights = self.weights_ if len(self.weights_) else None
+        fold = fold_codes(self.points_, self.labels_, weights, 10, self.random_state)
+        total = np.zeros((len(SHARES), len(THRESHOLDS)))
+
+        with one_thread():
+            for f in range(10):
+                correct = _Correction(self, np.flatnonzero(fold != f))
+                held, step = np.flatnonzero(fold == f), correct.rows_at_once
+                parts = [held[i : i + step] for i in range(0, len(held), step)]
+                for losses in _WORKERS.map(self._losses, parts, [correct] * len(parts)):
+                    total += losses
+        return total / (self.weights_.sum() if len(self.weights_) else n)
+
+    def _losses(self, rows: Codes, correct: _Correction) -> Float64s:
+        """Summed log losses of some rows held out, (shares, thresholds)."""
+        block, labels = self.points_[rows].astype(np.float64), self.labels_[rows]
+        weights = self.weights_[rows] if len(self.weights_) else np.ones(len(rows))
+        ks = [_count(correct.total, q) for q in SHARES]
+        slack = _rounding(self.points_)
+        made = [losses_by_threshold(block, p, labels, weights, THRESHOLDS, slack) for p in correct(block, ks)]
+        return np.stack(made)
+
+    def _targets(self, rows: Codes) -> Float64s:
+        """What is averaged over the neighbours."""
+        raise NotImplementedError
+
+    def _proposed(self, block: Float64s, mean: Float64s) -> Float64s:
+        """The corrected rows, from the neighbours' mean."""
+        raise NotImplementedError
+
+
+@CALIBRATORS.register("lece", "Locally equal calibration errors (LECE)", reference="P3 Alg. 1", flags=_ROWS)
+@dataclass(eq=False, repr=False)
+class Lece(Neighbours):
+    """Subtracts from a row the mean error, probability less outcome, of the calibration rows most like it.
+
+    Neighbours are the k calibration rows p_i with the smallest KL(p || p_i) (0 log 0 = 0, infinite where p_i is 0 and
+    p is not) or Euclidean distance; with CE = mean(p_i - onehot(y_i)) over them, q = p - CE; an entry keeps p where
+    p <= t or q <= t (to within rounding); the row is divided by its sum. k is floor(share * n) or as given, t the
+    ``threshold``. Rows as far as the k-th nearest, to within rounding, share the last places equally: results do not
+    depend on row order. With few rows for each class the neighbourhoods grow wide and the assumption of equal errors
+    bold; P3 then finds it better after temperature scaling (``ts+lece``) with t about 0.01.
+
+    ``neighbours_`` and ``threshold_`` are k and t, ``losses_`` the cross-validated log losses (share, threshold):
+    10 folds, seeded, assigned by the rows' contents and not their order.
+
+    References: P3 Algorithm 1 and §3.2.
+
+    >>> cal = Lece(neighbours=2).fit([[0.8, 0.2], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1])
+    >>> cal.predict_proba([[0.9, 0.1]]).round(6).tolist()  # the two .8 are right half the time: CE = (.3, -.3)
+    [[0.6, 0.4]]
+    """
+
+    def _targets(self, rows: Codes) -> Float64s:
+        return self.points_[rows].astype(np.float64) - _one_hot(self.labels_[rows], self.points_.shape[1])
+
+    def _proposed(self, block: Float64s, mean: Float64s) -> Float64s:
+        return block - mean
+
+
+@CALIBRATORS.register("lecd", "Locally equal class distributions (LECD)", reference="P3 §3.1", flags=_ROWS)
+@dataclass(eq=False, repr=False)
+class Lecd(Neighbours):
+    """Replaces a row by the class frequencies among the calibration rows most like it.
+
+    As LECE, with q = mean(onehot(y_i)) over the neighbours: the same threshold rule, the same division by the sum.
+    What can mislead: probabilities smaller than 1/k are replaced by 0/k, 1/k, 2/k, ...; P3 finds it behind LECE.
+
+    References: P3 §3.1 and Algorithm 1.
+
+    >>> cal = Lecd(neighbours=2).fit([[0.8, 0.2], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1])
+    >>> cal.predict_proba([[0.9, 0.1]]).round(6).tolist()
+    [[0.5, 0.5]]
+    """
+
+    def _targets(self, rows: Codes) -> Float64s:
+        return _one_hot(self.labels_[rows], self.points_.shape[1])
+
+    def _proposed(self, block: Float64s, mean: Float64s) -> Float64s:
+        return mean
+
+
+class _Correction:
+    """The corrected rows proposed by chosen calibration rows, before the threshold, for each number of neighbours."""
+
+    def __init__(self, owner: Neighbours, rows: Codes) -> None:
+        points = owner.points_[rows]
+        self._owner = owner
+        self._weights = owner.weights_[rows] if len(owner.weights_) else None
+        self._targets = owner._targets(rows)
+        self.total = float(len(rows)) if self._weights is None else float(self._weights.sum())
+        distance = KullbackLeibler(points) if owner.distance == "kl" else Euclidean(points)
+        self._nearest = Nearest(distance, self._weights, _rounding(points) * 10)
+        self.rows_at_once = int(np.clip(BLOCK_ENTRIES // len(rows), 1, 1024))
+
+    def __call__(self, block: Float64s, ks: list[int]) -> list[Float64s]:
+        some = [k for k in ks if k < self.total]
+        near = dict(zip(some, self._nearest.of(block, some), strict=True)) if some else {}
+        return [self._owner._proposed(block, self._mean(near.get(k), k)) for k in ks]
+
+    def _mean(self, near: csr_matrix | None, k: int) -> Float64s:
+        if near is None:  # all rows are neighbours of every row
+            return np.average(self._targets, axis=0, weights=self._weights)[None, :]
+        # A sparse product adds a row's neighbours one by one: the same bits whatever other rows are in the block.
+        return np.asarray(near @ self._targets) / k
+
+
+def normalised(block: Float64s, proposed: Float64s, threshold: float, slack: float) -> Float64s:
+    """P3 Alg. 1, lines 7-12: small entries stay as they were, then the row is divided by its sum."""
+    keep = (block <= threshold) | (proposed <= threshold + slack)
+    made = np.where(keep, block, proposed)
+    return np.asarray(made / made.sum(axis=1, keepdims=True))
+
+
+def _count(total: float, share: float) -> int:
+    """floor(share * n), at least one; 5000 * 0.02 is 100 however it is rounded."""
+    return max(1, int(total * share * (1 + 1e-12)))
+
+
+def _rounding(points: Floats) -> float:
+    """Distances and probabilities closer than this cannot be told apart in the dtype the rows came in."""
+    return 1e-12 if points.dtype == np.float64 else 1e-6
+
+
+def _one_hot(labels: Codes, n_classes: int) -> Float64s:
+    made = np.zeros((len(labels), n_classes))
+    made[np.arange(len(labels)), labels] = 1.0
+    return made

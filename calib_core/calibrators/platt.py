@@ -1,0 +1,41 @@
+"""Platt scaling on log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy.special import expit
+
+from calib_core._arrays import Bools, Float64s
+from calib_core.calibrators.base import BINARY_CALIBRATORS
+from calib_core.calibrators.logistic import fit_increasing
+from calib_core.calibrators.scaling_map import ScalingMap
+
+
+@BINARY_CALIBRATORS.register("platt", "Platt scaling", reference="Platt 1999; P2 App. E")
+@dataclass(eq=False, repr=False)
+class Platt(ScalingMap):
+    """Logistic regression of the outcome on the score's log-odds: a slope and a shift on the logit scale.
+
+    g(s) = sigmoid(a log(s / (1 - s)) + b) with a in [0, 1000] and b minimising the log loss of the calibration rows,
+    without regularisation and without Platt's smoothing of the outcomes. a = 1, b = 0 is the identity, so on these
+    rows it is never worse than no calibration.
+
+    ``a_`` and ``b_`` are the parameters. ``status_`` is "converged"; "constrained" when a higher score came true less
+    often and a is 0: the map is then constant, it never reverses the scores; "at bound" when scores separate the
+    outcomes (a is 1000, the step lies in the gap) or all outcomes agree; "not identified" when all scores are equal
+    (a stays 1). What can mislead: where log-odds are bent, one slope is wrong at both ends; see beta calibration.
+
+    References: Platt 1999; P2 App. E, g(z; a, c).
+
+    >>> g = Platt().fit([0.2] * 4 + [0.8] * 4, [0, 0, 0, 1] + [0, 1, 1, 1])
+    >>> g.transform([0.2, 0.5, 0.8]).round(6).tolist()
+    [0.25, 0.5, 0.75]
+    """
+
+    def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
+        fitted = fit_increasing((yes - no)[None, :], outcomes, weights)
+        self.a_, self.b_, self.status_ = float(fitted.slopes[0]), fitted.intercept, fitted.status
+
+    def _map_logs(self, yes: Float64s, no: Float64s) -> Float64s:
+        return expit(self.a_ * (yes - no) + self.b_)

@@ -1,0 +1,157 @@
+"""Multiclass-to-binary calibrators: a reduction and a binary calibrator make a multiclass one (P1 Alg. 1-7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from calib_core._arrays import Float64s, Floats, frozen
+from calib_core.calibrators.base import BinaryCalibrator, Calibrator
+from calib_core.calibrators.histogram import Histogram
+from calib_core.claims import Claims, ColumnClaims, FlatClaims, Stratum
+from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions import REDUCTIONS, ClassWise, Confidence, Reduction, TopLabel
+from calib_core.registry import Choice, Flag, Part
+
+
+@dataclass(eq=False, repr=False)
+class Reduced(Calibrator):
+    """Recalibrates the binary claims of a notion, each stratum with a binary map of its own.
+
+    The claims of the calibration rows are split into the notion's strata; in each, the binary calibrator is fitted
+    on (score, outcome); new claims go through their stratum's map. A stratum with fewer rows than the binary
+    calibrator needs is *small*: small strata are calibrated together as one (``small="pool"``), or keep their scores
+    (``small="leave"``, what the authors' code does). With fewer than two rows in all they keep their scores.
+    ``pooled_`` and ``left_alone_`` list them by name.
+
+    References: P1 Algorithms 1-7.
+
+    >>> from calib_core.reductions import Confidence
+    >>> cal = Reduced(Confidence(), Histogram(bins=1, delta=0)).fit([[0.9, 0.1], [0.8, 0.2]], [0, 1])
+    >>> cal.predict_proba([[0.6, 0.4]]).tolist()
+    [0.5]
+    """
+
+    reduction: Annotated[Reduction, Part("REDUCTIONS"), "the notion whose claims are recalibrated"] = field(
+        default_factory=TopLabel
+    )
+    binary: Annotated[BinaryCalibrator, Part("BINARY_CALIBRATORS"), "the map fitted in each stratum"] = field(
+        default_factory=Histogram
+    )
+    small: Annotated[
+        Literal["pool", "leave"], Choice(("pool", "leave")), "strata too small to calibrate: together as one, or not"
+    ] = "pool"
+    normalise: Annotated[bool, Flag(), "divide every row by its sum"] = False
+
+    def _fit(self, predictions: Predictions) -> None:
+        claims = self._claims(predictions)
+        self.strata_ = claims.strata
+        self.pooled_: tuple[str, ...] = ()
+        self.left_alone_: tuple[str, ...] = ()
+        self.maps_: list[BinaryCalibrator | None] = [None] * len(claims.strata)
+        needed = max(2, self.binary.min_rows)
+        few: list[int] = []
+        for s in range(len(claims.strata)):
+            stratum = claims.stratum(s)
+            if stratum.total < (needed if len(claims.strata) > 1 else 2):
+                few.append(s)
+            else:
+                self.maps_[s] = self._fitted(stratum)
+        self._fit_small(claims, few, predictions.n_rows)
+
+    def guarantee(self, alpha: float = 0.1) -> Promise:
+        """P1 Theorem 1 or 2 for histogram binning of confidences, top labels or classes; else that none holds."""
+        check_is_fitted(self)
+        left_out = self.pooled_ + self.left_alone_
+        own = [m for name, m in zip(self.strata_, self.maps_, strict=True) if m is not None and name not in left_out]
+        cells = [made for made in (m.cells() for m in own) if made is not None]
+        if not isinstance(self.reduction, (Confidence, TopLabel, ClassWise)) or (own and not cells):
+            return NONE
+        if self.normalise:
+            return no_promise("dividing the rows by their sum undoes what each class's bins promise")
+        notion = REDUCTIONS.recipe(self.reduction).key
+        return binning_promise(cells, alpha, notion, left_out, class_wise=isinstance(self.reduction, ClassWise))
+
+    def _fit_small(self, claims: Claims, few: list[int], n_rows: int) -> None:
+        """Pool or leave alone the strata too small for a map of their own."""
+        if not few:
+            return
+        names = tuple(claims.strata[s] for s in few)
+        pool = _together([claims.stratum(s) for s in few])
+        if self.small == "leave" or min(pool.total, n_rows) < 2:
+            self.left_alone_ = names
+            return
+        self.pooled_ = names
+        shared = self._fitted(pool)
+        for s in few:
+            self.maps_[s] = shared
+
+    def _fitted(self, stratum: Stratum) -> BinaryCalibrator:
+        binary: BinaryCalibrator = clone(self.binary)
+        return binary.fit(stratum.scores, stratum.outcomes, sample_weight=stratum.weights)
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        claims = self._claims(predictions)
+        if isinstance(claims, ColumnClaims):
+            return self._columns(claims, predictions)
+        values = np.empty(claims.scores.shape, dtype=claims.dtype)
+        for s, binary in enumerate(self.maps_):
+            mine = claims.codes == s
+            if mine.any():
+                values[mine] = claims.scores[mine] if binary is None else binary.transform(claims.scores[mine])
+        return _ranked(values.reshape(-1, predictions.n_rows).T, predictions)
+
+    def _columns(self, claims: ColumnClaims, predictions: Predictions) -> Predictions:
+        n, k = claims.rows.shape
+        out = np.empty((n, k), dtype=claims.dtype)
+        for s, binary in enumerate(self.maps_):
+            column = claims.rows.column(s)
+            out[:, s] = column if binary is None else binary.transform(column)
+        given = {"class_names": predictions.class_names, "weights": predictions.weights}
+        labels, metadata = predictions.true_labels, predictions.metadata
+        if not self.normalise:
+            return Predictions.from_scores(frozen(out), labels, metadata=metadata, **given)  # type: ignore[arg-type]
+        return Predictions(_normalised(out), labels, metadata=metadata, **given)  # type: ignore[arg-type]
+
+    def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
+        claims = self.reduction.split(predictions)
+        if not isinstance(claims, (FlatClaims, ColumnClaims)):
+            raise NotAnswerable("this notion makes no binary claims; a binary calibrator cannot be lifted through it")
+        return claims
+
+
+def _ranked(values: Floats, predictions: Predictions) -> Predictions:
+    """Predictions that hold the recalibrated claims only: the classes ranked as the base model ranked them."""
+    values = frozen(np.ascontiguousarray(values))
+    if predictions.labels is None:
+        return Predictions.from_confidence(
+            values[:, 0], predictions.correct, weights=predictions.weights, metadata=predictions.metadata
+        )
+    return Predictions.from_confidence(
+        values,
+        predicted=predictions.top(values.shape[1])[0],
+        labels=predictions.labels,
+        class_names=predictions.class_names,
+        weights=predictions.weights,
+        metadata=predictions.metadata,
+    )
+
+
+def _normalised(out: Floats) -> Floats:
+    """Rows divided by their sum; a row of zeros becomes uniform (no class is left to prefer)."""
+    sums = out.sum(axis=1, dtype=np.float64, keepdims=True)
+    out[sums[:, 0] == 0] = 1.0 / out.shape[1]
+    out /= np.where(sums == 0, 1.0, sums).astype(out.dtype)
+    return frozen(out)
+
+
+def _together(strata: list[Stratum]) -> Stratum:
+    weights = [s.weights for s in strata if s.weights is not None]
+    joined: Float64s | None = np.concatenate(weights) if weights else None
+    return Stratum(np.concatenate([s.scores for s in strata]), np.concatenate([s.outcomes for s in strata]), joined)
+

@@ -1,0 +1,285 @@
+"""Fitted calibrators as JSON and back: recipes and arrays, no code, nothing that reading could run.
+
+A file is {"format": "calib-calibrator", "version": 1, "recipe": ..., "classes": K, "state": {...}}. ``state`` holds
+the fitted attributes, whose names end in an underscore. Numbers, strings, booleans and null are themselves, lists
+are lists; everything else is an object with one telling key:
+{"array": base64, "dtype": "float64", "shape": [2, 3]}, {"float": "nan"}, {"tuple": [...]},
+{"calibrator": {"family", "recipe", "classes", "state"}}, and {"same": i} for the i-th calibrator already written
+inside this file, counted from 0 in the order in which they end.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Calibrator
+from calib_core.predictions import InputError, Predictions
+from calib_core.registry import Recipe, Registry, RegistryError
+
+FORMAT, VERSION = "calib-calibrator", 1
+
+CLASSES = 1_000_000
+"""Calibrators of more classes are refused: the number alone, not the size of the file, would cost memory."""
+
+DEPTH = 40
+"""Nesting of compositions and lists; a real calibrator needs fewer than ten levels."""
+
+_WHOLE = tuple(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))
+_DTYPES = ("bool", "float32", "float64", *_WHOLE)
+_FITTED_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?_", re.ASCII)
+_FAMILIES: Mapping[str, Registry[Any]] = {"CALIBRATORS": CALIBRATORS, "BINARY_CALIBRATORS": BINARY_CALIBRATORS}
+
+Json: TypeAlias = Any
+
+
+class Malformed(Exception):
+    """What is wrong with a file; becomes the second half of one InputError sentence."""
+
+
+# ---- writing -----------------------------------------------------------------------------------------------
+
+
+def to_json(calibrator: Calibrator) -> str:
+    """A fitted calibrator as JSON text; InputError where it cannot be named by a recipe or holds something else."""
+    check_is_fitted(calibrator)
+    written = _Writer().member(calibrator)
+    del written["family"]
+    return json.dumps({"format": FORMAT, "version": VERSION, **written}, separators=(",", ":"), allow_nan=False)
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.places: dict[int, int] = {}
+
+    def member(self, member: BaseEstimator) -> dict[str, Json]:
+        family = "CALIBRATORS" if isinstance(member, Calibrator) else "BINARY_CALIBRATORS"
+        try:
+            recipe = _FAMILIES[family].recipe(member)
+        except RegistryError as why:
+            raise InputError(f"this {type(member).__name__} cannot be saved: {why}") from None
+        classes = {"classes": len(member.classes_)} if isinstance(member, Calibrator) else {}
+        state = {name: self.value(value) for name, value in sorted(vars(member).items()) if _is_fitted(name)}
+        return {"family": family, "recipe": recipe.to_dict(), **classes, "state": state}
+
+    def value(self, value: Any) -> Json:
+        if isinstance(value, (Calibrator, BinaryCalibrator)):
+            return self.nested(value)
+        if isinstance(value, (np.ndarray, np.generic)):
+            return _array(np.asarray(value))
+        if isinstance(value, float) and not math.isfinite(value):
+            return {"float": repr(value)}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.value(item) for item in value]}
+        what = type(value).__name__
+        raise InputError(f"a {what} cannot be saved; fitted state is numbers, text, arrays and calibrators")
+
+    def nested(self, member: Calibrator | BinaryCalibrator) -> Json:
+        if id(member) in self.places:
+            return {"same": self.places[id(member)]}
+        written = self.member(member)
+        self.places[id(member)] = len(self.places)
+        return {"calibrator": written}
+
+
+def _is_fitted(name: str) -> bool:
+    """Fitted attributes; ``classes_`` is told by the number of classes."""
+    return bool(_FITTED_NAME.fullmatch(name)) and name != "classes_"
+
+
+def _array(array: NDArray[Any]) -> Json:
+    if array.dtype.name not in _DTYPES:
+        raise InputError(f"an array of dtype {array.dtype} cannot be saved; known: {', '.join(_DTYPES)}")
+    # A matrix product's last bits depend on the memory order, so that is kept.
+    by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+    laid_out = (array.T if by_columns else array).astype(array.dtype.newbyteorder("<"), copy=False)
+    return {
+        "array": base64.b64encode(laid_out.tobytes()).decode("ascii"),
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        **({"order": "F"} if by_columns else {}),
+    }
+
+
+# ---- reading -----------------------------------------------------------------------------------------------
+
+
+def load_calibrator(source: str | bytes | PathLike[str]) -> Calibrator:
+    """A fitted calibrator from what ``to_json`` wrote: a path, or the JSON text itself (text that begins with a brace).
+
+    The file is data only. It is checked throughout, the calibrator it describes is tried on a few rows, and anything
+    amiss is an InputError of one sentence. Predictions equal those of the calibrator saved, bit for bit.
+
+    >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1])
+    >>> load_calibrator(cal.to_json()).predict_proba([[0.9, 0.1]]).round(6).tolist()
+    [[0.8, 0.2]]
+    """
+    try:
+        return _calibrator(_parsed(_text(source)))
+    except Malformed as why:
+        raise InputError(f"this is not a saved calibrator: {why}") from None
+
+
+def _text(source: str | bytes | PathLike[str]) -> str | bytes:
+    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("{")):
+        return source
+    try:
+        return Path(source).read_bytes()
+    except (OSError, ValueError) as why:
+        reason = why.strerror if isinstance(why, OSError) and why.strerror else str(why)
+        raise InputError(f"the file {str(source)[:200]!r} cannot be read: {reason}") from None
+
+
+def _parsed(text: str | bytes) -> dict[str, Json]:
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise Malformed("it is nested too deeply") from None
+    except ValueError as why:
+        raise Malformed(f"it is not JSON ({str(why)[:80]})") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise Malformed(f'its "format" is not {FORMAT!r}')
+    version = data.get("version")
+    if isinstance(version, bool) or version != VERSION:
+        raise Malformed(f"it is of version {str(version)[:20]}, and this calib reads version {VERSION}")
+    return data
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _calibrator(data: dict[str, Json]) -> Calibrator:
+    _keys(data, {"format", "version", "recipe", "classes", "state"})
+    member = {key: data[key] for key in ("recipe", "classes", "state")}
+    calibrator: Calibrator = _Reader().member({"family": "CALIBRATORS", **member}, 0)
+    _try(calibrator)
+    return calibrator
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+
+    def member(self, data: Json, depth: int) -> Any:
+        family = data.get("family") if isinstance(data, dict) else None
+        if family not in ("CALIBRATORS", "BINARY_CALIBRATORS"):
+            raise Malformed("a calibrator inside it names no known family")
+        _keys(data, {"family", "recipe", "state"} | ({"classes"} if family == "CALIBRATORS" else set()))
+        try:
+            member = Recipe.from_dict(family, data["recipe"]).build()
+        except (RegistryError, TypeError, OverflowError, RecursionError) as why:
+            raise Malformed(f"its recipe is unknown here: {str(why)[:300]}") from None
+        if not isinstance(data["state"], dict):
+            raise Malformed('its "state" is not an object')
+        for name, value in data["state"].items():
+            if not _is_fitted(name) or hasattr(member, name):
+                raise Malformed(f"{name[:80]!r} is not the name of a fitted value")
+            setattr(member, name, self.value(value, depth + 1))
+        if family == "CALIBRATORS":
+            member.classes_ = np.arange(_classes(data["classes"]))
+        return member
+
+    def value(self, data: Json, depth: int) -> Any:
+        if depth > DEPTH:
+            raise Malformed("it is nested too deeply")
+        if isinstance(data, list):
+            return [self.value(item, depth + 1) for item in data]
+        if not isinstance(data, dict):
+            return data
+        if "array" in data:
+            return _read_array(data)
+        if len(data) != 1:
+            raise Malformed("a value in its state is of no known form")
+        ((kind, held),) = data.items()
+        if kind == "float" and held in ("nan", "inf", "-inf"):
+            return float(held)
+        if kind == "tuple" and isinstance(held, list):
+            return tuple(self.value(item, depth + 1) for item in held)
+        if kind == "same" and type(held) is int and 0 <= held < len(self.made):
+            return self.made[held]
+        if kind == "calibrator":
+            self.made.append(self.member(held, depth))
+            return self.made[-1]
+        raise Malformed(f"a value in its state is of no known form ({kind[:40]!r})")
+
+
+def _keys(data: dict[str, Json], wanted: set[str]) -> None:
+    if set(data) != wanted:
+        missing, extra = sorted(wanted - set(data)), sorted(set(data) - wanted)
+        what = f"{missing[0]!r} is missing" if missing else f"{extra[0][:80]!r} is not a known key"
+        raise Malformed(what)
+
+
+def _classes(number: Json) -> int:
+    if type(number) is not int or not 2 <= number <= CLASSES:
+        raise Malformed(f'"classes" is {str(number)[:40]}; a whole number from 2 to {CLASSES:,} is needed')
+    return number
+
+
+def _read_array(data: dict[str, Json]) -> Any:
+    order = data.get("order", "C")
+    _keys({**data, "order": order}, {"array", "dtype", "shape", "order"})
+    name, shape, text = data["dtype"], data["shape"], data["array"]
+    if name not in _DTYPES or order not in ("C", "F"):
+        raise Malformed(f"an array of it has dtype {str(name)[:40]!r}, which is not one of {', '.join(_DTYPES)}")
+    if not isinstance(shape, list) or len(shape) > 8 or not all(type(d) is int and d >= 0 for d in shape):
+        raise Malformed(f"an array of it has the shape {str(shape)[:60]}")
+    dtype = np.dtype(name).newbyteorder("<")
+    # Counted before anything is allocated.
+    size = math.prod(shape) * dtype.itemsize
+    if not isinstance(text, str) or len(text) != 4 * ((size + 2) // 3):
+        raise Malformed(f"an array of shape {shape} does not fit its contents")
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Malformed("an array of it is not base64") from None
+    if len(raw) != size or (name == "bool" and raw.strip(b"\0\1")):
+        raise Malformed(f"an array of shape {shape} does not fit its contents")
+    flat = np.frombuffer(raw, dtype=dtype).astype(np.dtype(name))
+    array = flat.reshape(shape) if order == "C" else flat.reshape(shape[::-1]).T
+    # A number keeps its NumPy type: float64 next to float32 decides the dtype of a product.
+    return array[()] if array.ndim == 0 else array
+
+
+def _try(calibrator: Calibrator) -> None:
+    """Whatever in a stranger's numbers breaks the arithmetic shows here, not in the middle of somebody's work."""
+    k = len(calibrator.classes_)
+    rows = np.full((3, k), 1.0 / k)
+    rows[1:] = 0.0
+    rows[1, 0] = rows[2, -1] = 1.0
+    try:
+        with np.errstate(all="ignore"):
+            for dtype in (np.float64, np.float32):
+                calibrator.apply(Predictions(rows.astype(dtype), [0, 1, k - 1], logits=30.0 * rows))
+            for member in _binaries(calibrator):
+                if not np.isfinite(member.transform(np.linspace(0.0, 1.0, 101))).all():
+                    raise ValueError("not a number")
+    except Exception as why:
+        raise Malformed(f"what it describes does not work ({type(why).__name__}: {str(why)[:120]})") from None
+
+
+def _binaries(member: Any) -> list[BinaryCalibrator]:
+    if isinstance(member, BinaryCalibrator):
+        return [member]
+    if isinstance(member, (list, tuple)):
+        return [found for item in member for found in _binaries(item)]
+    if isinstance(member, Calibrator):
+        return [found for name, value in vars(member).items() if _is_fitted(name) for found in _binaries(value)]
+    return []

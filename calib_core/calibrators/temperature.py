@@ -1,0 +1,250 @@
+"""Temperature scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.log_rows import LogRows
+from calib_core.predictions import Logits, Predictions
+
+_INVERSE_BOUNDS = (1e-3, 1e3)
+"""1/T is sought between these; a likelihood that still improves at a bound names no temperature."""
+
+_STRIDES = (256, 16)
+"""Every 256th row, then every 16th, give the first guesses of 1/T, where that leaves enough rows."""
+_SAMPLE_ROWS = 128
+
+_KEPT_BYTES = 1 << 24
+"""Logarithms are kept between Newton's steps up to 16 MB; beyond that they are taken again, block by block."""
+
+_CHUNK_ROWS = 2048
+_WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-temperature")
+
+
+@CALIBRATORS.register(
+    "temperature",
+    "Temperature scaling",
+    reference="Guo et al. 2017",
+    flags=Contract("full", keeps_argmax=True, sums_to_one=True, monotone=False),
+)
+@dataclass(eq=False, repr=False)
+class Temperature(Calibrator):
+    """Divides all log-probabilities by one number T > 0, which makes every row softer or sharper.
+
+    q = softmax(log p / T) with T minimising the mean log loss of the calibration rows. Where the predictions carry
+    raw logits these take the place of log p: the same q, without what rounding p to 0 or 1 has lost; the logits,
+    divided by T too, stay with the output. The log loss is convex in 1/T: its derivative is solved for 0 by Newton
+    steps kept inside a shrinking bracket, first on some of the rows. The predicted class never changes.
+
+    T is exact to about 1e-10 of itself, for float32 rows, whose arithmetic is float32, to about 1e-6.
+
+    ``temperature_`` is T. ``status_`` is "converged"; "at bound" when the loss still falls at 1/T = 1000 or 0.001
+    (separable or anti-calibrated rows: T is then a bound, not an estimate); "not identified" when all rows are
+    uniform, so that every T gives the same loss (T stays 1). ``floored_`` counts calibration rows whose true class
+    had probability below the floor of the logarithm, or a logit of minus infinity: a few such rows can decide T.
+
+    References: Guo et al. 2017; P3 §2.5.
+
+    >>> p = np.tile([[0.9, 0.1]], (10, 1))
+    >>> cal = Temperature().fit(p, [0] * 8 + [1] * 2)
+    >>> cal.predict_proba(p[:1]).round(6).tolist()
+    [[0.8, 0.2]]
+    """
+
+    def _fit(self, predictions: Predictions) -> None:
+        loss = _Loss.of(predictions)
+        self.floored_ = _floored(predictions)
+        inverse, self.status_ = _root(loss)
+        self.temperature_ = 1.0 / inverse
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        return Predictions(
+            softened(predictions, self.temperature_),
+            predictions.true_labels,
+            class_names=predictions.class_names,
+            logits=None if predictions.logits is None else _divided(predictions.logits, self.temperature_),
+            weights=predictions.weights,
+            metadata=predictions.metadata,
+        )
+
+
+def softened(predictions: Predictions, temperature: float) -> Floats:
+    """softmax(log p / T), (n, K), in the dtype of the probabilities."""
+    logs = LogRows.best(predictions)
+    out = np.empty(predictions.rows.shape, dtype=predictions.rows.dtype)
+    inverse = logs.rows.dtype.type(1.0 / temperature)
+
+    def work(chunk: slice) -> None:
+        for where, z in logs.part(chunk).blocks():
+            z -= z.max(axis=1, keepdims=True)
+            z *= inverse
+            np.exp(z, out=z)
+            z /= z.sum(axis=1, keepdims=True)
+            out[chunk.start + where.start : chunk.start + where.stop] = z
+
+    list(_WORKERS.map(work, _chunks(len(out))))
+    return frozen(out)
+
+
+class _Loss:
+    """First and second derivative in b = 1/T of the mean log loss, log sum_k exp(b l_k) - b l_y."""
+
+    def __init__(self, logs: LogRows, true: Floats, tops: Floats, weights: Float64s) -> None:
+        self.logs, self.true, self.tops = logs, true, tops
+        self.weights = weights / weights.sum()
+        n, k = logs.rows.shape
+        self.chunks = _chunks(n)
+        self.kept: dict[int, list[tuple[slice, Floats]]] | None = None
+        if n * k * logs.rows.dtype.itemsize <= _KEPT_BYTES:
+            self.kept = {}
+        # Where the true class is always the largest, the loss falls for ever, though soon by less than can be computed.
+        self.separable = bool((true == tops)[weights > 0].all())
+        # What a step may leave of the relative error of 1/T; for float32, what the rounding of its logarithms allows.
+        self.tolerance = 1e-10 if logs.rows.dtype == np.float64 else 1e-7
+
+    @classmethod
+    def of(cls, predictions: Predictions) -> _Loss:
+        logs = LogRows.best(predictions)
+        n = predictions.n_rows
+        stored = logs.at(predictions.true_labels)
+        tops = logs.tops(predictions)
+        true = logs.values(stored[:, None])[:, 0] if logs.kind == "log-probabilities" else _above(stored, tops)
+        weights = np.ones(n) if predictions.weights is None else predictions.weights
+        return cls(logs, true, tops, weights)
+
+    def every(self, stride: int) -> _Loss | None:
+        """The loss of each ``stride``-th row; None where they are too few or name no temperature."""
+        some = slice(None, None, stride)
+        if len(self.true) < _SAMPLE_ROWS * stride or not self.weights[some].any():
+            return None
+        sample = _Loss(self.logs.every(stride), self.true[some], self.tops[some], self.weights[some])
+        return None if sample.separable else sample
+
+    def __call__(self, b: float) -> tuple[float, float]:
+        parts = np.array(list(_WORKERS.map(lambda chunk: self._part(chunk, b), self.chunks)))
+        slope, curvature = parts.sum(axis=0)
+        return float(slope), float(curvature)
+
+    def _part(self, chunk: slice, b: float) -> tuple[float, float]:
+        slope = curvature = 0.0
+        true, tops, weights = self.true[chunk], self.tops[chunk], self.weights[chunk]
+        for where, logs in self._blocks(chunk):
+            odds = logs * logs.dtype.type(b)
+            np.exp(odds, out=odds)
+            total = np.einsum("ij->i", odds)
+            mean = np.vecdot(odds, logs) / total
+            odds *= logs
+            variance = np.maximum(np.vecdot(odds, logs) / total - mean * mean, 0.0)
+            # In float64 from here on: a sum over rows must not lose what the rows have.
+            excess = mean.astype(np.float64) - (true[where].astype(np.float64) - tops[where])
+            slope += float(weights[where] @ excess)
+            curvature += float(weights[where] @ variance)
+        return slope, curvature
+
+    def _blocks(self, chunk: slice) -> Iterable[tuple[slice, Floats]]:
+        """Logarithms less their row's largest, so that no exponential overflows."""
+        if self.kept is not None and chunk.start in self.kept:
+            return self.kept[chunk.start]
+        made = self._shifted(chunk)
+        if self.kept is None:
+            return made
+        return self.kept.setdefault(chunk.start, list(made))
+
+    def _shifted(self, chunk: slice) -> Iterator[tuple[slice, Floats]]:
+        tops = self.tops[chunk]
+        for where, logs in self.logs.part(chunk).blocks():
+            logs -= tops[where, None]
+            yield where, logs
+
+
+def _root(loss: _Loss) -> tuple[float, str]:
+    """The 1/T where the derivative vanishes, sought on some of the rows before all are looked at."""
+    if loss.separable:
+        uniform = loss(1.0) == (0.0, 0.0)
+        return (1.0, "not identified") if uniform else (_INVERSE_BOUNDS[1], "at bound")
+    start = _Start(1.0)
+    for stride in _STRIDES:
+        sample = loss.every(stride)
+        if sample is not None:
+            start = _newton(sample, start, 1e-6)
+    b = _newton(loss, start, loss.tolerance).b
+    # Steps towards a bound may stop short of it: the slope at the bound itself decides.
+    low, high = _INVERSE_BOUNDS
+    if b < 2 * low and loss(low)[0] >= 0:
+        return low, "at bound"
+    if b > high / 2 and loss(high)[0] <= 0:
+        return high, "at bound"
+    return b, "converged"
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where Newton's steps begin: 1/T, and the third derivative of the loss as far as it is known."""
+
+    b: float
+    third: float = 0.0
+    error: float = 1.0  # of the third derivative, relative: of the order of the distance it was found over, squared
+
+
+def _newton(loss: _Loss, start: _Start, tolerance: float) -> _Start:
+    """Newton steps with the third derivative seen between the last two points, inside a bracket of the root."""
+    low, high = _INVERSE_BOUNDS
+    b, third, error = start.b, start.third, start.error
+    slope, curvature = loss(b)
+    for _ in range(100):
+        low, high = (b, high) if slope < 0 else (low, b)
+        following = _step(b, slope, curvature, third)
+        if not low < following < high:
+            # Geometric bisection: the bracket spans six orders of magnitude.
+            following = float(np.sqrt(low * high))
+        move = abs(following - b) / b
+        if slope == 0.0 or move * move * error <= tolerance or high - low <= 1e-15 * high:
+            return _Start(following if slope else b, third, max(error, 0.1))
+        before = b, slope, curvature
+        b = following
+        slope, curvature = loss(b)
+        third, error = _third(before, (b, slope, curvature)), min(1.0, move * move)
+    return _Start(b, third, error)
+
+
+def _step(b: float, slope: float, curvature: float, third: float) -> float:
+    if curvature <= 0:
+        return -1.0
+    newton = slope / curvature
+    bend = 1.0 - newton * third / (2.0 * curvature)
+    return b - newton / (bend if 0.5 < bend < 2.0 else 1.0)
+
+
+def _third(one: tuple[float, float, float], two: tuple[float, float, float]) -> float:
+    """Third derivative at the second of two points, from slope and curvature at both (cubic Hermite)."""
+    (b0, g0, h0), (b1, g1, h1) = one, two
+    d = b1 - b0
+    return (2.0 * h0 + 4.0 * h1) / d - 6.0 * (g1 - g0) / (d * d)
+
+
+def _floored(predictions: Predictions) -> int:
+    logs = LogRows.best(predictions)
+    stored = logs.at(predictions.true_labels)
+    return int((np.isneginf(stored) if logs.kind == "logits" else stored < LOG_FLOOR * (1 + 1e-9)).sum())
+
+
+def _above(logits: Floats, tops: Floats) -> Floats:
+    """Logits of single columns; minus infinity as far below the row's largest as the floor is below log 1."""
+    return np.where(np.isneginf(logits), tops + logits.dtype.type(np.log(LOG_FLOOR)), logits)
+
+
+def _divided(logits: Rows, temperature: float) -> Logits:
+    out = np.empty(logits.shape, dtype=logits.dtype)
+    for where, block in logits.blocks():
+        np.divide(block, logits.dtype.type(temperature), out=out[where])
+    return Logits(frozen(out))
+
+
+def _chunks(n: int) -> list[slice]:
+    return [slice(i, min(i + _CHUNK_ROWS, n)) for i in range(0, n, _CHUNK_ROWS)]

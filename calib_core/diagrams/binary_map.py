@@ -1,0 +1,60 @@
+"""The map of a binary calibrator, score in and score out, over the density of the scores it meets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Float64s
+from calib_core.calibrators import Reduced
+from calib_core.predictions import Predictions
+
+GRID = 501
+CELLS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryMap:
+    """What a fitted stratum makes of a score: ``output`` (m,) at ``score`` (m,), and where the data lies.
+
+    ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]; ``own`` tells
+    whether the stratum has a map of its own, shares a pooled one ("pooled") or keeps its scores ("none").
+    """
+
+    stratum: str
+    own: str
+    score: Float64s
+    output: Float64s
+    density: Float64s
+    rows: int
+
+    def frame(self) -> pd.DataFrame:
+        """One line per grid point, exactly the numbers drawn."""
+        return pd.DataFrame({"score": self.score, "output": self.output})
+
+
+def binary_map(calibrator: Reduced, predictions: Predictions, stratum: int = 0) -> BinaryMap:
+    """The map a fitted multiclass-to-binary calibrator applies in one stratum, and the scores it meets there.
+
+    What can mislead: where the density is 0 the map is extrapolation, however confidently it is drawn.
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.calibrators import Histogram
+    >>> from calib_core.reductions import Confidence
+    >>> p = Predictions([[0.9, 0.1], [0.8, 0.2]], [0, 1])
+    >>> cal = Reduced(Confidence(), Histogram(bins=1, delta=0)).fit_on(p)
+    >>> binary_map(cal, p).output[0]
+    np.float64(0.5)
+    """
+    name, fitted = calibrator.strata_[stratum], calibrator.maps_[stratum]
+    scores = calibrator.reduction.split(predictions).stratum(stratum).scores.astype(np.float64)
+    grid = np.linspace(0.0, 1.0, GRID)
+    # Steps are drawn where they are: the thresholds themselves, and a hair below them.
+    steps = np.asarray(getattr(fitted, "thresholds_", np.empty(0)), dtype=np.float64)
+    grid = np.unique(np.clip(np.concatenate([grid, steps, np.nextafter(steps, -1)]), 0, 1))
+    output = grid if fitted is None else fitted.transform(grid)
+    own = "none" if fitted is None else "pooled" if name in calibrator.pooled_ else "own"
+    counts = np.histogram(scores, bins=CELLS, range=(0.0, 1.0))[0]
+    return BinaryMap(name, own, grid, output, counts / max(len(scores), 1), len(scores))

@@ -1,0 +1,116 @@
+"""Does Meta-Cal keep the rate it was asked for: attained against wanted, over repeated splits (P4 Fig. 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from calib_core._arrays import Codes, Float64s
+from calib_core.calibrators import Calibrator, MetaCal, as_calibrator
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.registry import Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintDiagram:
+    """Attained rate for each wanted rate, over repeated splits; arrays are (targets,), NaN where every split refused.
+
+    ``rate`` is "miscoverage" or "accuracy"; ``attained`` the mean over splits and ``deviation`` their standard
+    deviation; bars reach two of them to either side, as in P4. ``coverage`` is the mean share of rows answered,
+    ``kept`` the share of splits that kept the rate (miscoverage at most, accuracy at least the wanted one),
+    ``refused`` the number of splits whose calibration rows could not carry it, out of ``repeats``.
+    """
+
+    rate: str
+    wanted: Float64s
+    attained: Float64s
+    deviation: Float64s
+    coverage: Float64s
+    kept: Float64s
+    refused: Codes
+    repeats: int
+
+    @property
+    def lower(self) -> Float64s:
+        """Two standard deviations below the mean."""
+        return self.attained - 2.0 * self.deviation
+
+    @property
+    def upper(self) -> Float64s:
+        """Two standard deviations above the mean."""
+        return self.attained + 2.0 * self.deviation
+
+    def frame(self) -> pd.DataFrame:
+        """One line per wanted rate, exactly the numbers drawn."""
+        columns = {
+            "wanted": self.wanted,
+            "attained": self.attained,
+            "deviation": self.deviation,
+            "lower": self.lower,
+            "upper": self.upper,
+            "coverage": self.coverage,
+            "kept": self.kept,
+            "refused": self.refused,
+        }
+        return pd.DataFrame(columns)
+
+
+def constraint(
+    predictions: Predictions,
+    calibrator: str | Recipe | Calibrator = "metacal-miscoverage",
+    targets: Sequence[float] = (0.01, 0.02, 0.05, 0.1, 0.2),
+    repeats: int = 40,
+    share: float = 0.5,
+    random_state: int = 0,
+) -> ConstraintDiagram:
+    """Fits the calibrator on ``share`` of the rows for every wanted rate, ``repeats`` times, and looks at the others.
+
+    Each repeat has a split and held-out rows of its own, seeded; all targets share them. What can mislead: the splits
+    overlap, so the bars show how one data set behaves and are narrower than for new data; and half the splits missing
+    the rate is what the paper's rule promises.
+
+    References: P4 §5.2, Fig. 1 and 2.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
+    >>> constraint(p, "metacal-accuracy", [0.99], repeats=2).frame()[["wanted", "attained", "kept"]].values.tolist()
+    [[0.99, 1.0, 1.0]]
+    """
+    method = as_calibrator(calibrator)
+    if not isinstance(method, MetaCal):
+        raise InputError(f"{type(method).__name__} controls no rate; choose a Meta-Cal calibrator")
+    if repeats < 1 or not len(targets):
+        raise InputError(f"{repeats} repeats of {len(targets)} targets; at least one of each is needed")
+    runs = np.full((repeats, len(targets), 2), np.nan)
+    for r in range(repeats):
+        fit, test = predictions.split(share, random_state=random_state + r)
+        for t, target in enumerate(targets):
+            runs[r, t] = _run(method, fit, test, float(target), random_state + r)
+    return _summary(method.wanted, np.asarray(targets, dtype=np.float64), runs)
+
+
+def _run(method: MetaCal, fit: Predictions, test: Predictions, target: float, seed: int) -> tuple[float, float]:
+    """Attained rate and coverage of one split; NaN when the calibrator refuses the rows."""
+    fresh: Any = clone(method).set_params(**{method.wanted: target, "random_state": seed})
+    try:
+        made = fresh.fit_on(fit).apply(test)
+    except NotAnswerable:
+        return float("nan"), float("nan")
+    return fresh.attained(test, made), made.coverage
+
+
+def _summary(rate: str, wanted: Float64s, runs: Float64s) -> ConstraintDiagram:
+    attained, known = runs[:, :, 0], ~np.isnan(runs[:, :, 0])
+    count = known.sum(axis=0)
+    kept = attained <= wanted if rate == "miscoverage" else attained >= wanted
+    with np.errstate(invalid="ignore"):  # 0 of 0 splits: not a number
+        mean = np.where(known, attained, 0.0).sum(axis=0) / count
+        variance = np.where(known, np.square(attained - mean), 0.0).sum(axis=0) / (count - 1)
+        coverage = np.where(known, runs[:, :, 1], 0.0).sum(axis=0) / count
+        share = (kept & known).sum(axis=0) / count
+    deviation = np.where(count > 1, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+    return ConstraintDiagram(rate, wanted, mean, deviation, coverage, share, len(runs) - count, len(runs))
