@@ -1,0 +1,132 @@
+"""The frame: page, shared choices, navigation. Run by Streamlit; each view draws itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
+from dashboard import compute, widgets
+from dashboard.selection import BINS, Selection, binned_schemes, model_keys
+from dashboard.theme import count, markdown_plain, percent
+from dashboard.views import calibrators, classes, data, reliability
+
+VIEWS: dict[str, tuple[str, Callable[[], None]]] = {
+    "data": ("Data", data.render),
+    "reliability": ("Reliability", reliability.render),
+    "classes": ("Classes", classes.render),
+    "calibrators": ("Calibrators", calibrators.render),
+}
+
+
+def main() -> None:
+    """Draw the page for the choices of this session."""
+    st.set_page_config(page_title="calib", layout="wide", initial_sidebar_state="expanded")
+    widgets.selection()
+    data.open_launched()
+    with st.sidebar:
+        _data_card(widgets.selection())
+        _bins()
+        _calibrators(widgets.selection())
+    st.segmented_control(
+        "View",
+        tuple(VIEWS),
+        format_func=lambda key: VIEWS[key][0],
+        label_visibility="collapsed",
+        **widgets.bound("view"),
+    )
+    for problem in widgets.link_problems():
+        st.warning(markdown_plain(problem), icon=":material/warning:")
+    _view(widgets.selection())
+    widgets.write_link()
+
+
+def _view(selection: Selection) -> None:
+    """The chosen view; data that cannot be used gives its sentence and leads to the data view."""
+    draw = VIEWS[selection.view][1]
+    if selection.view != "data":
+        try:
+            compute.parts(selection.source)
+        except InputError as why:
+            st.error(markdown_plain(why), icon=":material/error:")
+            st.button("Choose data", on_click=lambda: widgets.change(view="data"))
+            return
+    draw()
+
+
+def _data_card(selection: Selection) -> None:
+    """Which data is looked at, and which rows are which."""
+    try:
+        held = compute.file(selection.source.data)
+        parts = compute.parts(selection.source)
+    except InputError:
+        st.markdown("**No data**")
+        return
+    st.markdown(f"**{markdown_plain(held.title)}**")
+    test = parts.test
+    shape = f"{count(test.n_classes)} classes, " if test.n_classes else ""
+    st.caption(
+        f"{shape}{count(parts.fit.n_rows)} calibration rows, {count(test.n_rows)} test rows "
+        f"({markdown_plain(parts.said)}); accuracy {percent(test.accuracy)}. Every number is of the test rows."
+    )
+
+
+def _bins() -> None:
+    st.slider("Bins", *BINS, **widgets.bound("bins", zoom=None))
+    st.segmented_control(
+        "Bin edges",
+        binned_schemes(),
+        format_func=lambda key: BINNINGS[key].title,
+        help="Equal mass: equally many rows in every bin; equal scores stay together.",
+        **widgets.bound("binning", zoom=None),
+    )
+
+
+def _calibrators(selection: Selection) -> None:
+    """Every registered calibrator as a toggle; those ticked get their own controls."""
+    ticked = {recipe.key: recipe for recipe in selection.calibrators}
+
+    def tick(keys: list[str]) -> None:
+        chosen = {key: ticked.get(key, Recipe("CALIBRATORS", key)) for key in keys}
+        # Those already ticked keep their place, so that models keep their colours.
+        widgets.change(
+            calibrators=tuple(sorted(chosen.values(), key=lambda r: (r.key not in ticked, _place(selection, r))))
+        )
+
+    st.pills(
+        "Calibrators, fitted on the calibration rows",
+        tuple(dict.fromkeys((*model_keys(), *ticked))),
+        selection_mode="multi",
+        format_func=lambda key: CALIBRATORS[key].title,
+        **widgets.tied("calibrators", list(ticked), tick),
+    )
+    names = _class_names(selection)
+    for recipe in selection.calibrators:
+        _settings(recipe, names)
+
+
+def _settings(recipe: Recipe, class_names: tuple[str, ...]) -> None:
+    entry = CALIBRATORS[recipe.key]
+
+    def changed(new: Recipe) -> None:
+        old = widgets.selection().calibrators
+        widgets.change(calibrators=tuple(new if r.key == recipe.key else r for r in old))
+
+    with st.expander(markdown_plain(entry.title)):
+        st.caption(markdown_plain(entry.caption) + (f" ({markdown_plain(entry.reference)})" if entry.reference else ""))
+        widgets.recipe_controls(recipe, key=f"set.{recipe.key}", changed=changed, class_names=class_names)
+
+
+def _place(selection: Selection, recipe: Recipe) -> int:
+    return next((i for i, held in enumerate(selection.calibrators) if held.key == recipe.key), 0)
+
+
+def _class_names(selection: Selection) -> tuple[str, ...]:
+    try:
+        return compute.parts(selection.source).test.class_names or ()
+    except InputError:
+        return ()
+
+
+main()

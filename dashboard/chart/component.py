@@ -1,0 +1,46 @@
+"""Registration of the chart component with the running Streamlit server.
+
+Two asset directories are declared: our own script, and the one inside the installed plotly package that holds
+plotly.js. Streamlit serves both under `/_stcore/bidi-components/`, so nothing is copied, static file serving
+stays off, and a page fetches plotly.js once, however many charts it shows.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plotly
+import streamlit as st
+
+_CHART = "calib.chart"
+
+
+def renderer() -> Any:
+    """Return the function that mounts a chart, after making sure that this server knows its assets.
+
+    Raises whatever Streamlit raises when its component interface is not what it was in the pinned release.
+    """
+    _declare_assets()
+    return _renderer()
+
+
+@cache
+def _renderer() -> Any:
+    return st.components.v2.component(_CHART, js="chart.js", isolate_styles=False)
+
+
+def _declare_assets() -> None:
+    # Private API, so that an uninstalled checkout works like an installed wheel: the public way is a manifest in
+    # the pyproject.toml of an installed distribution, and plotly's wheel has none.
+    from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+    from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+
+    manager = get_bidi_component_manager()
+    if manager.get_component_asset_root(_CHART) is not None:
+        return
+    for name, assets, package in (
+        ("plotly", "package_data", Path(plotly.__file__).parent),
+        ("chart", "assets", Path(__file__).parent),
+    ):
+        manifest = ComponentManifest("calib", plotly.__version__, [ComponentConfig(name, assets)])
+        manager.register_from_manifest(manifest, package)

@@ -1,0 +1,38 @@
+"""The `calib` command. Each of its commands is one file of `dashboard.commands`, imported when it is asked for."""
+
+import importlib
+import pkgutil
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from dashboard import commands
+
+
+class Commands(click.Group):
+    """The commands found in `dashboard.commands`: module `name` holds the command `name` as `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every module of the package, in alphabetical order."""
+        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = importlib.import_module(f"{commands.__name__}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+def _version() -> str:
+    try:
+        return version("calib")
+    except PackageNotFoundError:
+        return "(a checkout that is not installed)"
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_version(), prog_name="calib", message="%(prog)s %(version)s")
+def main() -> None:
+    """Find out whether a classifier's probabilities mean what they say."""

@@ -1,0 +1,4 @@
+"""The commands of `calib`, one file each: a module holds one `click.Command` named `command`.
+
+Heavy imports belong inside the function, so that `calib --help` stays quick.
+"""

@@ -1,0 +1,429 @@
+"""The only caching: files by content hash, and everything derived from them by (hash, recipe).
+
+Nothing here lets Streamlit hash data: it looks at a sample of large arrays only, so that two uploads can meet.
+Keys are hashes of whole files together with frozen choices; two shelves, for files and for what is derived from
+them, forget the least recently used things when they grow past their budget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from calib_core import BINNINGS, CALIBRATORS, InputError, NotAnswerable, Predictions, Recipe, diagrams, study
+from calib_core.calibrators import Calibrator, Reduced
+from calib_core.datasets import DEMOS, Demo, demo
+from calib_core.readers import (
+    Finding,
+    Reading,
+    Table,
+    examine,
+    predictions,
+    propose,
+    read_table,
+    shared_rows,
+    split_rows,
+)
+from calib_core.readers.labels import coded_labels
+from calib_core.study import summaries
+from dashboard.selection import BINS, Source, with_changes
+
+T = TypeVar("T")
+
+FILES_BUDGET = 2 << 30
+DERIVED_BUDGET = 1 << 30
+
+
+class Missing(InputError):
+    """Data a link names that is not here."""
+
+
+class Shelf:
+    """Values by key, made once however many sessions ask at the same time, least recently used forgotten first."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._making: dict[Hashable, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Any | None:
+        with self._lock:
+            if key not in self._held:
+                return None
+            self._held.move_to_end(key)
+            return self._held[key][0]
+
+    def put(self, key: Hashable, value: Any, size: int) -> None:
+        with self._lock:
+            self._held[key] = (value, size)
+            self._held.move_to_end(key)
+            while len(self._held) > 1 and sum(s for _, s in self._held.values()) > self._budget:
+                self._held.popitem(last=False)
+
+    def made(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
+        """The value under key, made by the first who asks; the others wait for it."""
+        with self._lock:
+            turn = self._making.setdefault(key, threading.Lock())
+        try:
+            with turn:
+                held = self.get(key)
+                value: T = make() if held is None else held
+                if held is None:
+                    self.put(key, value, size(value))
+        finally:
+            with self._lock:
+                self._making.pop(key, None)
+        return value
+
+
+@st.cache_resource(show_spinner=False)
+def _files() -> Shelf:
+    return Shelf(FILES_BUDGET)
+
+
+@st.cache_resource(show_spinner=False)
+def _derived() -> Shelf:
+    return Shelf(DERIVED_BUDGET)
+
+
+# -- files ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """A file that was read: its identity, its table, how it is read by proposal, and where it came from.
+
+    ``proposal`` is None where the table leaves a choice; ``question`` then says which.
+    """
+
+    key: str
+    table: Table
+    digest: str
+    proposal: Reading | None
+    question: str = ""
+    demo: Demo | None = None
+
+    @property
+    def title(self) -> str:
+        return self.demo.title if self.demo else self.table.name
+
+
+def hold(data: bytes, name: str) -> File:
+    """Read an upload and keep it under the hash of its content; InputError leaves everything as it was."""
+    key = "sha256:" + hashlib.sha256(data).hexdigest()
+    return _files().made(key, lambda: _read(key, data, name, None), _table_bytes)
+
+
+def file(key: str) -> File:
+    """The file a key names: a demo, or an upload that is still held."""
+    if key.startswith("demo:"):
+        return _files().made(key, lambda: _read_demo(key), _table_bytes)
+    held: File | None = _files().get(key)
+    if held is None:
+        raise Missing(
+            "The link is about an uploaded file that is not here (its content hash begins with "
+            f"{key.removeprefix('sha256:')[:8]!r}): upload the same file again and the picture returns."
+        )
+    return held
+
+
+def _read_demo(key: str) -> File:
+    for one in DEMOS:
+        if key == f"demo:{one.key}":
+            data, name = demo(one.key)
+            return _read(key, data, name, one)
+    raise Missing(f"There is no demo data set {key[:80]!r}: choose one in the Data view.")
+
+
+def _read(key: str, data: bytes, name: str, one: Demo | None) -> File:
+    table = read_table(data, name)
+    digest = key.removeprefix("sha256:") if one is None else hashlib.sha256(data).hexdigest()
+    try:
+        return File(key, table, digest, propose(table), demo=one)
+    except InputError as why:
+        return File(key, table, digest, None, str(why), one)
+
+
+def _table_bytes(held: File) -> int:
+    return sum(a.nbytes for a in (*held.table.columns.values(), *held.table.matrices.values())) or 1
+
+
+def reading(key: str, changed: str) -> Reading:
+    """How a file is read: as proposed, unless the user changed it."""
+    held = file(key)
+    if held.proposal is None and not changed:
+        raise InputError(held.question)
+    return with_changes(held.proposal, changed)
+
+
+def proposed(key: str, chosen: Mapping[str, Any]) -> Reading:
+    """How a file is read when some fields of the reading are given: the others follow them."""
+    return propose(file(key).table, **chosen)
+
+
+def label_counts(key: str, how: Reading) -> tuple[tuple[int, ...], int, int]:
+    """Rows of each class, rows whose label is no class, and rows without a label."""
+    return _memo(("label_counts", key, how.to_json()), lambda: _label_counts(file(key).table, how))
+
+
+def _label_counts(table: Table, how: Reading) -> tuple[tuple[int, ...], int, int]:
+    found = coded_labels(table, how)
+    held = np.bincount(found.codes[found.codes >= 0], minlength=len(how.classes))
+    return tuple(held.tolist()), int(found.unknown.sum()), int(found.missing.sum())
+
+
+def findings(key: str, changed: str) -> tuple[Finding, ...]:
+    """What is worth knowing about a file before anything is computed."""
+    how = reading(key, changed)
+    return _memo(("findings", key, how.to_json()), lambda: examine(file(key).table, how))
+
+
+def whole(key: str, changed: str) -> Predictions:
+    """All rows of a file as predictions; InputError in one sentence when it cannot be read like that."""
+    how = reading(key, changed)
+    # Keyed by the reading itself: a change that equals the proposal is the same thing.
+    return _memo(("predictions", key, how.to_json()), lambda: predictions(file(key).table, how))
+
+
+# -- rows -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Calibration rows and test rows, where they came from, and in which rows of their file they stand."""
+
+    fit: Predictions
+    test: Predictions
+    fit_rows: NDArray[np.intp]
+    test_rows: NDArray[np.intp]
+    said: str
+
+
+def parts(source: Source) -> Parts:
+    """The calibration and test rows of a source."""
+    return _memo(("parts", source), lambda: _parts(source))
+
+
+def shared(source: Source) -> int:
+    """Number of test rows that are also calibration rows, score for score and label for label."""
+    return _memo(("shared", source), lambda: shared_rows(parts(source).fit, parts(source).test))
+
+
+def split_by(source: Source) -> str:
+    """How the rows are divided: "files", "column" or "share"."""
+    if source.test:
+        return "files"
+    has_column = reading(source.data, source.reading).split is not None
+    return "column" if source.by == "column" or (source.by == "auto" and has_column) else "share"
+
+
+def _parts(source: Source) -> Parts:
+    first = whole(source.data, source.reading)
+    by = split_by(source)
+    if by == "files":
+        second = whole(source.test, source.test_reading)
+        _same_classes(first, second)
+        said = f"calibrated on all rows of {file(source.data).title}, judged on all rows of {file(source.test).title}"
+        return Parts(first, second, np.arange(first.n_rows), np.arange(second.n_rows), said)
+    if by == "column":
+        how = reading(source.data, source.reading)
+        fit_rows, test_rows = split_rows(file(source.data).table, how)
+        said = f"split by the column {how.split}"
+        return Parts(first.take(fit_rows), first.take(test_rows), fit_rows, test_rows, said)
+    chosen = first.first_part(source.share, random_state=source.seed)
+    fit_rows, test_rows = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+    return Parts(first.take(fit_rows), first.take(test_rows), fit_rows, test_rows, "split at random, class by class")
+
+
+def _same_classes(first: Predictions, second: Predictions) -> None:
+    if first.class_names != second.class_names:
+        raise InputError(
+            "The two files do not have the same classes in the same order "
+            f"({first.n_classes} and {second.n_classes}): choose files of one model, or change how they are read."
+        )
+
+
+# -- models ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A calibrator fitted on the calibration rows, the test rows after it, and what both took."""
+
+    calibrator: Calibrator
+    judged: Predictions
+    fit_seconds: float
+    apply_seconds: float
+
+
+def fit(source: Source, model: Recipe) -> Fit:
+    """A model fitted on the calibration rows and applied to the test rows; NotAnswerable says why it cannot be."""
+    made = _memo(("fit", source, model), lambda: _fit(source, model))
+    if isinstance(made, str):
+        raise NotAnswerable(made)
+    return made
+
+
+def _fit(source: Source, model: Recipe) -> Fit | str:
+    rows = parts(source)
+    start = time.perf_counter()
+    try:
+        calibrator: Calibrator = model.build().fit_on(rows.fit)
+        middle = time.perf_counter()
+        after = calibrator.apply(rows.test)
+    except InputError as why:
+        return str(why)
+    return Fit(calibrator, after, middle - start, time.perf_counter() - middle)
+
+
+def judged(source: Source, model: Recipe) -> Predictions:
+    """The test rows after a calibrator fitted on the calibration rows."""
+    return fit(source, model).judged
+
+
+def fitted(source: Source, model: Recipe) -> Calibrator:
+    """The calibrator fitted on the calibration rows."""
+    return fit(source, model).calibrator
+
+
+def reliability(source: Source, model: Recipe, scheme: Recipe) -> diagrams.ReliabilityDiagram:
+    """The reliability diagram of a model on the test rows."""
+    key = ("reliability", source, model, scheme)
+    return _memo(key, lambda: diagrams.reliability(judged(source, model), scheme.build()))
+
+
+def zoom(source: Source, model: Recipe, scheme: Recipe, b: int) -> diagrams.BinZoom:
+    """One bin of a model's reliability diagram, class by class."""
+    key = ("zoom", source, model, scheme, b)
+    return _memo(key, lambda: diagrams.zoom(judged(source, model), reliability(source, model, scheme), b))
+
+
+def bin_rows(source: Source, model: Recipe, scheme: Recipe, b: int) -> NDArray[np.intp]:
+    """Positions of a bin's rows among the test rows."""
+    return reliability(source, model, scheme).rows(judged(source, model), b)
+
+
+def measures(source: Source, model: Recipe, scheme: Recipe) -> pd.DataFrame:
+    """The summary numbers of a model, computed for every number of bins of the slider in one pass."""
+    low, high = BINS
+    every = [BINNINGS.described(scheme.key, bins=b) for b in range(low, high + 1)]
+    key = ("measures", source, model, scheme.key)
+    frames = _memo(key, lambda: summaries(judged(source, model), [one.build() for one in every]))
+    return frames[every.index(scheme)]
+
+
+def every_measure(source: Source, model: Recipe, scheme: Recipe) -> pd.DataFrame:
+    """ECE and MCE in every notion, and the proper scores, of a model."""
+    key = ("every_measure", source, model, scheme)
+    measures = study.every_measure()
+    return _memo(key, lambda: summaries(judged(source, model), [scheme.build()], measures)[0])
+
+
+def side_effects(source: Source, model: Recipe) -> study.SideEffects:
+    """What a calibrator does to the decisions on the test rows."""
+    return study.side_effects(parts(source).test, judged(source, model))
+
+
+def binary_map(source: Source, model: Recipe, stratum: int) -> diagrams.BinaryMap:
+    """The map of a multiclass-to-binary calibrator in one stratum, over the test rows' scores."""
+    calibrator = fitted(source, model)
+    if not isinstance(calibrator, Reduced):
+        raise NotAnswerable("this calibrator looks at whole rows: it has no map from one score to one score")
+    key = ("binary_map", source, model, stratum)
+    return _memo(key, lambda: diagrams.binary_map(calibrator, parts(source).test, stratum))
+
+
+REPEATS = 40
+"""Splits over which a calibrator that controls a rate is tried."""
+
+
+def constraint(source: Source, model: Recipe, *, only_if_held: bool = False) -> diagrams.ConstraintDiagram | None:
+    """Attained against wanted rate over repeated splits of the calibration and test rows' file."""
+    key = ("constraint", source, model)
+    if only_if_held:
+        return _derived().get(key)
+    return _memo(key, lambda: _constraint(source, model))
+
+
+def _constraint(source: Source, model: Recipe) -> diagrams.ConstraintDiagram:
+    rows = whole(source.data, source.reading)
+    floor = rows.accuracy
+    rates = {"miscoverage": (0.01, 0.02, 0.05, 0.1, 0.2), "accuracy": tuple(floor + (1 - floor) * s for s in _STEPS)}
+    return diagrams.constraint(rows, model, rates[fitted(source, model).wanted], REPEATS)
+
+
+_STEPS = (0.2, 0.4, 0.6, 0.8, 0.9)
+
+
+def class_table(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ClassTable:
+    """All classes of a model with their rows, share and error."""
+    key = ("class_table", source, model, notion, scheme)
+    return _memo(key, lambda: diagrams.class_table(judged(source, model), notion, scheme.build()))
+
+
+def class_panels(
+    source: Source, model: Recipe, notion: str, scheme: Recipe, classes: tuple[int, ...]
+) -> diagrams.ClassPanels:
+    """Small diagrams of chosen classes of a model."""
+    key = ("class_panels", source, model, notion, scheme, classes)
+    return _memo(key, lambda: diagrams.class_panels(judged(source, model), classes, notion, scheme.build()))
+
+
+def _memo(key: Hashable, make: Callable[[], T]) -> T:
+    value: T = _derived().made(key, make, _size)
+    return value
+
+
+def _size(value: Any) -> int:
+    """What a derived value holds beyond what it shares, roughly."""
+    if isinstance(value, Predictions) and value.kind in ("full", "per-class"):
+        rows = value.rows
+        return rows.base.nbytes if rows.index is None else 100 * value.n_rows
+    if isinstance(value, Fit):
+        return _size(value.judged)
+    if isinstance(value, Parts):
+        return 200 * (value.fit.n_rows + value.test.n_rows)
+    if isinstance(value, Predictions):
+        return 100 * value.n_rows
+    return 1 << 16
+
+
+# -- what is shown --------------------------------------------------------------------------------------------
+
+BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
+"""The base model: the calibrator that changes nothing."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models on screen, the base model first, and the ticked calibrators that cannot be shown, with the reason."""
+
+    shown: tuple[Recipe, ...]
+    refused: tuple[tuple[Recipe, str], ...]
+
+    def named(self, key: str) -> Recipe:
+        """The shown model with this title, the base model when there is none."""
+        return next((recipe for recipe in self.shown if recipe.title == key), self.shown[0])
+
+
+def models(source: Source, ticked: tuple[Recipe, ...]) -> Models:
+    """The base model and every ticked calibrator that these predictions can be given to."""
+    shown, refused = [BASE], []
+    for recipe in ticked:
+        try:
+            judged(source, recipe)
+            shown.append(recipe)
+        except NotAnswerable as why:
+            refused.append((recipe, str(why)))
+    return Models(tuple(shown), tuple(refused))

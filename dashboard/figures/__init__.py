@@ -1,0 +1,16 @@
+"""Figures: each builder turns one kind of diagram into one Plotly figure and computes nothing."""
+
+from dashboard.figures.binary_map import draw_binary_map
+from dashboard.figures.classes import draw_class_errors, draw_class_panels
+from dashboard.figures.constraint import draw_constraint
+from dashboard.figures.reliability import draw_reliability
+from dashboard.figures.zoom import draw_zoom
+
+__all__ = [
+    "draw_binary_map",
+    "draw_class_errors",
+    "draw_class_panels",
+    "draw_constraint",
+    "draw_reliability",
+    "draw_zoom",
+]

@@ -1,0 +1,41 @@
+"""Attained against wanted rate of a calibrator that abstains (P4 Fig. 1 and 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib_core.diagrams import ConstraintDiagram
+from dashboard.figures.marks import diagonal
+from dashboard.theme import style
+
+_HOVER = (
+    "wanted %{x:.4f}<br>attained %{y:.4f} on average<br>kept in %{customdata[0]:.0%} of the splits<br>"
+    "%{customdata[1]:.1%} of rows answered<br>%{customdata[2]} splits refused<extra></extra>"
+)
+
+
+def draw_constraint(diagram: ConstraintDiagram) -> go.Figure:
+    """Mean attained rate with two standard deviations over splits, beside the line where it equals the wanted one."""
+    known = ~np.isnan(diagram.attained)
+    low, high = float(diagram.wanted.min()), float(diagram.wanted.max())
+    figure = go.Figure(diagonal(low, high))
+    figure.add_trace(
+        go.Scatter(
+            x=diagram.wanted[known],
+            y=diagram.attained[known],
+            error_y={"type": "data", "array": 2 * np.nan_to_num(diagram.deviation[known]), "thickness": 1.5},
+            mode="markers",
+            name=f"attained {diagram.rate}",
+            marker={"color": style(1).colour, "symbol": style(1).symbol, "size": 9},
+            customdata=np.stack([diagram.kept[known], diagram.coverage[known], diagram.refused[known]], axis=1),
+            hovertemplate=_HOVER,
+        )
+    )
+    return figure.update_layout(
+        xaxis={"title": f"wanted {diagram.rate}"},
+        yaxis={"title": f"attained {diagram.rate}, mean ± 2 sd over splits"},
+        showlegend=False,
+        uirevision=f"constraint {diagram.rate}",
+        height=400,
+    )

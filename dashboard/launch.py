@@ -1,0 +1,69 @@
+"""What the command that starts the dashboard and the dashboard itself share."""
+
+import gc
+import importlib
+import sys
+import threading
+from pathlib import Path
+
+APP = Path(__file__).with_name("app.py")
+
+_HEAVY = (
+    "calib_core",
+    "dashboard.chart",
+    "pandas",
+    "plotly.graph_objects",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.base",
+    "streamlit.web.bootstrap",
+    "streamlit.web.server",
+)
+_COLLECTOR = "calib-collector"
+
+
+def launched_file() -> Path | None:
+    """Return the file named on the command line of the running dashboard, if there is one.
+
+    Streamlit hands what follows `--` to the script as `sys.argv[1:]`.
+    """
+    return Path(sys.argv[1]) if len(sys.argv) > 1 else None
+
+
+def arguments(file: Path | None, *, port: int | None, headless: bool) -> list[str]:
+    """Return the command line that runs the dashboard: `streamlit run app.py ... [-- FILE]`.
+
+    >>> arguments(Path("/data/p.npz"), port=8600, headless=True)[3:]
+    ['--server.headless=true', '--server.port=8600', '--', '/data/p.npz']
+    """
+    command = ["streamlit", "run", str(APP), f"--server.headless={str(headless).lower()}"]
+    if port is not None:
+        command.append(f"--server.port={port}")
+    return [*command, "--", str(file)] if file else command
+
+
+def preload() -> None:
+    """Import what the first visitor would wait for, and take it out of the garbage collector's rounds."""
+    for module in _HEAVY:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+
+
+def collect_on_a_timer(seconds: float = 60.0) -> threading.Thread:
+    """Collect garbage every minute in a background thread, since `runner.postScriptGC` is off.
+
+    Calling it again returns the thread that runs already.
+    """
+    running = next((thread for thread in threading.enumerate() if thread.name == _COLLECTOR), None)
+    if running is not None:
+        return running
+    thread = threading.Thread(target=_collect_forever, args=(seconds,), name=_COLLECTOR, daemon=True)
+    thread.start()
+    return thread
+
+
+def _collect_forever(seconds: float) -> None:
+    pause = threading.Event()
+    while not pause.wait(seconds):
+        gc.collect()

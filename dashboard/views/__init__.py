@@ -1,0 +1,1 @@
+"""Views: each chooses, asks compute, and shows; render() draws it."""

@@ -1,0 +1,179 @@
+"""The calibrators view: all ticked calibrators in one table, their maps and their side effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from calib_core import CALIBRATORS, Recipe
+from calib_core.study import every_measure, ranks
+from dashboard import compute, widgets
+from dashboard.chart import chart
+from dashboard.compute import Models
+from dashboard.export import csv_bytes
+from dashboard.figures import draw_binary_map, draw_constraint
+from dashboard.selection import Selection
+from dashboard.theme import markdown_plain, percent
+
+LEVEL = 0.1
+"""Guarantees are stated with probability at least 1 - LEVEL."""
+
+
+def render() -> None:
+    """Draw the view for the present choices."""
+    selection = widgets.selection()
+    models = compute.models(selection.source, selection.calibrators)
+    for recipe, why in models.refused:
+        said = f"**{markdown_plain(recipe.title)}** cannot be used here: {markdown_plain(why)}."
+        st.warning(said, icon=":material/warning:")
+    table = comparison(selection, models)
+    st.markdown("#### Every number of every ticked calibrator, on the test rows")
+    st.dataframe(
+        table,
+        key="calibrators.table",
+        width="stretch",
+        column_config={name: _column(name) for name in table.columns},
+        hide_index=True,
+    )
+    st.caption(
+        "Average rank: over all errors and scores that every shown model has, 1 is best. Empty cells: the calibrator "
+        "says nothing there, because it recalibrates only the claim it makes. Times are of this machine."
+    )
+    st.download_button(
+        "Download this table (CSV)", lambda: csv_bytes(table), "calibrators.csv", "text/csv", key="calibrators.csv"
+    )
+    _guarantees(selection, models)
+    _side_effects(selection, models)
+    _constraints(selection, models)
+    _map(selection, models)
+
+
+def comparison(selection: Selection, models: Models) -> pd.DataFrame:
+    """One line per model: average rank, every measure, times, side effects and what its contract says."""
+    source, scheme = selection.source, selection.scheme
+    values = pd.DataFrame(
+        [compute.every_measure(source, r, scheme).set_index("measure")["value"] for r in models.shown]
+    ).reset_index(drop=True)
+    shared = values.dropna(axis="columns")
+    average = ranks(shared, every_measure()).mean(axis=1) if shared.shape[1] else np.nan
+    fits = [compute.fit(source, r) for r in models.shown]
+    flags = [CALIBRATORS[r.key].flags for r in models.shown]
+    table = pd.DataFrame({"calibrator": [r.title for r in models.shown], "average rank": average})
+    table = table.join(values)
+    table["fit (ms)"] = [1000 * f.fit_seconds for f in fits]
+    table["apply (ms)"] = [1000 * f.apply_seconds for f in fits]
+    table["returns"] = [f.judged.kind for f in fits]
+    table["keeps the class"] = [flag.keeps_argmax for flag in flags]
+    table["rows sum to one"] = [flag.sums_to_one for flag in flags]
+    return table
+
+
+def _column(name: str) -> Any:
+    if name in ("fit (ms)", "apply (ms)"):
+        return st.column_config.NumberColumn(name, format="%.1f")
+    if name == "average rank":
+        return st.column_config.NumberColumn(name, format="%.2f")
+    if name == "calibrator":
+        return st.column_config.TextColumn(name, pinned=True)
+    if name in ("returns", "keeps the class", "rows sum to one"):
+        return name
+    return st.column_config.NumberColumn(name, format="%.4f")
+
+
+def _guarantees(selection: Selection, models: Models) -> None:
+    """The bound that holds for this data beside each calibrator that has one; the others are named."""
+    st.markdown("#### What is promised")
+    promises = {r.title: compute.fitted(selection.source, r).guarantee(LEVEL) for r in models.shown}
+    for title, promise in promises.items():
+        if promise.holds:
+            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.said)}")
+    for said in dict.fromkeys(promise.said for promise in promises.values() if not promise.holds):
+        titles = [markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.said == said]
+        st.caption(f"**{', '.join(titles)}**: {markdown_plain(said)}")
+
+
+def _side_effects(selection: Selection, models: Models) -> None:
+    """What recalibration does to the decisions."""
+    lines = []
+    for recipe in models.shown[1:]:
+        effects = compute.side_effects(selection.source, recipe)
+        changed = "unknown" if effects.class_changed is None else percent(effects.class_changed, 2)
+        lines.append(
+            {
+                "calibrator": markdown_plain(recipe.title),
+                "accuracy change": f"{100 * effects.accuracy_change:+.2f} points",
+                "rows whose class changed": changed,
+                "rows it abstains on": percent(effects.abstained, 2),
+            }
+        )
+    if lines:
+        st.markdown("#### Side effects")
+        st.table(pd.DataFrame(lines).set_index("calibrator"))
+
+
+def _constraints(selection: Selection, models: Models) -> None:
+    """For calibrators that abstain to keep a rate: did they keep it, over repeated splits of all rows."""
+    able = [r for r in models.shown if hasattr(compute.fitted(selection.source, r), "wanted")]
+    for recipe in able:
+        st.markdown(f"#### {markdown_plain(recipe.title)}: is the rate kept?")
+        held = compute.constraint(selection.source, recipe, only_if_held=True)
+        if held is None:
+            _offer_constraint(selection, recipe)
+            continue
+        left, right = st.columns([0.6, 0.4], gap="medium")
+        with left:
+            label = f"Attained against wanted {held.rate} over {held.repeats} splits."
+            chart(draw_constraint(held), key=f"constraint-{recipe.key}", label=label)
+        right.dataframe(held.frame().round(4), hide_index=True, key=f"constraint.table.{recipe.key}")
+
+
+def _offer_constraint(selection: Selection, recipe: Recipe) -> None:
+    def fit_often() -> None:
+        compute.constraint(selection.source, recipe)
+
+    label = f"Fit it on {compute.REPEATS} random splits of all rows, for several wanted rates"
+    st.button(label, key=f"constraint.{recipe.key}", on_click=fit_often)
+
+
+def _map(selection: Selection, models: Models) -> None:
+    """Score in, score out, for a calibrator made of binary maps."""
+    able = [r for r in models.shown if hasattr(compute.fitted(selection.source, r), "maps_")]
+    st.markdown("#### Score in, score out")
+    if not able:
+        st.info("Tick a calibrator made of binary maps, such as a histogram binning: its map appears here.")
+        return
+    model = next((r for r in able if r.title == selection.map_of), able[0])
+    strata: tuple[str, ...] = compute.fitted(selection.source, model).strata_
+    stratum = min(selection.stratum, len(strata) - 1)
+    left, right = st.columns([0.7, 0.3], gap="medium")
+    with right:
+        titles = [r.title for r in able]
+        st.selectbox(
+            "Calibrator", titles, **widgets.tied("map.of", model.title, lambda t: widgets.change(map_of=t, stratum=0))
+        )
+        if len(strata) > 1:
+            st.selectbox(
+                "Map of",
+                range(len(strata)),
+                format_func=lambda s: strata[s],
+                **widgets.tied("map.stratum", stratum, lambda s: widgets.change(stratum=s)),
+            )
+        mapped = compute.binary_map(selection.source, model, stratum)
+        st.caption(_own(mapped.own, mapped.rows))
+    with left:
+        label = f"What {model.title} makes of a score in {strata[stratum]}."
+        chart(draw_binary_map(mapped), key="binary-map", label=label)
+
+
+def _own(own: str, rows: int) -> str:
+    said = {
+        "own": "A map of its own, fitted on its calibration rows.",
+        "pooled": "Too few calibration rows: it shares one map with the other small classes.",
+        "none": "Too few calibration rows: its scores stay as they are.",
+    }[own]
+    return f"{said} {rows} test rows; where no bar stands the map is extrapolation."
+
+

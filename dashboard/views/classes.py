@@ -1,0 +1,141 @@
+"""The classes view: all classes in a table, some of them as small diagrams, usable with a thousand classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from calib_core import REDUCTIONS, NotAnswerable
+from calib_core.diagrams import ClassTable
+from dashboard import compute, widgets
+from dashboard.chart import chart
+from dashboard.compute import Models
+from dashboard.export import csv_bytes
+from dashboard.figures import draw_class_errors, draw_class_panels
+from dashboard.selection import SORTS, Selection, class_notions
+from dashboard.theme import count, markdown_plain
+
+PER_PAGE = 12
+_SORT_TITLES = {"error": "largest error", "share": "largest share", "rows": "fewest rows", "name": "name"}
+
+
+def render() -> None:
+    """Draw the view for the present choices."""
+    selection = widgets.selection()
+    _controls()
+    models = _able(selection, compute.models(selection.source, selection.calibrators))
+    if models is None:
+        return
+    tables = [
+        (r.title, compute.class_table(selection.source, r, selection.notion, selection.scheme)) for r in models.shown
+    ]
+    order = ranked(tables[0][1], selection.sort, selection.search)
+    if not len(order):
+        st.info("No class has this in its name: change the search.")
+        return
+    page = _paged(selection, order)
+    _small_multiples(selection, models, page)
+    _errors(tables, page)
+    _table(tables, order)
+
+
+def ranked(table: ClassTable, sort: str, search: str) -> NDArray[np.intp]:
+    """Codes of the classes whose name contains the search text, in the chosen order; classes without rows last."""
+    found = [c for c, name in enumerate(table.names) if search.casefold().strip() in name.casefold()]
+    codes = np.asarray(found, dtype=np.intp)
+    if sort == "name":
+        return codes
+    value = {"error": -table.error, "share": -table.share, "rows": np.where(table.count > 0, table.count, np.inf)}[sort]
+    return codes[np.argsort(np.where(np.isnan(value), np.inf, value)[codes], kind="stable")]
+
+
+def _controls() -> None:
+    a, b, c, d = st.columns([0.28, 0.24, 0.24, 0.24])
+    a.segmented_control(
+        "Claims", class_notions(), format_func=lambda key: REDUCTIONS[key].title, **widgets.bound("notion", page=1)
+    )
+    b.selectbox("First", SORTS, format_func=_SORT_TITLES.__getitem__, **widgets.bound("sort", page=1))
+    c.text_input("Search classes", **widgets.bound("search", page=1))
+    d.segmented_control(
+        "Small diagrams",
+        ("reliability", "validity"),
+        format_func=str.capitalize,
+        help="Validity: the share of a class's rows that is off by at most the value on the axis.",
+        **widgets.bound("curve"),
+    )
+
+
+def _able(selection: Selection, models: Models) -> Models | None:
+    """The models that make claims of the chosen notion; the others are named with the reason."""
+    shown = []
+    for recipe in models.shown:
+        try:
+            compute.class_table(selection.source, recipe, selection.notion, selection.scheme)
+            shown.append(recipe)
+        except NotAnswerable as why:
+            st.info(f"**{markdown_plain(recipe.title)}** is not shown: {markdown_plain(why)}.")
+    return Models(tuple(shown), models.refused) if shown else None
+
+
+def _paged(selection: Selection, order: NDArray[np.intp]) -> tuple[int, ...]:
+    """The classes of this page; at most a dozen small diagrams are drawn at once."""
+    pages = -(-len(order) // PER_PAGE)
+    page = min(selection.page, pages)
+    if pages > 1:
+        left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
+        left.number_input(
+            "Page of small diagrams",
+            min_value=1,
+            max_value=pages,
+            **widgets.tied("classes.page", page, lambda p: widgets.change(page=int(p))),
+        )
+        right.caption(f"{PER_PAGE} of {count(len(order))} classes a page, {count(pages)} pages; the table lists all.")
+    return tuple(int(c) for c in order[(page - 1) * PER_PAGE : page * PER_PAGE])
+
+
+def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]) -> None:
+    panels = [
+        (r.title, compute.class_panels(selection.source, r, selection.notion, selection.scheme, page))
+        for r in models.shown
+    ]
+    label = f"{selection.curve} of {len(page)} classes, a small diagram each."
+    chart(draw_class_panels(panels, selection.curve), key="panels", label=label)
+
+
+def _errors(tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:
+    chart(draw_class_errors(tables, page), key="class-errors", label="Error and share of rows of each class.")
+    st.caption(
+        "Error of each class on the test rows, before and after; the error of a class with few rows is mostly noise."
+    )
+
+
+def _table(tables: list[tuple[str, ClassTable]], order: NDArray[np.intp]) -> None:
+    """All classes of the base model, with the other models' errors beside."""
+    frame = class_frame(tables).iloc[order].reset_index(drop=True)
+    st.markdown(f"**All {count(len(frame))} classes**")
+    numbers = [name for name in frame.columns if name not in ("class", "rows")]
+    st.dataframe(
+        frame,
+        key="classes.table",
+        hide_index=True,
+        width="stretch",
+        height=min(36 * (len(frame) + 1), 460),
+        column_config={name: st.column_config.NumberColumn(name, format="%.4f") for name in numbers},
+    )
+    st.download_button(
+        "Download this table (CSV)",
+        lambda: csv_bytes(frame),
+        file_name="classes.csv",
+        mime="text/csv",
+        key="classes.csv",
+    )
+
+
+def class_frame(tables: list[tuple[str, ClassTable]]) -> pd.DataFrame:
+    """One line per class: the base model's table, then each other model's error."""
+    frame = tables[0][1].frame().rename(columns={"error": f"error, {tables[0][0]}"})
+    for title, table in tables[1:]:
+        frame[f"error, {title}"] = table.error
+    return frame

@@ -1,0 +1,111 @@
+"""The data view: choose a file, see what was found in it, and say how it is read and which rows are which."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+from calib_core import InputError
+from calib_core.readers.limits import FILE_BYTES
+from calib_core.readers.wording import size
+from dashboard import compute, launch, widgets
+from dashboard.theme import markdown_plain
+from dashboard.views import data_card, data_choice, data_findings, data_inspect, data_reading, data_rows
+from dashboard.views.data_trial import in_use, said, trial
+
+_OPENED = "calib.data.opened"
+
+
+def render() -> None:
+    """Draw the view for the present choices."""
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        data_choice.draw()
+    with right:
+        held = trial("data")
+        if held is not None and held.key != in_use("data")[0]:
+            _on_trial(held.key)
+        else:
+            _in_use()
+
+
+def open_launched() -> None:
+    """Read the file named on the command line, once a session, and use it when the link names no data."""
+    path = launch.launched_file()
+    # Another program's arguments (a test runner's) are none of ours.
+    if path is None or st.session_state.get(_OPENED) or Path(sys.argv[0]).name != launch.APP.name:
+        return
+    st.session_state[_OPENED] = True
+    asked = "data" in st.query_params
+    if asked and data_choice.is_here(in_use("data")[0]):
+        return
+    data_choice.take("data", lambda: (_bytes(path), path.name), use=not asked)
+    if not asked and (trial("data") or said("data")):
+        widgets.change(view="data")
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > FILE_BYTES:
+            raise InputError(f"{path.name} has {size(path.stat().st_size)}; at most {size(FILE_BYTES)} are read.")
+        return path.read_bytes()
+    except OSError as why:
+        raise InputError(f"{path.name} cannot be opened ({why.strerror or 'unknown reason'}): check the path.") from why
+
+
+def _on_trial(key: str) -> None:
+    """A file that is not in use yet."""
+    _title(key)
+    with st.container():
+        data_inspect.findings("data")
+    reading, rows = st.tabs(["How it is read", "First rows"], key="data.tabs.trial")
+    with reading:
+        data_reading.draw("data")
+    with rows:
+        data_inspect.first_rows(key)
+
+
+def _in_use() -> None:
+    """The file in use: what was found, its card, its rows, how it is read."""
+    key, changed = in_use("data")
+    try:
+        _title(key)
+    except InputError as why:
+        data_findings.sentence(str(why))
+        return
+    # One container, so that the tabs below keep their place, and so the one that is open stays open.
+    with st.container():
+        data_rows.line()
+        readable = _found(key, changed)
+    card, divided, reading, first = st.tabs(
+        ["Summary", "Calibration and test rows", "How it is read", "First rows"], key="data.tabs"
+    )
+    if readable:
+        with card:
+            data_card.draw(key, changed)
+        with divided:
+            data_rows.draw()
+    with reading:
+        data_reading.draw("data")
+    with first:
+        data_inspect.first_rows(key)
+
+
+def _found(key: str, changed: str) -> bool:
+    """Draw what was found; tell whether the file can be read as the selection says."""
+    try:
+        compute.whole(key, changed)
+    except InputError as why:
+        # Only a link says so: what is chosen here is tried first.
+        data_findings.sentence(str(why))
+        if trial("data"):
+            data_inspect.findings("data")
+        return False
+    data_inspect.findings("data")
+    return True
+
+
+def _title(key: str) -> None:
+    st.markdown(f"##### {markdown_plain(compute.file(key).title)}")

@@ -1,0 +1,92 @@
+"""The data in use on one card: size, accuracy, class shares, identity, and what its kind cannot answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from calib_core import Predictions
+from dashboard import compute
+from dashboard.theme import count, markdown_plain, percent
+
+ALL_CLASSES = 30
+"""Up to this many classes are listed, else the largest and the smallest."""
+EXTREMES = 5
+
+KINDS = {
+    "full": ("a probability for every class", ()),
+    "top-label": ("the predicted class and its confidence only", ("Log loss", "Brier score", "CW-ECE")),
+    "confidence": (
+        "confidence and whether it was right only",
+        ("Log loss", "Brier score", "TL-ECE", "CW-ECE", "TL-MCE"),
+    ),
+}
+"""What each kind of predictions holds, and the measures it cannot give."""
+
+
+def draw(key: str, changed: str) -> None:
+    """Draw the card of a file as it is read."""
+    held, predictions = compute.file(key), compute.whole(key, changed)
+    _numbers(predictions)
+    st.caption(kind_sentence(predictions))
+    _shares(predictions)
+    of = f"{markdown_plain(held.demo.source)}. File" if held.demo else "File"
+    st.caption(f"{of} {markdown_plain(held.table.name)}, content hash {held.digest[:12]}.")
+    for note in predictions.notes:
+        st.caption(markdown_plain(note))
+
+
+def kind_sentence(predictions: Predictions) -> str:
+    """What the predictions hold and what cannot be asked of them."""
+    what, never = KINDS[predictions.kind]
+    if not never:
+        return f"Holds {what}: everything can be asked of it."
+    lacks = "classes" if predictions.n_classes is None else "the other classes' probabilities"
+    return f"Holds {what}. It cannot give {', '.join(never)}, or anything else that needs {lacks}."
+
+
+def class_shares(predictions: Predictions) -> pd.DataFrame:
+    """Class, rows and share of every class, or of the largest and the smallest of many; right and wrong rows
+    where classes are unknown."""
+    if predictions.class_names is None:
+        right = int(predictions.correct.sum())
+        names, rows = ["right", "wrong"], np.array([right, predictions.n_rows - right])
+    else:
+        names = list(predictions.class_names)
+        rows = np.bincount(predictions.true_labels, minlength=len(names))
+    frame = pd.DataFrame({"class": names, "rows": rows, "share": rows / predictions.n_rows})
+    if len(frame) <= ALL_CLASSES:
+        return frame
+    ordered = frame.sort_values("rows", ascending=False, kind="stable")
+    return pd.concat([ordered.head(EXTREMES), ordered.tail(EXTREMES)], ignore_index=True)
+
+
+def _numbers(predictions: Predictions) -> None:
+    classes = "unknown" if predictions.n_classes is None else count(predictions.n_classes)
+    confidence = float(np.average(predictions.confidence.astype(np.float64), weights=predictions.weights))
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Rows", count(predictions.n_rows), width="content")
+        st.metric("Classes", classes, width="content")
+        st.metric("Accuracy", percent(predictions.accuracy), width="content")
+        st.metric("Mean confidence", percent(confidence), width="content")
+
+
+def _shares(predictions: Predictions) -> None:
+    frame = class_shares(predictions)
+    st.dataframe(
+        frame,
+        hide_index=True,
+        # All rows in sight for a dozen classes, a scroll bar for more.
+        height=min(36 + 35 * len(frame), 400),
+        column_config={
+            "rows": st.column_config.NumberColumn(width="small"),
+            "share": st.column_config.ProgressColumn(
+                format="percent", min_value=0.0, max_value=max(float(frame["share"].max()), 0.01)
+            ),
+        },
+        alt="Rows and share of each class",
+    )
+    k = predictions.n_classes or 0
+    if k > ALL_CLASSES:
+        st.caption(f"The {EXTREMES} largest and the {EXTREMES} smallest of {count(k)} classes by rows.")

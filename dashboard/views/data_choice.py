@@ -1,0 +1,119 @@
+"""Choosing data: a file of one's own, one uploaded before in this session, or a demo data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from calib_core import InputError
+from calib_core.datasets import DEMOS
+from dashboard import compute, uploads, widgets
+from dashboard.theme import count, markdown_plain
+from dashboard.views import data_findings
+from dashboard.views.data_trial import Role, choose, looked_at, said, say
+
+TYPES = ("csv", "tsv", "parquet", "npz", "npy", "jsonl")
+LIMITS = "Up to 1 GB; for very large ones use a float32 NPZ."
+
+_UPLOADS = "calib.data.uploads"
+
+
+def draw() -> None:
+    """Draw the uploader, the files of this session and the demo data sets."""
+    st.markdown("##### Your file")
+    upload("data", "Predictions and labels, one row per example")
+    key = looked_at("data")
+    mine = files_of_session()
+    if mine:
+        _list("Uploaded in this session", mine, key, "mine")
+    st.markdown("##### Demo data")
+    _list("Demo data", demo_keys(), key, "demo", hidden=True)
+
+
+def upload(role: Role, label: str) -> None:
+    """Draw an uploader; what is uploaded is read at once, and its bytes are given back."""
+    widget = f"data.upload.{role}"
+    file = uploads.uploader(label, key=widget, types=TYPES)
+    st.caption(LIMITS)
+    if said(role):
+        data_findings.sentence(said(role))
+    if file is None:
+        return
+    with st.spinner("Reading the file"):
+        take(role, lambda: (file.getvalue(), file.name))
+    uploads.forget(file, key=widget)
+    # The sidebar was drawn for the data of before.
+    st.rerun()
+
+
+def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True) -> None:
+    """Read a file and use it, or keep the sentence that says why not; what was in use stays until then."""
+    source = widgets.selection().source
+    awaited = [key for key in (source.data, source.test) if key and not is_here(key)]
+    try:
+        held = compute.hold(*read())
+    except InputError as why:
+        say(role, str(why))
+        return
+    except MemoryError:
+        say(role, "The file does not fit into the memory of this computer: save float32 in an NPZ, or fewer rows.")
+        return
+    say(role, "")
+    st.session_state[_UPLOADS] = tuple(dict.fromkeys((*st.session_state.get(_UPLOADS, ()), held.key)))
+    # A file the link asked for takes its place by being here.
+    if use and held.key not in awaited:
+        choose(role, held.key)
+
+
+def is_here(key: str) -> bool:
+    """Tell whether a file is held."""
+    try:
+        compute.file(key)
+    except InputError:
+        return False
+    return True
+
+
+def files_of_session() -> tuple[str, ...]:
+    """Keys of the files this session has read and that are still held; files of other sessions are not shown."""
+    return tuple(key for key in st.session_state.get(_UPLOADS, ()) if is_here(key))
+
+
+def demo_keys() -> tuple[str, ...]:
+    """Keys of the demo data sets."""
+    return tuple(f"demo:{one.key}" for one in DEMOS)
+
+
+def titled(key: str) -> str:
+    """The title of a file, as it is; not safe where Markdown is read."""
+    demo = _DEMOS.get(key)
+    return demo.title if demo else compute.file(key).title
+
+
+_DEMOS = {f"demo:{one.key}": one for one in DEMOS}
+
+
+def _list(label: str, keys: Sequence[str], key: str, name: str, *, hidden: bool = False) -> None:
+    def chosen(new: str | None) -> None:
+        if new is not None:
+            choose("data", new)
+
+    st.radio(
+        label,
+        keys,
+        index=None,
+        format_func=lambda one: markdown_plain(titled(one)),
+        captions=[_caption(one) for one in keys],
+        label_visibility="collapsed" if hidden else "visible",
+        **widgets.tied(f"data.choice.{name}", key if key in keys else None, chosen),
+    )
+
+
+def _caption(key: str) -> str:
+    """Size, origin and lesson of a demo data set; the size of a file."""
+    one = _DEMOS.get(key)
+    if one is None:
+        return f"{count(compute.file(key).table.n_rows)} rows"
+    origin = "real classifier" if one.real else "made up"
+    return f"{count(one.rows)} rows × {one.classes} classes, {origin}. {markdown_plain(one.lesson)}"

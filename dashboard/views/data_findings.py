@@ -1,0 +1,66 @@
+"""What was found in a file: problems, warnings and notes with their word and icon, and one click that settles each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import streamlit as st
+
+from calib_core.readers import Finding
+from dashboard.theme import markdown_plain
+
+_WORDS = {"problem": "Problem", "warning": "Warning", "note": "Note"}
+ICONS = {"problem": ":material/error:", "warning": ":material/warning:", "note": ":material/info:"}
+_BOXES: dict[str, Callable[..., Any]] = {"problem": st.error, "warning": st.warning}
+
+Change = Callable[[Finding], None]
+
+
+def show(findings: Iterable[Finding], *, key: str, change: Change) -> None:
+    """Draw findings, problems first, notes folded away; ``change`` gets the finding whose button is clicked."""
+    groups = grouped(findings)
+    notes = [group for group in groups if group[0].severity == "note"]
+    for i, group in enumerate(groups):
+        if group[0].severity != "note":
+            _box(group, f"{key}.{i}", change)
+    if not groups:
+        st.success("Nothing stands out.", icon=":material/check:")
+    if notes:
+        many = f"{len(notes)} notes" if len(notes) > 1 else "1 note"
+        with st.expander(many, icon=ICONS["note"], key=f"{key}.notes"):
+            for i, group in enumerate(notes):
+                st.markdown(f"**Note.** {markdown_plain(group[0].message)}")
+                _buttons(group, f"{key}.note.{i}", change)
+
+
+def sentence(message: str) -> None:
+    """Draw one sentence about what could not be done."""
+    st.error(f"**Problem.** {markdown_plain(message)}", icon=ICONS["problem"])
+
+
+def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings side by side that are several ways to settle one thing, in the order in which they were found."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in findings:
+        what = finding.code if finding.change is not None else finding.message
+        groups.setdefault((finding.severity, what), []).append(finding)
+    return list(groups.values())
+
+
+def _box(group: list[Finding], key: str, change: Change) -> None:
+    first = group[0]
+    said = " ".join(dict.fromkeys(finding.message for finding in group))
+    with st.container(gap="xsmall"):
+        _BOXES[first.severity](f"**{_WORDS[first.severity]}.** {markdown_plain(said)}", icon=ICONS[first.severity])
+        _buttons(group, key, change)
+
+
+def _buttons(group: list[Finding], key: str, change: Change) -> None:
+    offers = [finding for finding in group if finding.change is not None]
+    if not offers:
+        return
+    with st.container(horizontal=True, gap="small"):
+        for i, finding in enumerate(offers):
+            label = markdown_plain(finding.change_label or "Change")
+            st.button(label, key=f"{key}.{i}", on_click=change, args=(finding,))

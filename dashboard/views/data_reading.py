@@ -1,0 +1,220 @@
+"""How a file is read, every field of it a control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import streamlit as st
+
+from calib_core import InputError
+from calib_core.readers import Reading, Table
+from calib_core.readers.reading import LabelCoding, Layout, Missing, ScoreKind
+from calib_core.readers.table import numbers
+from calib_core.readers.wording import shown
+from dashboard import compute, widgets
+from dashboard.theme import count, markdown_plain
+from dashboard.views.data_classes import Mapped
+from dashboard.views.data_trial import Role, amend, attempt, chosen_so_far, in_use, trial
+
+LISTED = 50
+"""Up to this many columns are chosen one by one, more as a range."""
+
+_NONE = ""
+
+_WORDS = {
+    "wide": "One score per class",
+    "top-label": "Confidence, predicted class and label",
+    "confidence": "Confidence and whether it was right",
+    "probabilities": "Probabilities",
+    "logits": "Logits",
+    "log-probabilities": "Log-probabilities",
+    "percentages": "Percentages",
+    "0-based": "Numbers counted from 0",
+    "1-based": "Numbers counted from 1",
+    "names": "Names of classes",
+    "one-hot": "One column per class",
+    "error": "Stop and say where",
+    "exclude": "Leave their rows out",
+}
+
+
+def draw(role: Role) -> None:
+    """Draw the controls of the reading looked at; a change that works is used at once, another stays on trial."""
+    held = trial(role)
+    key = held.key if held else in_use(role)[0]
+    panel = _Panel(role, key, compute.file(key).table, _reading(role), chosen_so_far(role))
+    left, right = st.columns(2)
+    with left:
+        panel.choice("layout", "Layout", get_args(Layout))
+        panel.scores()
+        panel.columns()
+        panel.label_columns()
+        panel.choice("missing", "Missing values", get_args(Missing))
+    with right:
+        panel.choice("kind", "Kind of scores", get_args(ScoreKind))
+        panel.coding()
+        panel.column("split", "Split column", optional=True)
+        panel.column("weights", "Weights", optional=True)
+    panel.metadata()
+    if panel.reading is not None and panel.reading.layout != "confidence":
+        Mapped(role, key, panel.table, panel.reading).draw()
+    st.button(
+        "Back to what was proposed",
+        key=f"data.{role}.propose",
+        disabled=not panel.chosen,
+        on_click=lambda: attempt(role, key, {}),
+    )
+
+
+def _reading(role: Role) -> Reading | None:
+    held = trial(role)
+    if held is not None:
+        return held.reading
+    try:
+        return compute.reading(*in_use(role))
+    except InputError:
+        return None
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """The fields of one reading as controls; without a reading, of what was chosen so far."""
+
+    role: Role
+    key: str
+    table: Table
+    reading: Reading | None
+    chosen: Mapping[str, Any]
+
+    def value(self, name: str) -> Any:
+        """The field as chosen, else as it is in the reading."""
+        if name in self.chosen:
+            return self.chosen[name]
+        default = Reading.__dataclass_fields__[name].default
+        return getattr(self.reading, name, default)
+
+    def choice(self, name: str, label: str, options: Sequence[str]) -> None:
+        """One of a few words."""
+        st.selectbox(label, options, format_func=_WORDS.__getitem__, **self._tied(name, self.value(name)))
+
+    def column(self, name: str, label: str, *, optional: bool = False) -> None:
+        """One column of the table, or none."""
+        value = self.value(name)
+        names = self._names(value)
+        st.selectbox(
+            label,
+            (_NONE, *names) if optional else names,
+            # Without a value there is nothing to fall back on: the field stays empty.
+            index=0 if optional or value else None,
+            format_func=lambda one: "none" if one == _NONE else shown(one),
+            **self._tied(name, value or (_NONE if optional else None), lambda new: new or None),
+        )
+
+    def scores(self) -> None:
+        """The score columns: one by one, or a range where there are many."""
+        if self.value("layout") != "wide":
+            return
+        held = tuple(self.value("scores"))
+        numeric = [name for name in self._all if _numeric(self.table, name)]
+        options = tuple(dict.fromkeys((*numeric, *held)))
+        if len(options) <= LISTED:
+            self._several("scores", "Score columns, in the order of the classes", options, held)
+            return
+        first, last = (held[0], held[-1]) if held else (options[0], options[0])
+        a, b = st.columns(2)
+        with a:
+            self._end("first", "Scores from", options, first, lambda new: (new, last))
+        with b:
+            self._end("last", "to", options, last, lambda new: (first, new))
+        st.caption(f"{count(len(held))} columns of scores." if len(held) > 1 else "One matrix of scores.")
+
+    def columns(self) -> None:
+        """The single columns that the layout needs."""
+        layout = self.value("layout")
+        if layout != "wide":
+            self.column("confidence", "Confidence")
+        if layout == "top-label":
+            self.column("predicted", "Predicted class")
+        if layout == "confidence":
+            self.column("correct", "Whether it was right")
+
+    def coding(self) -> None:
+        """How labels name classes."""
+        if self.value("layout") != "confidence":
+            self.choice("label_coding", "Labels are", get_args(LabelCoding))
+
+    def label_columns(self) -> None:
+        """The label column, or columns."""
+        if self.value("layout") == "confidence":
+            return
+        held, coding = tuple(self.value("label")), self.value("label_coding")
+        options = self._names(*held)
+        if coding == "one-hot" and len(options) <= LISTED:
+            self._several("label", "Label columns, in the order of the classes", options, held)
+        elif len(held) > 1:
+            st.caption(f"{count(len(held))} label columns: {markdown_plain(held[0])} to {markdown_plain(held[-1])}.")
+        else:
+            st.selectbox(
+                "Label column",
+                options,
+                index=0 if held else None,
+                format_func=shown,
+                **self._tied("label", held[0] if held else None, lambda new: (new,)),
+            )
+
+    def metadata(self) -> None:
+        """The columns carried along."""
+        held = tuple(self.value("metadata"))
+        used = set(self.reading.used) - {self.reading.split} if self.reading else set()
+        free = [name for name in self.table.columns if name not in used]
+        options = tuple(dict.fromkeys((*free, *held)))
+        if not options:
+            return
+        if len(options) <= LISTED:
+            self._several("metadata", "Columns carried along, to look rows up", options, held)
+            return
+        st.toggle(
+            f"Carry along {count(len(held) or len(options))} other columns, to look rows up",
+            **self._tied("metadata", bool(held), lambda on: options[:100] if on else ()),
+        )
+
+    # -- parts -------------------------------------------------------------------------------------------------
+
+    @property
+    def _all(self) -> tuple[str, ...]:
+        return (*self.table.matrices, *self.table.columns)
+
+    def _names(self, *also: str | None) -> tuple[str, ...]:
+        """Columns that are no scores, and those in use."""
+        scores = set(self.value("scores")) if self.value("layout") == "wide" else set()
+        free = [name for name in self._all if name not in scores]
+        return tuple(dict.fromkeys((*free, *(name for name in also if name is not None))))
+
+    def _several(self, name: str, label: str, options: Sequence[str], held: tuple[str, ...]) -> None:
+        st.multiselect(label, options, format_func=shown, **self._tied(name, list(held), tuple))
+
+    def _end(self, end: str, label: str, options: tuple[str, ...], value: str, pair: Any) -> None:
+        def scores(new: str) -> tuple[str, ...]:
+            low, high = sorted(options.index(name) for name in pair(new))
+            return options[low : high + 1]
+
+        st.selectbox(label, options, format_func=shown, **self._tied("scores", value, scores, part=end))
+
+    def _tied(self, name: str, value: Any, made: Any = None, part: str = "") -> dict[str, Any]:
+        def changed(new: Any) -> None:
+            if new is None:
+                return
+            amend(self.role, **{name: new if made is None else made(new)})
+
+        return widgets.tied(f"data.{self.role}.{name}{part}", value, changed)
+
+
+def _numeric(table: Table, name: str) -> bool:
+    array = table.matrices[name] if name in table.matrices else table.column(name)
+    if array.dtype == object:
+        # A column of numbers with a few words in it can be meant: the sentence then says where they are.
+        return bool(np.mean(~np.isnan(numbers(array[:200]))) >= 0.5)
+    return array.dtype.kind in "iuf"

@@ -1,0 +1,143 @@
+"""Which rows calibrators are fitted on and which they are judged on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core import InputError
+from calib_core.readers import Finding
+from dashboard import compute, widgets
+from dashboard.compute import Parts
+from dashboard.selection import Source
+from dashboard.theme import count, markdown_plain
+from dashboard.views import data_findings, data_inspect, data_reading
+from dashboard.views.data_choice import demo_keys, files_of_session, is_here, titled, upload
+from dashboard.views.data_trial import SAME_FILE, choose, drop, looked_at, trial
+
+_WORDS = {"share": "Split at random", "column": "Split column", "files": "Two files"}
+_TWO = "calib.data.two-files"
+
+
+def draw() -> None:
+    """Draw the ways to divide rows, the controls of the one in use, and what came of it."""
+    source = widgets.selection().source
+    by = _by(source)
+    options = ("share", "column", "files") if _has_column(source) else ("share", "files")
+    st.segmented_control(
+        "Calibration rows and test rows",
+        options,
+        format_func=_WORDS.__getitem__,
+        required=True,
+        **widgets.tied("data.rows.by", by, divide),
+    )
+    if by == "share":
+        _share()
+    result = st.container()
+    if by == "files":
+        _second_file()
+    with result:
+        _result(widgets.selection().source)
+
+
+def line() -> None:
+    """Say which rows are which, in one line."""
+    source = widgets.selection().source
+    try:
+        st.caption(f"{markdown_plain(sentence(source, compute.parts(source)))}.")
+    except InputError:
+        # The sentence that says why stands where the rows are divided.
+        return
+
+
+def divide(by: str | None) -> None:
+    """Divide the rows in another way; a second file is asked for before anything changes."""
+    if by is None:
+        return
+    st.session_state[_TWO] = by == "files"
+    if by != "files":
+        drop("test")
+        widgets.change(by=by, test="", test_reading="", zoom=None)
+
+
+def sentence(source: Source, parts: Parts) -> str:
+    """Which rows are which, in one line."""
+    how = parts.said
+    if compute.split_by(source) == "share":
+        how += f", share {source.share:g}, seed {source.seed}"
+    return f"{count(parts.fit.n_rows)} calibration rows ({how}), {count(parts.test.n_rows)} test rows"
+
+
+def shared_finding(source: Source, parts: Parts) -> Finding | None:
+    """What there is to say about test rows that are calibration rows too."""
+    n = 0 if source.test == source.data else compute.shared(source)
+    if not n:
+        return None
+    said = f"{count(n)} of {count(parts.test.n_rows)} test rows are also calibration rows, score for score and label."
+    if parts.fit.kind != "full" or _coarse(source):
+        return Finding("note", "shared", f"{said} Scores as coarse as these repeat by themselves.")
+    return Finding("warning", "shared", f"{said} On them a calibrator looks better than it is.")
+
+
+def _coarse(source: Source) -> bool:
+    """Whether so many rows of the file repeat that equal rows in both parts mean nothing."""
+    every = compute.findings(source.data, source.reading)
+    return any(f.code in ("duplicates", "constant") and f.severity == "warning" for f in every)
+
+
+def _by(source: Source) -> str:
+    if source.test or st.session_state.get(_TWO) or trial("test"):
+        return "files"
+    return compute.split_by(source)
+
+
+def _has_column(source: Source) -> bool:
+    return compute.reading(source.data, source.reading).split is not None
+
+
+def _share() -> None:
+    a, b = st.columns([2, 1])
+    a.slider("Share of calibration rows", 0.05, 0.95, step=0.05, **widgets.bound("share", zoom=None))
+    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None))
+
+
+def _result(source: Source) -> None:
+    if source.test and source.test == source.data:
+        data_findings.show([SAME_FILE], key="data.rows.same", change=lambda _: None)
+    try:
+        parts = compute.parts(source)
+    except InputError as why:
+        data_findings.sentence(str(why))
+        return
+    if st.session_state.get(_TWO) and not source.test:
+        st.info("Choose or upload the file of the test rows. Until it is in use:", icon=data_findings.ICONS["note"])
+    st.markdown(f"{markdown_plain(sentence(source, parts))}.")
+    found = shared_finding(source, parts)
+    if found is not None and found.severity == "note":
+        st.caption(markdown_plain(found.message))
+    elif found is not None:
+        data_findings.show([found], key="data.rows.shared", change=lambda _: None)
+
+
+def _second_file() -> None:
+    """The file of the test rows: chosen or uploaded, checked like the first."""
+
+    def chosen(new: str | None) -> None:
+        if new is not None:
+            choose("test", new)
+
+    keys = (*files_of_session(), *demo_keys())
+    value = looked_at("test")
+    st.selectbox(
+        "Test rows from",
+        keys,
+        index=None,
+        format_func=titled,
+        placeholder="Choose a file, or upload one",
+        **widgets.tied("data.rows.test", value if value in keys else None, chosen),
+    )
+    upload("test", "File of the test rows")
+    if is_here(value):
+        data_inspect.findings("test")
+        with st.expander("How the test file is read", expanded=trial("test") is not None):
+            data_reading.draw("test")
+            data_inspect.first_rows(value)

@@ -1,0 +1,201 @@
+"""Files and readings on trial: tried out beside the data in use, and taken into use when nothing speaks against it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import streamlit as st
+
+from calib_core import InputError
+from calib_core.readers import Finding, Reading
+from dashboard import compute, widgets
+from dashboard.selection import Source, written_changes
+
+Role = Literal["data", "test"]
+
+_FOLLOWERS: dict[str, tuple[str, ...]] = {
+    "layout": ("kind", "scores", "label", "label_coding", "classes", "confidence", "predicted", "correct"),
+    "scores": ("label_coding", "classes"),
+    "label": ("label_coding", "classes"),
+    "label_coding": ("classes",),
+    "predicted": ("label_coding", "classes"),
+}
+"""What was chosen before and loses its ground when another field changes."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A file, or another reading of one, that is not in use.
+
+    ``chosen`` are the fields of the reading the user chose, ``reading`` is what came of them (None if nothing did),
+    and ``said`` is why it cannot be read, or empty where a problem found is all that stands in the way.
+    """
+
+    key: str
+    chosen: Mapping[str, Any]
+    reading: Reading | None
+    said: str = ""
+
+    @property
+    def changed(self) -> str:
+        """The reading as it would stand in the selection."""
+        return "" if self.reading is None else written_changes(compute.file(self.key).proposal, self.reading)
+
+
+def trial(role: Role) -> Trial | None:
+    """What is on trial, if anything is."""
+    held: Trial | None = st.session_state.get(_slot(role))
+    if held is None:
+        return None
+    try:
+        compute.file(held.key)
+    except InputError:
+        drop(role)
+        return None
+    return held
+
+
+def drop(role: Role) -> None:
+    """Put away what is on trial."""
+    st.session_state.pop(_slot(role), None)
+
+
+def in_use(role: Role) -> tuple[str, str]:
+    """Key and changed reading of the file in use."""
+    source = widgets.selection().source
+    return (source.data, source.reading) if role == "data" else (source.test, source.test_reading)
+
+
+def looked_at(role: Role) -> str:
+    """Key of the file on trial, else of the file in use."""
+    held = trial(role)
+    return held.key if held else in_use(role)[0]
+
+
+def chosen_so_far(role: Role) -> Mapping[str, Any]:
+    """The fields in which the reading looked at differs from the proposal."""
+    held = trial(role)
+    if held is not None:
+        return held.chosen
+    key, changed = in_use(role)
+    try:
+        return _differences(compute.file(key).proposal, compute.reading(key, changed))
+    except InputError:
+        return {}
+
+
+def choose(role: Role, key: str) -> None:
+    """Use a file as its proposed reading reads it, or put it on trial."""
+    say(role, "")
+    if key == in_use(role)[0]:
+        # A link named it, or it is chosen again: the reading chosen for it stays.
+        drop(role)
+        return
+    attempt(role, key, {})
+
+
+def amend(role: Role, **changes: Any) -> None:
+    """Change fields of the reading looked at; what rested on their old values is proposed anew."""
+    followers = {name for changed in changes for name in _FOLLOWERS.get(changed, ())}
+    kept = {name: value for name, value in chosen_so_far(role).items() if name not in followers}
+    attempt(role, looked_at(role), {**kept, **changes})
+
+
+def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool = False) -> None:
+    """Read a file like this: in use when it can be read without a problem, or when problems are accepted."""
+    reading = None
+    try:
+        reading = compute.proposed(key, chosen)
+        changed = written_changes(compute.file(key).proposal, reading)
+        source = _source(role, key, changed)
+        if not accepted and any(f.severity == "problem" for f in found(role, key, changed)):
+            # Asked for now, so that the sentence is there if it cannot be read at all.
+            compute.whole(key, changed)
+            raise _Problem
+        _check(role, source)
+    except InputError as why:
+        st.session_state[_slot(role)] = Trial(key, dict(chosen), reading, str(why))
+        return
+    drop(role)
+    _take(source)
+
+
+def found(role: Role, key: str, changed: str) -> tuple[Finding, ...]:
+    """Findings about a file, with what is wrong about using it in this role."""
+    same = role == "test" and key == widgets.selection().source.data
+    return ((SAME_FILE,) if same else ()) + compute.findings(key, changed)
+
+
+def say(role: Role, sentence: str) -> None:
+    """Keep a sentence about the last file that could not be read; an empty one clears it."""
+    st.session_state[f"calib.data.said.{role}"] = sentence
+
+
+def said(role: Role) -> str:
+    """The sentence kept."""
+    return str(st.session_state.get(f"calib.data.said.{role}", ""))
+
+
+SAME_FILE = Finding(
+    "problem",
+    "same-file",
+    "The test rows are the file of the calibration rows: a calibrator judged on the rows it was fitted on looks "
+    "better than it is. Choose other test rows, or split this file.",
+)
+
+
+class _Problem(InputError):
+    """Readable, with a problem the user has not settled."""
+
+    def __str__(self) -> str:
+        return ""
+
+
+def _slot(role: Role) -> str:
+    return f"calib.data.trial.{role}"
+
+
+def _differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
+    held = {field.name: getattr(reading, field.name) for field in dataclasses.fields(reading)}
+    if proposal is None:
+        return {name: value for name, value in held.items() if value}
+    return {name: value for name, value in held.items() if value != getattr(proposal, name)}
+
+
+def _source(role: Role, key: str, changed: str) -> Source:
+    """The source of rows with a file in a role; another data file starts with a plain split of its own."""
+    old = widgets.selection().source
+    if role == "test":
+        return dataclasses.replace(old, test=key, test_reading=changed)
+    if key == old.data:
+        return dataclasses.replace(old, reading=changed)
+    return _split(Source(key, changed, share=old.share, seed=old.seed))
+
+
+def _split(source: Source) -> Source:
+    """At random where the values of the split column do not say which rows are which."""
+    if compute.split_by(source) == "share":
+        return source
+    compute.whole(source.data, source.reading)
+    try:
+        compute.parts(source)
+    except InputError:
+        return dataclasses.replace(source, by="share")
+    return source
+
+
+def _check(role: Role, source: Source) -> None:
+    """Whether the file can be read, and as test rows: whether it has the classes of the calibration rows.
+
+    The other way round is not asked: where both files need a change, one of them has to come first.
+    """
+    compute.whole(source.data, source.reading)
+    if role == "test":
+        compute.parts(source)
+
+
+def _take(source: Source) -> None:
+    widgets.change(**vars(source), zoom=None, page=1, search="")

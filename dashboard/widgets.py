@@ -1,0 +1,186 @@
+"""Widgets bound to the selection, and controls generated from declared parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from calib_core import Recipe, RegistryError
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range
+from dashboard.selection import Selection
+from dashboard.theme import markdown_plain
+
+_SELECTION = "calib.selection"
+_PROBLEMS = "calib.link-problems"
+_UNSET = object()
+
+SLIDER_STEPS = 300
+"""A range of whole numbers longer than this gets a number field instead of a slider."""
+
+
+def selection() -> Selection:
+    """The choices of this session; of the link it was opened with, the first time."""
+    if _SELECTION not in st.session_state:
+        st.session_state[_SELECTION], st.session_state[_PROBLEMS] = Selection.from_query(st.query_params.to_dict())
+    held: Selection = st.session_state[_SELECTION]
+    return held
+
+
+def link_problems() -> tuple[str, ...]:
+    """What in the link could not be used, said once."""
+    said: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
+    return said
+
+
+def change(**changes: Any) -> None:
+    """Change choices; the widgets bound to them follow."""
+    st.session_state[_SELECTION] = selection().replace(**changes)
+
+
+def write_link() -> None:
+    """Put the choices into the address bar."""
+    query = selection().to_query()
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+
+
+def bound(name: str, **also: Any) -> dict[str, Any]:
+    """Keyword arguments that tie a widget to the choice called name; ``also`` are changed along with it.
+
+    >>> sorted(bound("bins"))  # doctest: +SKIP
+    ['key', 'on_change']
+    """
+
+    def chosen(value: Any) -> None:
+        if value is not None:
+            change(**{name: value}, **also)
+
+    return tied(f"choice.{name}", selection().value(name), chosen)
+
+
+def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
+    """Keyword arguments for a widget that shows ``value`` and reports what is chosen instead.
+
+    The value given is the truth: a widget that was not drawn for a while, or whose value was changed by a click
+    elsewhere, is set to it before it is drawn.
+    """
+    if st.session_state.get(key, _UNSET) != value:
+        st.session_state[key] = value
+    return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
+
+
+def recipe_controls(
+    recipe: Recipe, *, key: str, changed: Callable[[Recipe], None], class_names: tuple[str, ...] = ()
+) -> None:
+    """Controls for every declared parameter of a recipe's member; ``changed`` gets the new recipe."""
+    registry = FAMILIES[recipe.family]
+    held = dict(recipe.params)
+
+    def put(name: str, value: Any) -> None:
+        try:
+            changed(registry.described(recipe.key, **{**held, name: value}))
+        except RegistryError as why:
+            st.toast(markdown_plain(why))
+
+    for param in registry.entry(recipe.key).params:
+        default = param.default
+        if isinstance(param.domain, Part) and default is not None:
+            default = FAMILIES[param.domain.family].recipe(default)
+        control = _Control(param, held.get(param.name, default), f"{key}.{param.name}", put, class_names)
+        control.draw()
+
+
+@dataclass(frozen=True)
+class _Control:
+    """One parameter on screen: what it is, its present value, its key, and where a new value goes."""
+
+    param: Param
+    value: Any
+    key: str
+    put: Callable[[str, Any], None]
+    class_names: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return markdown_plain(self.param.name.replace("_", " "))
+
+    def draw(self) -> None:
+        if not self.param.optional:
+            self._field()
+            return
+        on = self.value is not None
+        st.toggle(self.label, help=markdown_plain(self.param.help), **tied(f"{self.key}.on", on, self._switched))
+        if on:
+            self._field()
+
+    def _switched(self, on: bool) -> None:
+        low = self.param.domain.low if isinstance(self.param.domain, Range) else None
+        self._chosen(max(int(low or 1), 10) if on else None)
+
+    def _chosen(self, value: Any) -> None:
+        self.put(self.param.name, value)
+
+    def _tied(self) -> dict[str, Any]:
+        return tied(self.key, self.value, self._chosen)
+
+    def _field(self) -> None:
+        domain, text = self.param.domain, markdown_plain(self.param.help)
+        if isinstance(domain, Range):
+            self._number(domain, text)
+        elif isinstance(domain, Choice):
+            st.selectbox(self.label, domain.options, help=text, **self._tied())
+        elif isinstance(domain, Flag):
+            st.toggle(self.label, help=text, **self._tied())
+        elif isinstance(domain, ClassIndex):
+            names = self.class_names or (str(self.value),)
+            st.selectbox(self.label, range(len(names)), format_func=lambda c: names[c], help=text, **self._tied())
+        elif isinstance(domain, Numbers):
+            written = ", ".join(f"{v:g}" for v in self.value)
+            st.text_input(self.label, help=text, **tied(self.key, written, self._read_numbers))
+        else:
+            self._part(domain, text)
+
+    def _number(self, domain: Range, text: str) -> None:
+        kind = int if self.param.integer else float
+        kwargs: dict[str, Any] = {
+            "min_value": kind(domain.low),
+            "max_value": kind(domain.high),
+            "step": kind(domain.step or (1 if self.param.integer else 0.01)),
+            "help": text,
+            **tied(self.key, kind(self.value), self._chosen),
+        }
+        if self.param.integer and domain.high - domain.low <= SLIDER_STEPS and not domain.log:
+            st.slider(self.label, **kwargs)
+        else:
+            st.number_input(self.label, format=None if self.param.integer else "%g", **kwargs)
+
+    def _read_numbers(self, text: str) -> None:
+        try:
+            self._chosen(tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip()))
+        except ValueError:
+            st.toast(f"{self.label}: numbers separated by commas are needed, such as 0, 0.5, 1")
+
+    def _part(self, domain: Part, text: str) -> None:
+        registry = FAMILIES[domain.family]
+
+        def other(part: str) -> None:
+            self._chosen(registry.described(part))
+
+        st.selectbox(
+            self.label,
+            domain.keys,
+            format_func=lambda part: registry[part].title,
+            help=text,
+            **tied(f"{self.key}.key", self.value.key, other),
+        )
+        recipe_controls(
+            self.value, key=f"{self.key}.{self.value.key}", changed=self._chosen, class_names=self.class_names
+        )
+
+
+def changed_recipe(old: Recipe, new: Recipe, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+    """The recipes with one of them exchanged."""
+    return tuple(new if recipe == old else recipe for recipe in recipes)

@@ -1,0 +1,187 @@
+"""A Streamlit server and the system's Chromium for the tests that do what a person does."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+APP = ROOT / "dashboard" / "app.py"
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+LOCAL = {"localhost", "127.0.0.1"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything in this directory as a browser test."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@dataclass
+class Server:
+    """A running Streamlit server."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def cpu_seconds(self) -> float:
+        """Processor time the server has used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def serve(script: Path, *arguments: str, log: Path) -> Iterator[Server]:
+    """Run a Streamlit script on a free port until the block ends."""
+    port = _free_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(script)]
+    settings = [f"--server.port={port}", "--server.address=localhost", "--server.headless=true"]
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": paths, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [*command, *settings, "--", *arguments], stdout=out, stderr=subprocess.STDOUT, env=environment
+        )
+        try:
+            _wait_until_healthy(f"http://localhost:{port}", process, log)
+            yield Server(f"http://localhost:{port}", process)
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail(f"The server at {url} did not start:\n{log.read_text()[-3000:]}")
+
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """Start each script once for the whole session: `served(script, *arguments)`, the dashboard by default."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+        running: dict[tuple[object, ...], Server] = {}
+
+        def start(script: Path = APP, *arguments: str) -> Server:
+            if (script, *arguments) not in running:
+                log = tmp_path_factory.mktemp("server") / "log.txt"
+                running[script, *arguments] = stack.enter_context(serve(script, *arguments, log=log))
+            return running[script, *arguments]
+
+        yield start
+
+
+def chromium() -> str:
+    """Find the system's Chromium."""
+    found = shutil.which("chromium") or "/usr/bin/chromium"
+    if not Path(found).exists():
+        pytest.fail("No Chromium: the browser tests need it. Install it with: apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for the session."""
+    path = chromium()
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@dataclass
+class Watch:
+    """What a page did that a test may not overlook."""
+
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def follow(self, page: Page) -> None:
+        """Record errors and foreign requests of a page from now on."""
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.context.on("request", self._request)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in {"data", "blob", "about"} and address.hostname not in LOCAL:
+            self.outside.append(request.url)
+
+
+@pytest.fixture
+def watch() -> Watch:
+    """Errors and foreign requests of the test's pages; a test that expects an error removes it from the list."""
+    return Watch()
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, watch: Watch) -> Iterator[OpenPage]:
+    """Open a page of its own context: `open_page(url, dark=False)`. Errors and foreign requests fail the test."""
+    contexts = []
+
+    def open_one(url: str, *, dark: bool = False, width: int = 1280, height: int = 900) -> Page:
+        scheme = "dark" if dark else "light"
+        context = browser.new_context(
+            color_scheme=scheme, viewport={"width": width, "height": height}, reduced_motion="reduce"
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        watch.follow(page)
+        page.goto(url)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert watch.errors == [], "errors on the console"
+    assert watch.outside == [], "requests to the outside"

@@ -1,0 +1,169 @@
+"""The main job in a real browser: upload, look, tick, click a bin, read the class that is off, take its rows home."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+DRAWN = """keys => keys.every(key => {
+    const data = document.querySelector(`[data-calib-chart=${key}]`)?.dataset;
+    return data?.calibRevision && data.calibRevision === data.calibPending;
+})"""
+TRACES = "node => node._fullData.map(trace => trace.name)"
+PLACE = """(node, [x, y]) => {
+    const { xaxis, yaxis } = node._fullLayout, box = node.getBoundingClientRect();
+    return { x: box.left + xaxis._offset + xaxis.d2p(x), y: box.top + yaxis._offset + yaxis.d2p(y) };
+}"""
+POINT = """(node, [name, bin]) => {
+    const trace = node._fullData.find(trace => trace.name === name);
+    const i = trace.customdata.findIndex(row => row[0] === bin);
+    return [trace.x[i], trace.y[i]];
+}"""
+
+
+def drawn(page: Page, *keys: str) -> None:
+    """Wait until these charts show their newest figures."""
+    page.wait_for_function(DRAWN, arg=list(keys))
+
+
+def node(page: Page, key: str):  # type: ignore[no-untyped-def]
+    return page.locator(f"[data-calib-chart={key}]")
+
+
+def tick(page: Page, title: str) -> None:
+    page.get_by_role("button", name=title, exact=True).click()
+
+
+def click_mark(page: Page, key: str, trace: str, b: int) -> None:
+    """Click the mark of a bin where it lies on the screen."""
+    chart = node(page, key)
+    chart.scroll_into_view_if_needed()
+    point = chart.evaluate(POINT, [trace, b])
+    place = chart.evaluate(PLACE, point)
+    page.mouse.move(place["x"], place["y"])
+    page.mouse.click(place["x"], place["y"])
+
+
+@pytest.fixture
+def upload(tmp_path: Path) -> Path:
+    """600 predictions in which class "owl" is badly off in [0.5, 0.6), with a column of the user's own."""
+    rng = np.random.default_rng(0)
+    n = 600
+    names = ["cat", "dog", "owl"]
+    predicted = rng.integers(0, 3, n)
+    confidence = rng.choice([0.55, 0.75, 0.95], n).round(3)
+    right = rng.random(n) < np.where((predicted == 2) & (confidence < 0.6), 0.1, confidence)
+    labels = np.where(right, predicted, (predicted + 1) % 3)
+    probs = np.repeat(((1 - confidence) / 2)[:, None], 3, axis=1)
+    probs[np.arange(n), predicted] = confidence
+    frame = pd.DataFrame(probs, columns=names)
+    frame["label"] = np.array(names)[labels]
+    frame["photo"] = [f"photo {i}.png" for i in range(n)]
+    path = tmp_path / "animals.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(served().url, height=1400)
+    drawn(page, "reliability")
+    page.get_by_role("radio", name="Data", exact=True).click()
+    page.locator("input[type=file]").first.set_input_files(upload)
+    expect(page.get_by_text("animals.csv").first).to_be_visible()
+    page.get_by_role("radio", name="Reliability", exact=True).click()
+    drawn(page, "reliability")
+
+    tick(page, "Top-label histogram binning")
+    page.wait_for_function(
+        "() => document.querySelector('[data-calib-chart=reliability]')?._fullData"
+        "?.some(trace => trace.name === 'Top-label histogram binning')"
+    )
+    drawn(page, "reliability")
+    assert {"Base model", "Temperature scaling", "Top-label histogram binning"} <= set(
+        node(page, "reliability").evaluate(TRACES)
+    )
+
+    click_mark(page, "reliability", "Base model", 5)
+    expect(node(page, "zoom")).to_be_visible()
+    drawn(page, "zoom")
+    gaps = node(page, "zoom").evaluate(
+        "node => node._fullData.find(trace => trace.name === 'classes').customdata.map(row => [row[0], row[4]])"
+    )
+    worst = min(gaps, key=lambda pair: pair[1])
+    assert worst[0] == "owl"
+    assert worst[1] < -0.3
+
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Download these rows (CSV)").click()
+    rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
+    source = pd.read_csv(upload)
+    assert (rows["confidence"].between(0.5, 0.6, inclusive="left")).all()
+    assert rows["photo"].tolist() == source["photo"].iloc[rows["row"]].tolist()
+    assert rows["label"].tolist() == source["label"].iloc[rows["row"]].tolist()
+
+
+def test_zoom_and_legend_survive_a_toggle(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(served().url, height=1000)
+    drawn(page, "reliability")
+    chart = node(page, "reliability")
+    chart.evaluate("node => { node.marked = true; }")
+    box = chart.locator(".nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 0.8 * box["height"], steps=5)
+    page.mouse.up()
+    zoomed = chart.evaluate("node => node._fullLayout.xaxis.range.map(v => +v.toFixed(6))")
+    assert zoomed[1] - zoomed[0] < 0.7
+    tick(page, "Isotonic, one-vs-rest")
+    page.wait_for_function(
+        "() => document.querySelector('[data-calib-chart=reliability]')?._fullData"
+        "?.some(trace => trace.name === 'Isotonic, one-vs-rest')"
+    )
+    drawn(page, "reliability")
+    assert chart.evaluate("node => node.marked") is True
+    assert chart.evaluate("node => node._fullLayout.xaxis.range.map(v => +v.toFixed(6))") == zoomed
+
+
+def test_a_link_reopens_the_same_picture(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(served().url, height=1000)
+    drawn(page, "reliability")
+    tick(page, "Class-wise histogram binning")
+    page.wait_for_url("**class-wise-hb**")
+    page.wait_for_function(
+        "() => document.querySelector('[data-calib-chart=reliability]')?._fullData"
+        "?.some(trace => trace.name === 'Class-wise histogram binning')"
+    )
+    drawn(page, "reliability")
+    revision = node(page, "reliability").get_attribute("data-calib-revision")
+    other = open_page(page.url, height=1000)
+    drawn(other, "reliability")
+    assert node(other, "reliability").get_attribute("data-calib-revision") == revision
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: int, dark: bool) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?zoom=9", dark=dark, width=width, height=1400)
+    drawn(page, "reliability", "zoom")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    for key in ("reliability", "zoom"):
+        assert node(page, key).locator(".point").count() > 3
+    page.get_by_role("radio", name="Classes", exact=True).click()
+    drawn(page, "panels", "class-errors")
+    assert node(page, "panels").locator(".point").count() > 20
+
+
+def test_the_keyboard_reaches_bin_and_model(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(served().url, height=1200)
+    drawn(page, "reliability")
+    box = page.get_by_role("combobox", name="Bin of the confidence")
+    box.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(node(page, "zoom")).to_be_visible()
+    drawn(page, "zoom")

@@ -1,0 +1,109 @@
+"""The `calib` command."""
+
+import gc
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dashboard import launch
+from dashboard.cli import main
+from dashboard.commands import dashboard as command
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Command lines handed to Streamlit, which is not started."""
+    lines: list[list[str]] = []
+    monkeypatch.setattr("streamlit.web.cli.main", lambda: lines.append(sys.argv))
+    monkeypatch.setattr(sys, "argv", ["calib"])
+    monkeypatch.setattr(launch, "preload", lambda: None)
+    monkeypatch.setattr(launch, "collect_on_a_timer", lambda: None)
+    return lines
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+def test_help_names_every_command() -> None:
+    code, text = run("--help")
+    assert code == 0
+    assert "Find out whether a classifier's probabilities mean what they say." in text
+    assert "dashboard  Open the dashboard in the browser, on FILE if one is given." in text
+
+
+def test_version() -> None:
+    code, text = run("--version")
+    assert code == 0
+    assert text.startswith("calib ")
+
+
+def test_an_unknown_command_is_an_error_without_a_traceback() -> None:
+    code, text = run("dashbord")
+    assert code == 2
+    assert "No such command 'dashbord'" in text
+
+
+def test_a_missing_file_is_one_sentence_and_exit_code_two(started: list[list[str]]) -> None:
+    assert run("dashboard", "nowhere.csv") == (2, "calib dashboard: there is no file 'nowhere.csv'.\n")
+    assert started == []
+
+
+def test_the_file_is_handed_over_with_its_absolute_path(
+    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p.csv").write_text("1")
+    monkeypatch.chdir(tmp_path)
+    assert run("dashboard", "p.csv", "--port", "8600", "--headless") == (0, "")
+    assert started == [
+        [
+            "streamlit", "run", str(launch.APP), "--server.headless=true", "--server.port=8600",
+            "--", str(tmp_path / "p.csv"),
+        ]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "headless"),
+    [
+        ((), False, "true"),
+        ((), True, "false"),
+        (("--no-browser",), True, "true"),
+        (("--headless",), True, "true"),
+        (("--browser",), False, "false"),
+    ],
+)
+def test_a_browser_opens_only_where_there_is_one(
+    started: list[list[str]], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], there: bool, headless: str
+) -> None:
+    monkeypatch.setattr(command, "_has_browser", lambda: there)
+    run("dashboard", *options)
+    assert started == [["streamlit", "run", str(launch.APP), f"--server.headless={headless}"]]
+
+
+def test_no_display_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert not command._has_browser()
+
+
+@pytest.mark.parametrize(("argv", "file"), [(["app.py"], None), (["app.py", "/d/p.npz"], Path("/d/p.npz"))])
+def test_the_dashboard_knows_its_file(monkeypatch: pytest.MonkeyPatch, argv: list[str], file: Path | None) -> None:
+    monkeypatch.setattr(sys, "argv", argv)
+    assert launch.launched_file() == file
+
+
+def test_garbage_is_collected_by_one_thread_however_often_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    collected = threading.Event()
+    monkeypatch.setattr(gc, "collect", lambda *_: collected.set())
+    thread = launch.collect_on_a_timer(0.01)
+    assert thread.daemon
+    assert launch.collect_on_a_timer(0.01) is thread
+    assert collected.wait(5)

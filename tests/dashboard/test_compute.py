@@ -1,0 +1,137 @@
+"""Files are kept by content, derived things by recipe, and both are made once and forgotten by size."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import calib_core as cc
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
+from calib_core.datasets import DEMOS
+from dashboard import compute
+from dashboard.compute import Shelf
+from dashboard.selection import Selection, Source
+
+CSV = b"cat,dog,label\n" + b"0.7,0.3,cat\n0.4,0.6,dog\n" * 20
+
+
+def test_a_value_is_made_once_however_many_ask() -> None:
+    shelf, made = Shelf(100), []
+
+    def make() -> str:
+        time.sleep(0.05)
+        made.append(1)
+        return "value"
+
+    threads = [threading.Thread(target=shelf.made, args=("key", make, len)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+
+
+def test_the_least_recently_used_is_forgotten_first() -> None:
+    shelf = Shelf(10)
+    shelf.put("a", 1, 5)
+    shelf.put("b", 2, 5)
+    assert shelf.get("a") == 1
+    shelf.put("c", 3, 5)
+    assert shelf.get("b") is None
+    assert (shelf.get("a"), shelf.get("c")) == (1, 3)
+
+
+def test_a_failing_value_is_not_kept_and_does_not_block() -> None:
+    shelf = Shelf(10)
+    with pytest.raises(InputError, match="once"):
+        shelf.made("key", lambda: (_ for _ in ()).throw(InputError("once")), lambda _: 1)
+    assert shelf.made("key", lambda: "later", lambda _: 1) == "later"
+
+
+def test_one_file_is_held_once_whatever_it_is_called() -> None:
+    assert compute.hold(CSV, "a.csv") is compute.hold(CSV, "b.csv")
+
+
+def test_uploads_that_differ_in_one_entry_do_not_meet() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(10), 50_000).astype(np.float32)
+    labels = rng.integers(0, 10, 50_000)
+    keys = set()
+    for i in range(3):
+        changed = probs.copy()
+        changed[40_000 + i] = np.eye(10, dtype=np.float32)[3]
+        buffer = io.BytesIO()
+        np.savez(buffer, probs=changed, labels=labels)
+        held = compute.hold(buffer.getvalue(), "p.npz")
+        keys.add(held.key)
+        assert compute.whole(held.key, "").probs[40_000 + i, 3] == 1
+    assert len(keys) == 3
+
+
+def test_data_that_is_not_here_is_named_in_one_sentence() -> None:
+    with pytest.raises(compute.Missing) as caught:
+        compute.parts(Source(data="sha256:" + "ab" * 32))
+    assert str(caught.value) == (
+        "The link is about an uploaded file that is not here (its content hash begins with 'abababab'): "
+        "upload the same file again and the picture returns."
+    )
+    with pytest.raises(compute.Missing, match="no demo data set 'demo:none'"):
+        compute.parts(Source(data="demo:none"))
+
+
+@pytest.mark.parametrize("key", [demo.key for demo in DEMOS])
+def test_calibration_and_test_rows_of_every_demo_are_apart(key: str) -> None:
+    parts = compute.parts(Source(data=f"demo:{key}"))
+    assert not set(parts.fit_rows) & set(parts.test_rows)
+    assert parts.fit.n_rows + parts.test.n_rows == compute.whole(f"demo:{key}", "").n_rows
+
+
+def test_a_split_column_is_used_unless_told_otherwise() -> None:
+    source = Source(data="demo:synthetic-three-class")
+    assert compute.split_by(source) == "column"
+    assert compute.split_by(Source(data=source.data, by="share")) == "share"
+
+
+def test_two_files_are_calibration_and_test_rows() -> None:
+    other = CSV + b"0.2,0.8,dog\n"
+    first, second = compute.hold(CSV, "fit.csv"), compute.hold(other, "test.csv")
+    parts = compute.parts(Source(data=first.key, test=second.key))
+    assert (parts.fit.n_rows, parts.test.n_rows) == (40, 41)
+
+
+def test_two_files_of_different_classes_are_refused() -> None:
+    first = compute.hold(CSV, "fit.csv")
+    with pytest.raises(InputError, match="do not have the same classes in the same order"):
+        compute.parts(Source(data=first.key, test="demo:digits-naive-bayes"))
+
+
+def test_a_calibrator_is_fitted_on_the_calibration_rows_only() -> None:
+    source = Source(data="demo:digits-naive-bayes")
+    parts = compute.parts(source)
+    recipe = Recipe("CALIBRATORS", "temperature")
+    expected = CALIBRATORS.make("temperature").fit(parts.fit.probs, parts.fit.true_labels).temperature_
+    assert compute.fitted(source, recipe).temperature_ == expected  # type: ignore[attr-defined]
+
+
+def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() -> None:
+    source = Source(data="demo:language-model")
+    with pytest.raises(NotAnswerable, match="probabilities of the other classes are unknown"):
+        compute.judged(source, Recipe("CALIBRATORS", "temperature"))
+    models = compute.models(source, (Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb")))
+    assert [recipe.key for recipe in models.shown] == ["identity", "top-label-hb"]
+    assert [recipe.key for recipe, _ in models.refused] == ["temperature"]
+
+
+@pytest.mark.parametrize("bins", [5, 10, 25])
+def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
+    selection = Selection(source=Source(data="demo:digits-naive-bayes"), bins=bins)
+    test = compute.parts(selection.source).test
+    frame = compute.measures(selection.source, compute.BASE, selection.scheme).set_index("measure")["value"]
+    # The slider's bins are merged from one fine grid: sums of the same numbers in another order.
+    assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
+    assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)
+    assert frame["Log loss"] == cc.estimate(test, None, "log-loss").value

@@ -1,0 +1,98 @@
+"""Figures draw exactly the numbers of their diagram's frame."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib_core import Predictions, diagrams
+from dashboard.figures import draw_class_errors, draw_class_panels, draw_reliability, draw_zoom
+
+HOSTILE = ['<a href="https://x.example">a</a>', "<b>b</b>", "%{x} c"]
+
+
+@pytest.fixture
+def predictions() -> Predictions:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([0.6] * 3, 400)
+    labels = (rng.random(400)[:, None] > probs.cumsum(1)).sum(1)
+    return Predictions(probs, labels, class_names=HOSTILE)
+
+
+def test_reliability_draws_its_frame(predictions: Predictions) -> None:
+    diagram = diagrams.reliability(predictions, 10)
+    frame = diagram.frame()
+    bars, _, stars, plusses, _ = draw_reliability([("Base", diagram)]).data
+    np.testing.assert_array_equal(bars.y, frame["share"])
+    np.testing.assert_allclose(np.asarray(bars.x), (frame["lower"] + frame["upper"]) / 2)
+    np.testing.assert_array_equal(stars.x, frame["confidence"])
+    np.testing.assert_array_equal(stars.y, frame["accuracy"])
+    np.testing.assert_array_equal(plusses.y, frame["top_label"])
+    assert [row[0] for row in stars.customdata] == frame["bin"].tolist()
+
+
+def test_bars_of_several_models_share_the_bin_without_overlap(predictions: Predictions) -> None:
+    diagram = diagrams.reliability(predictions, 10)
+    figure = draw_reliability([("one", diagram), ("two", diagram)])
+    one, two = figure.data[:2]
+    np.testing.assert_allclose(np.asarray(one.x) + one.width[0], np.asarray(two.x))
+
+
+def test_bare_confidence_has_stars_and_no_plusses() -> None:
+    bare = Predictions.from_confidence([0.2, 0.7, 0.9], [False, True, True])
+    names = [trace.name for trace in draw_reliability([("Base", diagrams.reliability(bare, 5))]).data]
+    assert "Base" in names
+    assert "Base: top-label" not in names
+
+
+def test_zoom_draws_its_frame(predictions: Predictions) -> None:
+    diagram = diagrams.reliability(predictions, 10)
+    zoom = diagrams.zoom(predictions, diagram, int(diagram.frame()["bin"].iloc[-1]))
+    figure = draw_zoom(zoom)
+    points = next(trace for trace in figure.data if trace.name == "classes")
+    frame = zoom.frame()
+    np.testing.assert_array_equal(points.x, frame["confidence"])
+    np.testing.assert_array_equal(points.y, frame["accuracy"])
+    star = next(trace for trace in figure.data if trace.name == "all classes")
+    assert (star.x[0], star.y[0]) == zoom.star
+    rows = next(trace for trace in figure.data if trace.name == "rows")
+    assert sorted(rows.x) == sorted(frame["count"])
+
+
+def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
+    panels = diagrams.class_panels(predictions, [2, 0], bins=5)
+    figure = draw_class_panels([("Base", panels)])
+    drawn = [trace for trace in figure.data if trace.name == "Base"]
+    frame = panels.frame()
+    for trace, c in zip(drawn, (2, 0), strict=True):
+        mine = frame[frame["class"] == HOSTILE[c]]
+        np.testing.assert_array_equal(trace.x, mine["mean_score"])
+        np.testing.assert_array_equal(trace.y, mine["mean_outcome"])
+
+
+def test_validity_plots_end_at_one(predictions: Predictions) -> None:
+    panels = diagrams.class_panels(predictions, [1], bins=5)
+    (trace,) = draw_class_panels([("Base", panels)], "validity").data
+    np.testing.assert_array_equal(trace.x[1:], panels.validity[0].eps)
+    assert trace.y[-1] == 1.0
+
+
+def test_class_errors_are_the_tables(predictions: Predictions) -> None:
+    table = diagrams.class_table(predictions, bins=5)
+    bars = draw_class_errors([("Base", table)], [1, 2]).data[0]
+    np.testing.assert_array_equal(bars.y, table.error[[1, 2]])
+
+
+def test_class_names_are_inert_in_every_figure(predictions: Predictions) -> None:
+    diagram = diagrams.reliability(predictions, 5)
+    figures = [
+        draw_zoom(diagrams.zoom(predictions, diagram, 4)),
+        draw_class_panels([("Base", diagrams.class_panels(predictions, [0, 1, 2], bins=5))]),
+        draw_class_errors([("Base", diagrams.class_table(predictions, bins=5))], [0, 1, 2]),
+    ]
+    for figure in figures:
+        written = figure.to_json()
+        assert "<a href" not in written.replace("\\u003c", "<")
+        assert "<b>b" not in written.replace("\\u003c", "<")
+        templates = [str(trace.hovertemplate) for trace in figure.data]
+        assert not any("c %{x}" in t or "%{x} c" in t for t in templates)

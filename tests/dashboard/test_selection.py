@@ -1,0 +1,92 @@
+"""Choices survive the address bar, and a link cannot ask for what does not exist."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib_core import CALIBRATORS, Recipe
+from dashboard.selection import VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+
+texts = st.text(max_size=20)
+sources = st.builds(
+    Source,
+    data=texts,
+    reading=texts,
+    test=texts,
+    by=st.sampled_from(["auto", "column", "share"]),
+    share=st.floats(0.05, 0.95),
+    seed=st.integers(0, 2**31 - 1),
+)
+recipes = st.sampled_from(model_keys()).map(lambda key: Recipe("CALIBRATORS", key))
+selections = st.builds(
+    Selection,
+    source=sources,
+    view=st.sampled_from(VIEWS),
+    calibrators=st.lists(recipes, unique=True, max_size=4).map(tuple),
+    binning=st.sampled_from(binned_schemes()),
+    bins=st.integers(5, 25),
+    zoom=st.none() | st.integers(0, 24),
+    model=texts,
+    notion=st.sampled_from(class_notions()),
+    search=texts,
+    page=st.integers(1, 100),
+)
+
+
+@given(selections)
+def test_every_choice_survives_the_query_string(selection: Selection) -> None:
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+def test_the_default_picture_needs_no_query() -> None:
+    assert Selection().to_query() == {}
+
+
+def test_parameters_of_a_calibrator_survive() -> None:
+    recipe = CALIBRATORS.described("top-label-hb", points_per_bin=70)
+    selection = Selection(calibrators=(recipe,))
+    assert Selection.from_query(selection.to_query())[0].calibrators == (recipe,)
+
+
+def test_a_part_of_a_calibrator_survives() -> None:
+    recipe = CALIBRATORS.described("class-wise", binary="isotonic")
+    again = Selection.from_query(Selection(calibrators=(recipe,)).to_query())[0].calibrators[0]
+    assert again == recipe
+    assert again.build().binary.__class__.__name__ == "Isotonic"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("view", "nowhere"),
+        ("bins", "4"),
+        ("bins", "many"),
+        ("share", "1.5"),
+        ("share", "nan"),
+        ("seed", "-1"),
+        ("calibrators", "["),
+        ("calibrators", '[{"key": "no-such"}]'),
+        ("calibrators", '[{"key": "top-label-hb", "params": {"points_per_bin": -1}}]'),
+        ("calibrators", "[" * 100_000),
+        ("binning", "edges"),
+        ("zoom", "x"),
+    ],
+)
+def test_what_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -> None:
+    selection, problems = Selection.from_query({name: text})
+    assert selection == Selection()
+    assert len(problems) == 1
+    assert problems[0].startswith(f"The link's {name} was left out: ")
+
+
+def test_unknown_parameters_are_ignored() -> None:
+    assert Selection.from_query({"utm_source": "mail"}) == (Selection(), ())
+
+
+def test_replace_reaches_into_the_source() -> None:
+    changed = Selection().replace(seed=3, bins=7)
+    assert changed == dataclasses.replace(Selection(), source=dataclasses.replace(Source(), seed=3), bins=7)

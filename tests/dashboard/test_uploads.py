@@ -1,0 +1,77 @@
+"""An upload that has been read leaves nothing behind."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard import uploads
+
+
+def script() -> None:
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from dashboard import uploads
+
+    for key in ("first", "second"):
+        file = uploads.uploader(key, key=key, types=["csv"])
+        if file is not None and (key == "first" or st.session_state.get("take_second")):
+            st.session_state[f"read {key}"] = file.getvalue()
+            st.session_state[f"gone {key}"] = uploads.forget(file, key=key)
+    context = get_script_run_ctx()
+    assert context is not None
+    held = context.uploaded_file_mgr.file_storage.get(context.session_id, {})
+    st.session_state["held"] = [record.name for record in held.values()]
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return AppTest.from_function(script).run()
+
+
+def test_the_bytes_are_given_back(app: AppTest) -> None:
+    app.file_uploader[0].set_value(("p.csv", b"a,b\n1,2", "text/csv")).run()
+    assert app.session_state["read first"] == b"a,b\n1,2"
+    assert app.session_state["gone first"] is True
+    assert app.session_state["held"] == []
+
+
+def test_only_the_file_that_was_read_is_forgotten(app: AppTest) -> None:
+    app.file_uploader[1].set_value(("unread.csv", b"3", "text/csv"))
+    app.file_uploader[0].set_value(("p.csv", b"1", "text/csv")).run()
+    assert app.session_state["held"] == ["unread.csv"]
+
+
+def test_the_next_run_draws_an_empty_uploader_that_takes_the_same_file_again(app: AppTest) -> None:
+    first_id = app.file_uploader[0].id
+    app.file_uploader[0].set_value(("p.csv", b"1", "text/csv")).run()
+    app.run()
+    assert app.file_uploader[0].id != first_id
+    assert app.file_uploader[0].value is None
+    app.file_uploader[0].set_value(("p.csv", b"2", "text/csv")).run()
+    assert app.session_state["read first"] == b"2"
+    assert not app.exception
+
+
+def test_no_file_object_stays_in_the_session(app: AppTest) -> None:
+    app.file_uploader[0].set_value(("p.csv", b"1", "text/csv")).run()
+    app.run()
+    assert app.session_state["first.1"] is None
+    assert "first.0" not in app.session_state
+
+
+def test_another_streamlit_keeps_the_file_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = SimpleNamespace(uploaded_file_mgr=object(), session_id="s")
+    monkeypatch.setattr("streamlit.runtime.scriptrunner.get_script_run_ctx", lambda: context)
+    with caplog.at_level(logging.WARNING):
+        assert uploads._released("f") is False
+    assert "Streamlit kept an uploaded file" in caplog.text
+
+
+def test_without_a_running_script_there_is_nothing_to_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit.runtime.scriptrunner.get_script_run_ctx", lambda: None)
+    assert uploads._released("f") is False

@@ -1,0 +1,254 @@
+"""Every view with every registered thing: it draws without an exception, and shows the numbers computed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib_core import CALIBRATORS, Predictions, Recipe
+from calib_core.calibrators import Calibrator, Contract
+from calib_core.datasets import DEMOS
+from calib_core.registry import Choice, Flag, Range
+from dashboard import compute
+from dashboard.chart import drawn, slot
+from dashboard.chart.click import Click
+from dashboard.selection import VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+from dashboard.views.classes import ranked
+from dashboard.views.reliability import row_table
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
+
+
+def opened(selection: Selection) -> AppTest:
+    """The app as a link with these choices opens it."""
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in selection.to_query().items():
+        app.query_params[name] = text
+    app.run()
+    assert not app.exception, [e.value for e in app.exception]
+    return app
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("demo", [demo.key for demo in DEMOS])
+def test_every_view_of_every_demo(view: str, demo: str) -> None:
+    app = opened(Selection(source=Source(data=f"demo:{demo}"), view=view))
+    assert not app.error
+
+
+@pytest.mark.parametrize("view", ["reliability", "classes"])
+@pytest.mark.parametrize("key", model_keys())
+def test_every_view_with_every_calibrator(view: str, key: str) -> None:
+    recipe = Recipe("CALIBRATORS", key)
+    app = opened(Selection(view=view, calibrators=(recipe,)))
+    assert not app.error
+    refused = compute.models(Selection().source, (recipe,)).refused
+    if CALIBRATORS[key].flags.may_refuse and refused:
+        assert view == "classes" or refused[0][1] in app.warning[0].value.replace("\\", "")
+        return
+    assert not app.warning
+    title = CALIBRATORS[key].title
+    if view == "reliability":
+        assert title in [trace.get("name") for trace in drawn(app)["reliability"].figure["data"]]
+    assert title in [expander.label.replace("\\", "") for expander in app.expander]
+
+
+@pytest.mark.parametrize("binning", binned_schemes())
+@pytest.mark.parametrize("notion", class_notions())
+@pytest.mark.parametrize("curve", ["reliability", "validity"])
+def test_the_classes_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
+    app = opened(Selection(view="classes", notion=notion, binning=binning, curve=curve))
+    assert list(drawn(app)) == ["panels", "class-errors"]
+
+
+def test_the_calibrators_view_shows_what_is_computed() -> None:
+    ticked = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "top-label-hb", "class-wise-hb"))
+    selection = Selection(view="calibrators", calibrators=ticked)
+    app = opened(selection)
+    table = app.dataframe[0].value
+    assert table["calibrator"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
+    for line, recipe in zip(table.itertuples(), (compute.BASE, *ticked), strict=True):
+        expected = compute.every_measure(selection.source, recipe, selection.scheme).set_index("measure")["value"]
+        for measure, value in expected.items():
+            np.testing.assert_equal(table.loc[line.Index, measure], value)
+    written = " ".join(m.value for m in (*app.markdown, *app.caption)).replace("\\", "")
+    assert compute.fitted(selection.source, ticked[1]).guarantee(0.1).said in written
+    drawn_map = drawn(app)["binary-map"].trace("recalibrated score")
+    np.testing.assert_array_equal(drawn_map["y"], compute.binary_map(selection.source, ticked[1], 0).output)
+
+
+@pytest.mark.parametrize("key", [key for key in model_keys() if CALIBRATORS[key].flags.may_refuse])
+def test_what_abstains_is_said_and_counted(key: str) -> None:
+    recipe = Recipe("CALIBRATORS", key)
+    selection = Selection(source=Source(data="demo:synthetic-three-class"), calibrators=(recipe,))
+    app = opened(selection)
+    models = compute.models(selection.source, (recipe,))
+    said = " ".join(m.value for m in (*app.caption, *app.warning)).replace("\\", "")
+    if models.refused:
+        assert models.refused[0][1] in said
+        return
+    judged = compute.judged(selection.source, recipe)
+    assert f"abstains on {100 * (1 - judged.coverage):.1f}%" in said
+    app = opened(selection.replace(view="calibrators"))
+    button = next(b for b in app.button if "random splits" in b.label)
+    button.click().run()
+    assert not app.exception
+    diagram = compute.constraint(selection.source, recipe)
+    known = ~np.isnan(diagram.attained)
+    trace = drawn(app)[f"constraint-{key}"].trace(f"attained {diagram.rate}")
+    np.testing.assert_array_equal(trace["y"], diagram.attained[known])
+
+
+def test_the_numbers_on_screen_are_those_computed() -> None:
+    selection = Selection(calibrators=(Recipe("CALIBRATORS", "temperature"),), bins=12)
+    app = opened(selection)
+    shown = app.table[0].value
+    recipe = selection.calibrators[0]
+    measures = compute.measures(selection.source, recipe, selection.scheme).set_index("measure")["value"]
+    cells = shown["Temperature scaling"].str.strip("*")
+    assert cells["TL-ECE"] == f"{measures['TL-ECE']:.4f}"
+    assert cells["conf-ECE"] == f"{measures['conf-ECE']:.4f}"
+    frame = compute.reliability(selection.source, recipe, selection.scheme).frame()
+    trace = drawn(app)["reliability"].trace("Temperature scaling")
+    np.testing.assert_array_equal(trace["y"], frame["accuracy"])
+
+
+def test_a_click_on_a_bin_opens_its_classes_and_rows() -> None:
+    app = opened(Selection())
+    trace = drawn(app)["reliability"].trace("Base model")
+    point = trace["customdata"][-1]
+    app.session_state[slot("reliability")] = Click(2, 0, point, None, None, 1)
+    app.run()
+    assert not app.exception
+    assert "zoom" in drawn(app)
+    selection = Selection(zoom=int(point[0]))
+    zoom = compute.zoom(selection.source, compute.BASE, selection.scheme, int(point[0]))
+    np.testing.assert_array_equal(drawn(app)["zoom"].trace("classes")["y"], zoom.accuracy)
+    assert len(app.dataframe[-1].value) == len(zoom.rows)
+    assert app.query_params["zoom"] == str(int(point[0]))
+
+
+def test_the_rows_of_a_bin_are_the_rows_of_the_file() -> None:
+    source = Source(data="demo:digits-naive-bayes")
+    parts = compute.parts(source)
+    rows = np.array([0, 5, 7])
+    table = row_table(parts, parts.test, rows)
+    whole = compute.whole(source.data, "")
+    for line in table.itertuples():
+        assert whole.confidence[line.row] == line.confidence
+        assert (whole.class_names or ())[whole.true_labels[line.row]] == line.label
+    assert set(whole.metadata.columns) <= set(table.columns)  # type: ignore[union-attr]
+
+
+def test_a_link_reopens_the_same_picture() -> None:
+    selection = Selection(
+        source=Source(data="demo:digits-random-forest", share=0.4, seed=7),
+        calibrators=(CALIBRATORS.described("top-label-hb", points_per_bin=30),),
+        bins=8,
+        binning="equal-mass",
+        zoom=3,
+    )
+    app = opened(selection)
+    link = dict(app.query_params)
+    assert Selection.from_query(link) == (selection, ())
+    again = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in link.items():
+        again.query_params[name] = text
+    again.run()
+    first, second = drawn(app), drawn(again)
+    assert list(first) == list(second)
+    assert [c.revision for c in first.values()] == [c.revision for c in second.values()]
+
+
+def test_a_link_to_data_that_is_not_here_says_so_and_leads_to_the_data_view() -> None:
+    app = opened(Selection(source=Source(data="sha256:" + "0" * 64)))
+    assert "not here" in app.error[0].value.replace("\\", "")
+    app.button[0].click().run()
+    assert not app.exception
+    assert app.query_params["view"] == "data"
+
+
+def test_a_bad_link_is_said_once_and_the_rest_of_it_works() -> None:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params["bins"] = "7"
+    app.query_params["calibrators"] = "nonsense"
+    app.run()
+    assert len(app.warning) == 1
+    assert app.slider[0].value == 7
+    app.run()
+    assert not app.warning
+
+
+def test_ticking_a_calibrator_keeps_the_others_in_place() -> None:
+    app = opened(Selection())
+    pills = next(group for group in app.button_group if group.label.startswith("Calibrators"))
+    pills.set_value(["top-label-hb", "temperature"]).run()
+    assert not app.exception
+    link = dict(app.query_params)
+    held = Selection.from_query(link)[0].calibrators
+    assert [recipe.key for recipe in held] == ["temperature", "top-label-hb"]
+
+
+@pytest.fixture
+def plugged_in() -> Iterator[str]:
+    """A calibrator as somebody else's file would register it."""
+
+    @CALIBRATORS.register("test-softener", "Softener", flags=Contract("full", keeps_argmax=True, sums_to_one=True))
+    @dataclass(eq=False, repr=False)
+    class Softener(Calibrator):
+        """Mixes every row with the uniform one."""
+
+        amount: Annotated[float, Range(0, 1), "how much of the uniform row"] = 0.25
+        twice: Annotated[bool, Flag(), "do it twice"] = False
+        mode: Annotated[str, Choice(("mild", "strong")), "how"] = "mild"
+
+        def _fit(self, predictions: Predictions) -> None:
+            self.k_ = predictions.n_classes
+
+        def _apply(self, predictions: Predictions) -> Predictions:
+            probs = predictions.probs
+            mixed = (1 - self.amount) * probs + self.amount / probs.shape[1]
+            return Predictions(mixed, predictions.true_labels, class_names=predictions.class_names)
+
+    yield "test-softener"
+    CALIBRATORS.remove("test-softener")
+
+
+def test_a_registered_calibrator_appears_with_its_own_controls(plugged_in: str) -> None:
+    app = opened(Selection(calibrators=(Recipe("CALIBRATORS", plugged_in),)))
+    assert "Softener" in [trace.get("name") for trace in drawn(app)["reliability"].figure["data"]]
+    labels = [w.label for w in (*app.number_input, *app.toggle, *app.selectbox)]
+    assert {"amount", "twice", "mode"} <= set(labels)
+    amount = next(w for w in app.number_input if w.label == "amount")
+    amount.set_value(0.5).run()
+    assert not app.exception
+    link = dict(app.query_params)
+    assert Selection.from_query(link)[0].calibrators == (CALIBRATORS.described(plugged_in, amount=0.5),)
+
+
+def test_classes_are_ranked_by_what_is_asked_and_found_by_name() -> None:
+    selection = Selection(source=Source(data="demo:digits-naive-bayes"))
+    table = compute.class_table(selection.source, compute.BASE, "top-label", selection.scheme)
+    errors = table.error[ranked(table, "error", "")]
+    assert (np.diff(errors) <= 0).all()
+    assert (np.diff(table.count[ranked(table, "rows", "")]) >= 0).all()
+    assert ranked(table, "name", "3").tolist() == [c for c, name in enumerate(table.names) if "3" in name]
+
+
+def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(1000, 0.02), 3000).astype(np.float32)
+    buffer = io.BytesIO()
+    np.savez(buffer, probs=probs, labels=probs.argmax(1))
+    held = compute.hold(buffer.getvalue(), "thousand.npz")
+    app = opened(Selection(source=Source(data=held.key), view="classes", page=3))
+    titles = [note["text"] for note in drawn(app)["panels"].figure["layout"]["annotations"]]
+    assert len(titles) == 12
+    assert len(app.dataframe[-1].value) == 1000
