@@ -1,0 +1,205 @@
+"""Platt, beta and temperature maps against scikit-learn, a general optimiser, and the corners of their families."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import expit, log_expit
+from sklearn.linear_model import LogisticRegression
+
+from calib_core import BINARY_CALIBRATORS, CALIBRATORS
+from calib_core.calibrators import Beta, BinaryTemperature, Platt
+from calib_core.calibrators.logistic import STEEPEST, _Loss
+from calib_core.calibrators.scaling_map import logs
+
+MAPS = ("platt", "beta", "temperature")
+
+
+def sample(seed, n=400, dtype=np.float64, power=2.0):
+    """Overlapping outcomes: odds of the truth are the score's odds to a power, times e."""
+    rng = np.random.default_rng(seed)
+    s = rng.beta(0.8, 1.2, n).astype(dtype)
+    yes, no = logs(s)
+    return s, rng.random(n) < expit(power * (yes - no) + 1), rng.integers(1, 4, n).astype(float)
+
+
+def loss(probs, outcomes, weights=None):
+    p = np.clip(probs, 2.3e-16, 1 - 2.3e-16)
+    return np.average(-np.log(np.where(outcomes, p, 1 - p)), weights=weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_platt_is_scikit_learns_logistic_regression(weighted, dtype):
+    for seed in range(3):
+        s, z, w = sample(seed, dtype=dtype)
+        w = w if weighted else None
+        yes, no = logs(s)
+        peer = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky").fit((yes - no)[:, None], z, w)
+        fitted = Platt().fit(s, z, w)
+        assert fitted.a_ == pytest.approx(peer.coef_[0, 0], rel=1e-7)
+        assert fitted.b_ == pytest.approx(peer.intercept_[0], rel=1e-6)
+        assert fitted.status_ == "converged"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_beta_is_the_constrained_optimum_a_general_optimiser_finds(weighted):
+    statuses = set()
+    for seed, power in ((0, 2.0), (1, 0.2), (2, 0.05), (3, -0.5), (4, 0.4)):
+        s, z, w = sample(seed, power=power)
+        w = w if weighted else np.ones(len(s))
+        yes, no = logs(s)
+
+        def value(theta, yes=yes, no=no, z=z, w=w):
+            eta = theta[0] * yes - theta[1] * no + theta[2]
+            r = w * (expit(eta) - z) / w.sum()
+            return -np.average(log_expit(np.where(z, eta, -eta)), weights=w), np.array([r @ yes, -r @ no, r.sum()])
+
+        bounds = [(0, STEEPEST), (0, STEEPEST), (None, None)]
+        options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}
+        found = minimize(value, [1, 1, 0], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        fitted = Beta().fit(s, z, w)
+        ours = np.array([fitted.a_, fitted.b_, fitted.c_])
+        assert value(ours)[0] <= found.fun + 1e-13
+        np.testing.assert_allclose(ours, found.x, atol=2e-4)
+        # Karush, Kuhn and Tucker: no slope at 0 would rather grow, elsewhere the gradient vanishes.
+        gradient = value(ours)[1]
+        assert np.abs(gradient[ours != 0]).max() < 1e-12
+        assert (gradient[ours == 0] > 0).all()
+        assert fitted.status_ == ("constrained" if (ours == 0).any() else "converged")
+        statuses.add(fitted.status_)
+    assert statuses == {"constrained", "converged"}
+
+
+def test_dropping_the_negative_slope_is_the_constrained_optimum_where_one_constraint_binds():
+    """The published code refits without the feature; there the fits agree, and neither forgets the intercept."""
+    s, z, _ = sample(4, power=0.4)
+    yes, no = logs(s)
+    free = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky").fit(np.column_stack([yes, -no]), z)
+    fitted = Beta().fit(s, z)
+    bound = free.coef_[0] < 0
+    assert bound.sum() == (fitted.status_ == "constrained")
+    if bound.any():
+        kept = np.column_stack([yes, -no])[:, ~bound]
+        again = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky").fit(kept, z)
+        np.testing.assert_allclose(fitted.transform(s), again.predict_proba(kept)[:, 1], atol=1e-7)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_gradient_and_hessian_are_those_of_the_loss(k):
+    s, z, w = sample(5, n=60)
+    yes, no = logs(s)
+    features = (yes - no)[None, :] if k == 1 else np.stack([yes, -no])
+    held = _Loss.centred(features, z, w)
+    theta = held.start * np.linspace(0.7, 1.3, k + 1) + 0.1
+    _, gradient, hessian = held(theta)
+    np.testing.assert_allclose(gradient, approx_fprime(theta, lambda t: held(t)[0], 1e-7), atol=1e-6)
+    np.testing.assert_allclose(hessian, approx_fprime(theta, lambda t: held(t)[1], 1e-7), atol=1e-6)
+    eta = held.fitted(theta, "").slopes @ features + held.fitted(theta, "").intercept
+    assert held(theta)[0] == pytest.approx(np.average(-log_expit(np.where(z, eta, -eta)), weights=w), rel=1e-12)
+
+
+@st.composite
+def claims(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(1, 80))
+    style = draw(st.sampled_from(("spread", "tenths", "ends", "near ends", "equal", "two", "separable", "reversed")))
+    s = {
+        "tenths": rng.integers(0, 11, n) / 10,
+        "ends": rng.integers(0, 2, n).astype(float),
+        "near ends": expit(25 * rng.standard_normal(n)),
+        "equal": np.full(n, rng.random()),
+        "two": rng.choice([0.2, 0.7], n),
+    }.get(style, rng.random(n))
+    z = {"separable": s > 0.3, "reversed": rng.random(n) > s}.get(style, rng.random(n) < s)
+    return s.astype(draw(st.sampled_from((np.float64, np.float32)))), z, rng.integers(0, 3, n) + 1e-3
+
+
+@pytest.mark.parametrize("key", MAPS)
+@settings(max_examples=150)
+@given(given_=claims())
+def test_never_worse_than_the_identity_on_the_rows_it_was_fitted_on(key, given_):
+    s, z, w = given_
+    fitted = BINARY_CALIBRATORS.make(key).fit(s, z, w)
+    assert loss(fitted.transform(s), z, w) <= loss(s.astype(float), z, w) + 1e-9
+
+
+@settings(max_examples=100)
+@given(given_=claims())
+def test_richer_families_fit_better(given_):
+    losses = {key: loss(BINARY_CALIBRATORS.make(key).fit(*given_).transform(given_[0]), *given_[1:]) for key in MAPS}
+    assert losses["beta"] <= losses["platt"] + 1e-9
+    assert losses["platt"] <= losses["temperature"] + 1e-9
+
+
+@pytest.mark.parametrize("key", ["platt", "beta"])
+def test_separable_rows_put_a_steep_step_into_the_gap(key):
+    fitted = BINARY_CALIBRATORS.make(key).fit([0.1, 0.2, 0.6, 0.9], [0, 0, 1, 1])
+    assert fitted.status_ == "at bound"
+    assert fitted.a_ == STEEPEST
+    assert np.isfinite([getattr(fitted, name) for name in vars(fitted) if name in ("b_", "c_")]).all()
+    np.testing.assert_allclose(fitted.transform([0.0, 0.2, 0.6, 1.0]), [0, 0, 1, 1], atol=1e-15)
+    # Halfway between the log-odds of 0.2 and 0.6: one row on either side.
+    halfway = expit((np.log(0.2 / 0.8) + np.log(0.6 / 0.4)) / 2)
+    assert fitted.transform([halfway])[0] == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("key", ["platt", "beta"])
+def test_outcomes_that_all_agree_give_a_constant(key):
+    for outcome in (0, 1):
+        fitted = BINARY_CALIBRATORS.make(key).fit([0.1, 0.5, 0.7], [outcome] * 3)
+        assert fitted.status_ == "at bound"
+        np.testing.assert_allclose(fitted.transform([0.0, 0.5, 1.0]), outcome, atol=1e-15)
+
+
+@pytest.mark.parametrize("key", ["platt", "beta"])
+def test_equal_scores_get_the_share_that_came_true_and_the_slope_stays_one(key):
+    fitted = BINARY_CALIBRATORS.make(key).fit([0.3] * 10, [1] * 6 + [0] * 4)
+    assert fitted.status_ == "not identified"
+    assert fitted.a_ == 1
+    assert fitted.transform([0.3])[0] == pytest.approx(0.6, abs=1e-12)
+
+
+@pytest.mark.parametrize("key", ["platt", "beta"])
+def test_reversed_scores_give_the_constant_share_and_never_a_falling_map(key):
+    fitted = BINARY_CALIBRATORS.make(key).fit([0.1, 0.2, 0.4, 0.6, 0.8, 0.9], [1, 1, 0, 1, 0, 0])
+    assert fitted.status_ == "constrained"
+    np.testing.assert_allclose(fitted.transform([0.0, 0.5, 1.0]), 0.5, atol=1e-9)
+
+
+def test_two_distinct_scores_cannot_tell_the_slopes_of_beta_apart():
+    s, z = [0.2] * 4 + [0.7] * 5, [0, 0, 0, 1, 1, 1, 0, 1, 1]
+    beta, platt = Beta().fit(s, z), Platt().fit(s, z)
+    assert beta.status_ == "not identified"
+    assert (beta.a_, beta.b_, beta.c_) == (platt.a_, platt.a_, platt.b_)
+    np.testing.assert_allclose(platt.transform([0.2, 0.7]), [0.25, 0.8], atol=1e-12)
+
+
+def test_a_column_of_tiny_scores_has_one_flat_feature_and_still_an_answer():
+    s = np.array([1e-30, 1e-18, 1e-12, 1e-10, 1e-9, 1e-8])
+    for key in MAPS:
+        out = BINARY_CALIBRATORS.make(key).fit(s, [0, 0, 1, 0, 1, 0]).transform(s)
+        assert np.isfinite(out).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_binary_temperature_is_multiclass_temperature_on_two_columns(weighted):
+    s, z, w = sample(7)
+    w = w if weighted else None
+    ours = BinaryTemperature().fit(s, z, w)
+    two = CALIBRATORS.make("temperature").fit(np.column_stack([1 - s, s]), z.astype(int), w)
+    assert ours.temperature_ == pytest.approx(two.temperature_, rel=1e-9)
+    assert ours.status_ == two.status_ == "converged"
+    np.testing.assert_allclose(
+        ours.transform(s), two.predict_proba(np.column_stack([1 - s, s]))[:, 1], rtol=1e-8
+    )
+    uniform = BinaryTemperature().fit([0.5, 0.5], [0, 1])
+    assert (uniform.status_, uniform.temperature_) == ("not identified", 1.0)
+    assert BinaryTemperature().fit([0.2, 0.8], [0, 1]).status_ == "at bound"
+
+
+def test_rows_that_the_floor_of_the_logarithm_decides_are_counted():
+    for key in MAPS:
+        fitted = BINARY_CALIBRATORS.make(key).fit([0.0, 0.0, 1.0, 1.0, 0.5, 0.4], [1, 0, 0, 1, 1, 0])
+        assert fitted.floored_ == 2

@@ -1,0 +1,17 @@
+"""What all tests share: Hypothesis profiles, and the folder of test helpers on the import path."""
+
+import os
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+# Test modules are imported by path (importlib mode), so helpers shared by several folders need a place of their own.
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+# The same examples on every run, so that a change cannot pass or fail by luck; `--hypothesis-profile=deep` searches
+# with new ones. No deadline: the first call of a numerical routine can take much longer than the rest.
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": False}
+settings.register_profile("ci", max_examples=20, derandomize=True, database=None, **_COMMON)
+settings.register_profile("deep", max_examples=1000, database=None, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -1,0 +1,317 @@
+"""Static gates over the repository's own text: what must never be written, and where some things may be.
+
+Each gate is a function from source text to complaints. It runs over every file of the repository, and over a
+bad sample that it must complain about, so that a gate that has gone blind is noticed. Import rules between
+modules are import-linter's (`.importlinter`).
+"""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LIBRARY = ("calib_core/",)
+SHIPPED = ("calib_core/", "dashboard/")
+PACKAGES = ("calib_core/", "dashboard/", "demo_data/")
+
+
+# ---- the files ---------------------------------------------------------------------------------------------
+
+
+def repository_files():
+    """Paths of all files git tracks or would track, so that a new file is checked before it is committed."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    return sorted({name for name in listed.split("\0") if name and (ROOT / name).is_file()})
+
+
+def python_files(folders):
+    return [name for name in repository_files() if name.endswith(".py") and name.startswith(folders)]
+
+
+def texts():
+    """Every text file's name and content; binary files have NUL bytes and are left out."""
+    for name in repository_files():
+        content = (ROOT / name).read_bytes()
+        if b"\0" not in content:
+            yield name, content.decode("utf-8", errors="replace")
+
+
+# ---- walking source ----------------------------------------------------------------------------------------
+
+
+def dotted(node):
+    """`a.b.c` for nested attributes of a plain name, else what can be told of it."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if isinstance(node, ast.Name) else "?")
+    return ".".join(reversed(parts))
+
+
+def aliases(tree):
+    """What a local name stands for: `import numpy as np` gives np -> numpy."""
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            # Without `as`, `import a.b` binds a.
+            names |= {a.asname: a.name for a in node.names if a.asname}
+            names |= {first: first for a in node.names if not a.asname for first in [a.name.split(".")[0]]}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {(a.asname or a.name): f"{node.module}.{a.name}" for a in node.names}
+    return names
+
+
+def full_name(node, names):
+    """The dotted name with its first part resolved through the module's imports."""
+    first, _, rest = dotted(node).partition(".")
+    resolved = names.get(first, first)
+    return f"{resolved}.{rest}" if rest else resolved
+
+
+def references(tree):
+    """(line, full dotted name) of every name and attribute that is used."""
+    names = aliases(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Name):
+            yield node.lineno, full_name(node, names)
+
+
+def imported(tree):
+    """(line, module) of every import statement."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, a.name) for a in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.lineno, node.module
+
+
+# ---- gates -------------------------------------------------------------------------------------------------
+
+
+UNPICKLERS = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
+RUNS_CODE = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "builtins.compile", "pandas.eval"}
+
+
+def runs_code_from_data(source):
+    """Files and share links come from strangers: nothing may turn data into code."""
+    tree = ast.parse(source)
+    for line, module in imported(tree):
+        if module.split(".")[0] in UNPICKLERS:
+            yield line, f"imports {module}, which runs code found in data"
+    for line, name in references(tree):
+        if name in RUNS_CODE or name in {"pandas.read_pickle", "numpy.lib.format.read_array"}:
+            yield line, f"uses {name}, which runs code found in data"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and not _is_false(node.value):
+            yield node.value.lineno, "allow_pickle may only be False: a pickle runs code when it is loaded"
+
+
+def raw_html(source):
+    """Class names and metadata are users' text: none may reach the page as HTML."""
+    tree = ast.parse(source)
+    names = aliases(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "unsafe_allow_html":
+            yield (
+                node.value.lineno,
+                "unsafe_allow_html lets users' text become HTML; use st.markdown without it",
+            )
+        if isinstance(node, ast.Attribute):
+            name = full_name(node, names)
+            if name == "streamlit.html" or name.startswith("streamlit.components.v1"):
+                yield node.lineno, f"{name} puts raw HTML on the page; use Streamlit's own elements"
+    for line, module in imported(tree):
+        if module.startswith("streamlit.components.v1"):
+            yield line, f"imports {module}: raw HTML on the page; use Streamlit's own elements"
+
+
+PARSERS = re.compile(
+    r"""^(?: pandas\.(?:io\.\w+\.)?(?:read_\w+|ExcelFile|HDFStore)
+      | numpy\.(?:load|loadtxt|genfromtxt|fromfile|memmap|fromregex)
+      | (?:json|orjson|ujson|simplejson)\.(?:loads?|JSONDecoder)
+      | csv\.(?:reader|DictReader)
+      | pyarrow\.(?:parquet|csv|json|feather|ipc)\.(?:read_\w+|open_\w+|ParquetFile|ParquetDataset)
+      )$""",
+    re.VERBOSE,
+)
+# JSON that is no user's data file, and what it is instead.
+MAY_PARSE_JSON = {
+    "calib_core/calibrators/saving.py": "saved calibrators, checked value by value and tried before use",
+    "calib_core/registry.py": "recipes, validated against the registries",
+    "dashboard/selection.py": "the choices in a share link, validated against the registries",
+    "dashboard/chart/drawn.py": "figures the app itself has just written, read back by its tests",
+}
+
+
+def parses_files(source):
+    """Readers alone parse what users give: one place for limits, checks and wording."""
+    for line, name in references(ast.parse(source)):
+        if PARSERS.match(name):
+            yield line, f"{name} parses input; only calib_core/readers may"
+
+
+def caches(source):
+    """Caching by guesswork mixes people's data up; dashboard/compute.py keys it by recipe and data id."""
+    for line, name in references(ast.parse(source)):
+        if name in {"streamlit.cache_data", "streamlit.cache_resource"}:
+            yield line, f"{name} may stand in dashboard/compute.py only"
+
+
+def prints(source):
+    """A library is silent: it returns, warns or raises."""
+    for line, name in references(ast.parse(source)):
+        if name in {"print", "builtins.print"}:
+            yield line, "print in the library: return the text, warn, or raise"
+
+
+def lacks_docstring(source):
+    """A module says what it is for before it does it."""
+    if not ast.get_docstring(ast.parse(source)):
+        yield 1, "no module docstring: say in one sentence what the module is for"
+
+
+# Put together from halves so that this file passes its own gate.
+MACHINE_FOLDERS = "|".join(["wo" + "rk", "ro" + "ot", "t" + "mp"])
+MACHINE_PATH = re.compile(rf"(?<![\w.~:/}}])/(?:{MACHINE_FOLDERS})(?![\w-])")
+HOSTS = "|".join(["py" + r"pi\.\w+", "python" + r"hosted\.\w+", "arti" + "factory", "dev" + "pi"])
+INDEX_OPTION = r"(?:extra-)?index-" + r"url\s*[=:\s]\s*\S+"
+INDEX_HOST = re.compile(rf"\b(?:[\w-]+\.)*(?:{HOSTS})\b|{INDEX_OPTION}", re.IGNORECASE)
+
+
+def machine_paths(text):
+    """A path of the machine something was written on works nowhere else."""
+    for line, content in enumerate(text.splitlines(), 1):
+        for found in MACHINE_PATH.finditer(content):
+            yield (
+                line,
+                f"{found.group()}: a path of one machine; use a relative path, a parameter or tempfile",
+            )
+
+
+def index_hosts(text):
+    """Where packages come from is the installing person's choice."""
+    for line, content in enumerate(text.splitlines(), 1):
+        for found in INDEX_HOST.finditer(content):
+            yield (
+                line,
+                f"{found.group()}: a package index; leave the choice to the person's pip configuration",
+            )
+
+
+def _is_false(node):
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+# ---- the gates are open for this repository ----------------------------------------------------------------
+
+
+def complaints(gate, files):
+    return [
+        f"{name}:{line}: {what}" for name in files for line, what in gate((ROOT / name).read_text("utf-8"))
+    ]
+
+
+def assert_clean(found):
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("gate", [runs_code_from_data, raw_html])
+def test_nothing_unsafe_is_shipped(gate):
+    assert_clean(complaints(gate, python_files(SHIPPED)))
+
+
+def test_only_readers_parse_files():
+    files = [name for name in python_files(SHIPPED) if not name.startswith("calib_core/readers/")]
+    found = complaints(parses_files, files)
+    assert_clean(
+        [f for f in found if not (f.split(":")[0] in MAY_PARSE_JSON and re.search(r": (or)?json\.", f))]
+    )
+
+
+def test_only_compute_caches():
+    assert_clean(complaints(caches, [f for f in python_files(SHIPPED) if f != "dashboard/compute.py"]))
+
+
+def test_the_library_prints_nothing():
+    assert_clean(complaints(prints, python_files(LIBRARY)))
+
+
+def test_every_module_has_a_docstring():
+    public = [
+        f for f in python_files(PACKAGES) if not Path(f).name.startswith("_") or f.endswith("__init__.py")
+    ]
+    assert_clean(complaints(lacks_docstring, public))
+
+
+@pytest.mark.parametrize("gate", [machine_paths, index_hosts])
+def test_no_file_names_a_machine_or_an_index(gate):
+    assert_clean([f"{name}:{line}: {what}" for name, text in texts() for line, what in gate(text)])
+
+
+def test_the_gates_see_the_repository():
+    assert "calib_core/datasets.py" in python_files(LIBRARY)
+    assert "pyproject.toml" in dict(texts())
+
+
+# ---- and shut for what they are there for ------------------------------------------------------------------
+
+BAD = [
+    (runs_code_from_data, "import pickle"),
+    (runs_code_from_data, "from joblib import load"),
+    (runs_code_from_data, "import numpy as np\nnp.load(f, allow_pickle=True)"),
+    (runs_code_from_data, "import numpy as np\nnp.load(f, allow_pickle=flag)"),
+    (runs_code_from_data, "import pandas\npandas.read_pickle(f)"),
+    (runs_code_from_data, "eval(text)"),
+    (runs_code_from_data, "list(map(exec, texts))"),
+    (raw_html, "import streamlit as st\nst.markdown(name, unsafe_allow_html=True)"),
+    (raw_html, "import streamlit as st\nst.html(name)"),
+    (raw_html, "import streamlit as st\nst.components.v1.html(name)"),
+    (raw_html, "import streamlit.components.v1 as components"),
+    (parses_files, "import pandas as pd\npd.read_csv(f)"),
+    (parses_files, "from pandas import read_parquet as rp\nrp(f)"),
+    (parses_files, "import numpy as np\nnp.load(f)"),
+    (parses_files, "import json\njson.loads(text)"),
+    (parses_files, "import pyarrow.parquet as pq\npq.read_table(f)"),
+    (caches, "import streamlit as st\n@st.cache_data\ndef f(): ..."),
+    (caches, "from streamlit import cache_resource\n@cache_resource\ndef f(): ..."),
+    (prints, "print('fitted')"),
+    (lacks_docstring, "x = 1"),
+    (machine_paths, "see /wo" + "rk/main/x.csv"),
+    (machine_paths, "open('/ro" + "ot/x')"),
+    (machine_paths, "cd /t" + "mp"),
+    (index_hosts, "https://py" + "pi.org/simple"),
+    (index_hosts, "https://files.python" + "hosted.org/x.whl"),
+    (index_hosts, "pip install --index-" + "url https://mirror.example/simple x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "source"), BAD, ids=[f"{gate.__name__}-{i}" for i, (gate, _) in enumerate(BAD)]
+)
+def test_gate_fires(gate, source):
+    assert list(gate(source)), f"{gate.__name__} is blind to {source!r}"
+
+
+GOOD = [
+    (
+        runs_code_from_data,
+        "import numpy as np\nnp.load(f, allow_pickle=False)\nmodel.eval()\nre.compile('x')",
+    ),
+    (raw_html, "import html\nhtml.escape(name)\nst = 1"),
+    (parses_files, "import json\njson.dumps(x)\nreader.load(f)"),
+    (prints, "sys.stdout.write('x')\npretty.print_table(x)"),
+    (machine_paths, "the frame" + "/wo" + "rk of pages /wo" + "rkers and https://example.org/wo" + "rk"),
+    (index_hosts, "an index of urls; the artifact of this"),
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "source"), GOOD, ids=[f"{gate.__name__}-{i}" for i, (gate, _) in enumerate(GOOD)]
+)
+def test_gate_lets_the_legitimate_pass(gate, source):
+    assert not list(gate(source))
