@@ -1,6 +1,6 @@
 """calib_core: find out whether a classifier's probabilities mean what they say."""
 
-from calib_core import binning, calibrators, datasets, diagrams, estimators, reductions
+from calib_core import binning, calibrators, datasets, diagrams, estimators, guarantees, reductions
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator
 from calib_core.estimators import ESTIMATORS, Estimate, estimate
@@ -30,6 +30,7 @@ __all__ = [
     "estimate",
     "estimators",
     "evaluate",
+    "guarantees",
     "load_calibrator",
     "read_predictions",
     "reductions",

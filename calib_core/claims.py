@@ -82,12 +82,29 @@ class Tally:
     score: Float64s
     outcome: Float64s
 
-    def merged(self, starts: NDArray[np.intp]) -> Tally:
-        """Runs of neighbouring cells added up: one from the first cell on, one from each of ``starts`` on."""
-        runs = np.append(0, starts)
-        # Two edges that the scores' dtype cannot tell apart leave a run without cells, for which reduceat gives one.
-        held = np.diff(np.append(runs, self.count.shape[1])) > 0
-        return Tally(*(np.add.reduceat(part, runs, axis=1) * held for part in (self.count, self.score, self.outcome)))
+    def coarsened(self, start_sets: Sequence[NDArray[np.intp]]) -> list[Tally]:
+        """Tallies of coarser cells, each a run of these: one from the first cell on, one from each start on.
+
+        A sum over a run is the difference of two running sums, so that every set of runs costs one look-up a run.
+        """
+        cells = self.count.shape[1]
+        ends = [np.concatenate([[0], starts, [cells]]).astype(np.intp) for starts in start_sets]
+        if len(ends) == 1 and np.array_equal(ends[0], np.arange(cells + 1)):
+            return [self]
+        at = np.concatenate(ends)
+        upto = [_running(part).take(at, axis=1) for part in (self.count, self.score, self.outcome)]
+        stops = np.cumsum([len(end) for end in ends])
+        return [
+            Tally(*(np.diff(part[:, stop - len(end) : stop], axis=1) for part in upto))
+            for end, stop in zip(ends, stops, strict=True)
+        ]
+
+
+def _running(part: Float64s) -> Float64s:
+    """Sums of the first 0, 1, 2, ... cells."""
+    sums = np.zeros((part.shape[0], part.shape[1] + 1))
+    np.cumsum(part, axis=1, out=sums[:, 1:])
+    return sums
 
 
 class Claims(Protocol):

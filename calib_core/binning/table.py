@@ -110,16 +110,15 @@ def _by_shared_edges(claims: Claims, edge_sets: list[Float64s]) -> list[BinTable
     cast: list[Floats] = [edges.astype(claims.dtype) for edges in edge_sets]
     union = np.unique(np.concatenate(cast))
     fine = claims.tally(union)
-    return [
-        _table(claims, fine.merged(np.searchsorted(union, mine, side="left") + 1), edges)
-        for edges, mine in zip(edge_sets, cast, strict=True)
-    ]
+    tallies = fine.coarsened([np.searchsorted(union, mine, side="left") + 1 for mine in cast])
+    return [_table(claims, tally, edges) for tally, edges in zip(tallies, edge_sets, strict=True)]
 
 
 def _table(claims: Claims, tally: Tally, edges: Float64s) -> BinTable:
-    s = len(claims.strata)
-    lower, upper = np.append(0.0, edges), np.append(edges, 1.0)
-    return BinTable(claims.strata, claims.shares, np.tile(lower, (s, 1)), np.tile(upper, (s, 1)), tally)
+    shape = (len(claims.strata), len(edges) + 1)
+    lower = np.broadcast_to(np.append(0.0, edges), shape)
+    upper = np.broadcast_to(np.append(edges, 1.0), shape)
+    return BinTable(claims.strata, claims.shares, lower, upper, tally)
 
 
 def _by_stratum(claims: Claims, schemes: list[BinningScheme]) -> list[BinTable]:

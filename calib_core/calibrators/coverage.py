@@ -16,6 +16,8 @@ ANSWER_ALL = float("inf")
 
 _STEPS = 50
 """Thresholds that fixed-sequence testing goes through, from strict to loose."""
+_FEWEST_TESTED = 40
+"""Rows the first test expects at least: on fewer, one error ends the sequence though later tests would pass."""
 
 
 def entropies(rows: Rows) -> Float64s:
@@ -134,12 +136,12 @@ def guaranteed_accuracy(scores: Float64s, correct: Bools, others: Float64s, accu
     The thresholds are fixed beforehand, at equal steps of the scores of *other* rows: conditional on how many held-out
     rows a threshold answers, the right ones among them are binomial, and Clopper-Pearson bounds are exact. They are
     tested from strict to loose, each at the full risk, until the first fails. The first expects twice the rows that
-    could pass without a single error. NotAnswerable when it fails already.
+    could pass without a single error, and at least 40. NotAnswerable when it fails already.
 
     References: Geifman & El-Yaniv 2017 (selective risk control); fixed-sequence testing: Wiens 2003.
     """
     needed = guarantees.rows_for_accuracy(accuracy, risk)
-    first = min(1.0, 2.0 * needed / len(scores))
+    first = min(1.0, max(2.0 * needed, _FEWEST_TESTED) / len(scores))
     shares = np.linspace(first, 1.0, _STEPS)
     places = np.ceil(shares * len(others)).astype(np.intp) - 1
     passed: float | None = None

@@ -15,9 +15,10 @@ _MOST_COPIES = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Positions of the rows held out (a row of weight 2 can stand twice), and the predictions that are left."""
+    """Positions of the rows held out (a row of weight 2 can stand twice) and of those left, and what is left."""
 
     rows: Codes
+    left: Codes
     rest: Predictions
 
 
@@ -43,7 +44,8 @@ def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int,
         weights -= taken
     else:
         weights[taken > 0] = 0.0
-    return HeldOut(chosen, _left(predictions, weights))
+    left = np.flatnonzero(weights > 0)
+    return HeldOut(chosen, left, _left(predictions, left, weights[left]))
 
 
 def _copies(predictions: Predictions) -> Codes:
@@ -56,16 +58,19 @@ def _copies(predictions: Predictions) -> Codes:
 
 def _in_order(predictions: Predictions, units: Codes) -> Codes:
     """The units by what their rows hold."""
-    rank = np.empty(predictions.n_rows, dtype=np.intp)
-    order = content_order(predictions.probs, predictions.true_labels, predictions.weights)
-    rank[order] = np.arange(predictions.n_rows)
-    return units[np.argsort(rank[units], kind="stable")]
+    confidence = predictions.confidence[units]
+    _, group, size = np.unique(confidence, return_inverse=True, return_counts=True)
+    tied = np.unique(units[size[group] > 1])
+    rank = np.zeros(predictions.n_rows, dtype=np.intp)
+    if len(tied):  # only rows with the same confidence need to be told apart by all they hold
+        part = predictions.take(tied)
+        rank[tied[content_order(part.probs, part.true_labels, part.weights)]] = np.arange(len(tied))
+    return units[np.lexsort((rank[units], confidence))]
 
 
-def _left(predictions: Predictions, weights: Float64s) -> Predictions:
-    at = np.flatnonzero(weights > 0)
+def _left(predictions: Predictions, at: Codes, weights: Float64s) -> Predictions:
     part = predictions.take(at)
-    if predictions.weights is None or (weights[at] == predictions.weights[at]).all():
+    if part.weights is None or (weights == part.weights).all():
         return part
     logits = None if part.logits is None else part.logits.array()
-    return Predictions(part.probs, part.true_labels, class_names=part.class_names, weights=weights[at], logits=logits)
+    return Predictions(part.probs, part.true_labels, class_names=part.class_names, weights=weights, logits=logits)

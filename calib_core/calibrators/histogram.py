@@ -68,7 +68,7 @@ class Histogram(BinaryCalibrator):
         broken = ""
         if self.weighted_:
             broken = "the calibration rows are weighted, and the theorem is for rows that count alike"
-        if self.ties_:
+        elif self.ties_:
             broken = (
                 "some calibration scores are equal to a bin's threshold; rows tied with it share its place here, "
                 "and the theorem is for scores without ties"

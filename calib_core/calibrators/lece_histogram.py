@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.binning import BinningScheme, EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.claims import Stratum
 from calib_core.registry import Part
 
 
@@ -39,8 +40,8 @@ class LeceHistogram(BinaryCalibrator):
         if weights is not None:
             counted = weights > 0
             scores, outcomes, weights = scores[counted], outcomes[counted], weights[counted]
-        order = np.argsort(scores, kind="stable")
-        self.edges_ = self.binning.edges(scores[order], None if weights is None else weights[order])
+        ordered = Stratum(scores, outcomes, weights).in_order()
+        self.edges_ = self.binning.edges(ordered.scores, ordered.weights)
         codes = self._codes(scores)
         errors = scores.astype(np.float64) - outcomes
         counts = np.bincount(codes, weights, minlength=len(self.edges_) + 1).astype(np.float64)

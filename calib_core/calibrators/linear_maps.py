@@ -110,13 +110,14 @@ class MatrixScaling(_Affine):
     fitted on logits refuses predictions without them. With ``cross_validate``, λ and then μ are chosen from
     0.01, 0.1, ..., 10,000 by the held-out log loss; ``off_diagonal_`` and ``intercept_`` are the ones used.
 
-    W plus the same row added to all its rows, and b plus a constant, give the same map: the penalties choose off-diagonal
-    columns that sum to zero; where λ or μ is 0 a pull towards the identity of weight 1e-8 chooses columns of W that
-    sum to one and intercepts that sum to zero. That pull also stops the loss where rows are separable or a class
-    never occurs: ``status_`` is then "at bound" (otherwise "converged", or "not converged"). On the calibration rows
-    the log loss is never above that of the predictions as they came.
+    W with the same row added to all its rows, and b plus a constant, give the same map: the penalties choose
+    off-diagonal columns that sum to zero; where λ or μ is 0 a pull towards the identity of weight 1e-8 chooses columns
+    of W that sum to one and intercepts that sum to zero. That pull also stops the loss where rows are separable or a
+    class never occurs: ``status_`` is then "at bound" (otherwise "converged", or "not converged"). On the calibration
+    rows the log loss is never above that of the predictions as they came.
 
     K(K+1) numbers are fitted: with many classes and few rows the defaults overfit, and cross-validation is needed.
+    It fits 14 maps a fold: half a second for 5,000 rows of 10 classes, minutes for 100 classes.
 
     References: Guo et al. 2017 §4.2; Kull et al. 2019 (ODIR); P3 §2.5.
 

@@ -44,7 +44,7 @@ class MetaCal(Calibrator):
         _check_base(self.base)
         scores = entropies(predictions.rows)
         held = hold_out(predictions, self._eligible(predictions), HELD_OUT_SHARE, MOST_HELD_OUT, self.random_state)
-        rest = entropies(held.rest.rows) if held.rest.n_rows else np.empty(0)
+        rest = scores[held.left]
         self.n_held_out_ = len(held.rows)
         self.exceed_probability_ = 0.0
         self.threshold_ = self._threshold(scores[held.rows], predictions.correct[held.rows], rest)
@@ -81,7 +81,7 @@ class MetaCal(Calibrator):
         raise NotImplementedError
 
 
-@CALIBRATORS.register("metacal-miscoverage", "Meta-Cal, miscoverage controlled", reference="P4 Alg. 1", flags=_FLAGS)
+@CALIBRATORS.register("metacal-miscoverage", "Meta-Cal by miscoverage", reference="P4 Alg. 1", flags=_FLAGS)
 @dataclass(eq=False, repr=False)
 class MetaCalMiscoverage(MetaCal):
     """Abstains on the rows the model is least sure of, so few that most right answers stay; recalibrates the rest.
@@ -141,7 +141,7 @@ class MetaCalMiscoverage(MetaCal):
         return threshold
 
 
-@CALIBRATORS.register("metacal-accuracy", "Meta-Cal, coverage accuracy controlled", reference="P4 Alg. 2", flags=_FLAGS)
+@CALIBRATORS.register("metacal-accuracy", "Meta-Cal by accuracy", reference="P4 Alg. 2", flags=_FLAGS)
 @dataclass(eq=False, repr=False)
 class MetaCalAccuracy(MetaCal):
     """Abstains on the rows the model is least sure of, until the others reach an accuracy; recalibrates those.

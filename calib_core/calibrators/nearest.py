@@ -16,6 +16,9 @@ BLOCK_ENTRIES = 1 << 20
 """Distances held at once by one worker: rows are taken so many at a time that no more are needed."""
 
 _FLOAT32_ROUNDING = 2.0**-24
+_LEAST = float(np.finfo(np.float32).tiny)
+_SAMPLED = 8
+"""A bound on the k-th distance comes from every eighth point; only points within it are looked at again."""
 _MANY_TIES = 32
 """With more candidates for the last place than this, a row's candidates are all compared in one matrix product."""
 
@@ -97,29 +100,33 @@ class Nearest:
     def of(self, block: Float64s, ks: Sequence[int]) -> list[csr_matrix]:
         """Shares of the points in the neighbourhoods of these rows, one matrix for each k, in the order given."""
         rough = self.distance.rough(block)
-        last = self._kth(rough, ks)
-        return [self._members(block, rough, last[:, a], k) for a, k in enumerate(ks)]
+        if self.weights is not None:
+            near, last = _Pairs.within(rough, np.full(len(block), np.inf)), self._weighted_kth(rough, ks)
+        else:
+            near, last = _nearest_pairs(rough, ks, 1 + 4 * self._doubt)
+        return [self._members(block, rough, near, last[:, a], k) for a, k in enumerate(ks)]
 
-    def _kth(self, rough: Floats, ks: Sequence[int]) -> Floats:
-        """Rough distance of the k-th nearest point, (b, len(ks))."""
-        if self.weights is None:
-            at = np.asarray(ks) - 1
-            return np.asarray(np.partition(rough, np.unique(at), axis=1)[:, at])
+    @property
+    def _doubt(self) -> float:
+        """Rough distances further apart than this, relatively, are in the right order and no ties."""
+        return 2 * self.distance.error + 2 * self.band
+
+    def _weighted_kth(self, rough: Floats, ks: Sequence[int]) -> Floats:
+        """Rough distance at which the weights of the nearest points reach k, (b, len(ks))."""
+        assert self.weights is not None
         order = np.argsort(rough, axis=1, kind="stable")
         upto = np.cumsum(self.weights[order], axis=1)
         places = [np.argmax(upto >= _reached(k), axis=1) for k in ks]
         return np.take_along_axis(rough, np.take_along_axis(order, np.stack(places, axis=1), axis=1), axis=1)
 
-    def _members(self, block: Float64s, rough: Floats, last: Floats, k: int) -> csr_matrix:
-        doubt = self.distance.error * 2 + self.band * 2
-        least = np.finfo(np.float32).tiny
-        high = (last.astype(np.float64) * (1 + doubt) + least).astype(rough.dtype)
-        low = (last.astype(np.float64) * (1 - doubt) - least).astype(rough.dtype)
+    def _members(self, block: Float64s, rough: Floats, near: _Pairs, last: Floats, k: int) -> csr_matrix:
+        high = (last.astype(np.float64) * (1 + self._doubt) + _LEAST).astype(rough.dtype)
+        low = (last.astype(np.float64) * (1 - self._doubt) - _LEAST).astype(rough.dtype)
         b, n = rough.shape
-        flat = np.flatnonzero(rough <= high[:, None])
-        i, j = np.divmod(flat, n)
-        share = np.ones(len(flat)) if self.weights is None else self.weights[j].copy()
-        open_ = np.flatnonzero(rough.ravel()[flat] >= low[i])
+        kept = np.flatnonzero(near.rough <= high[near.rows])
+        i, j = near.rows[kept], near.points[kept]
+        share = np.ones(len(kept)) if self.weights is None else self.weights[j]
+        open_ = np.flatnonzero(near.rough[kept] >= low[i])
         within = (np.bincount(i, share, b) - np.bincount(i[open_], share[open_], b)).astype(np.float64, copy=False)
         exact = self.distance.exact(block, rough, i[open_], j[open_])
         share[open_] = self._last_places(i[open_], exact, share[open_], within, k)
@@ -144,6 +151,55 @@ class Nearest:
         among = np.bincount(i[tied], share[tied], b)
         part = np.divide(left, among, out=np.zeros(b), where=among > 0)
         return np.asarray(np.where(nearer, share, np.where(tied, share * part[i], 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Pairs of rows and points with their rough distance, by row and then by point."""
+
+    rows: Codes
+    points: Codes
+    rough: Floats
+
+    @classmethod
+    def within(cls, rough: Floats, limit: Floats) -> _Pairs:
+        """All pairs no further apart than the row's limit."""
+        flat = np.flatnonzero(rough <= limit[:, None])
+        rows, points = np.divmod(flat, rough.shape[1])
+        return cls(rows, points, rough.ravel()[flat])
+
+    def ordered(self, n_rows: int, places: Codes) -> Floats:
+        """Distances at these places of each row's ascending order, (n_rows, len(places)); infinite past its end."""
+        count = np.bincount(self.rows, minlength=n_rows)
+        starts = np.append(0, np.cumsum(count))[:-1]
+        table = np.full((n_rows, max(int(count.max()), int(places.max()) + 1)), np.inf, dtype=self.rough.dtype)
+        table[self.rows, np.arange(len(self.rows)) - starts[self.rows]] = self.rough
+        table.partition(np.unique(places), axis=1)
+        return np.asarray(table[:, places])
+
+
+def _nearest_pairs(rough: Floats, ks: Sequence[int], room: float) -> tuple[_Pairs, Floats]:
+    """Pairs that hold every point up to ``room`` times the k-th distance, and the k-th distances (b, len(ks))."""
+    places = np.asarray(ks) - 1
+    limit = _limit(rough, max(ks))
+    near = _Pairs.within(rough, limit)
+    last = near.ordered(len(rough), places)
+    short = last.max(axis=1) * room + 2 * _LEAST > limit
+    if not (short & np.isfinite(limit)).any():
+        return near, last
+    near = _Pairs.within(rough, np.where(short, np.inf, limit).astype(rough.dtype))
+    return near, near.ordered(len(rough), places)
+
+
+def _limit(rough: Floats, k: int) -> Floats:
+    """A distance that the k-th nearest point seldom exceeds, from a sample of the points; infinite when k is large."""
+    b, n = rough.shape
+    m = -(-n // _SAMPLED)
+    expected = k * m / n
+    place = int(expected + 3.5 * np.sqrt(expected) + 3)
+    if place >= m // 2:
+        return np.full(b, np.inf, dtype=rough.dtype)
+    return np.asarray(np.partition(rough[:, ::_SAMPLED], place, axis=1)[:, place])
 
 
 def _as_far(distance: Float64s, edge: Float64s, band: float) -> Bools:

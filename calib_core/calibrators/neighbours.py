@@ -113,7 +113,7 @@ class Neighbours(Calibrator):
         raise NotImplementedError
 
 
-@CALIBRATORS.register("lece", "Locally equal calibration errors (LECE)", reference="P3 Alg. 1", flags=_ROWS)
+@CALIBRATORS.register("lece", "LECE, locally equal errors", reference="P3 Alg. 1", flags=_ROWS)
 @dataclass(eq=False, repr=False)
 class Lece(Neighbours):
     """Subtracts from a row the mean error, probability less outcome, of the calibration rows most like it.
@@ -142,7 +142,7 @@ class Lece(Neighbours):
         return block - mean
 
 
-@CALIBRATORS.register("lecd", "Locally equal class distributions (LECD)", reference="P3 §3.1", flags=_ROWS)
+@CALIBRATORS.register("lecd", "LECD, locally equal frequencies", reference="P3 §3.1", flags=_ROWS)
 @dataclass(eq=False, repr=False)
 class Lecd(Neighbours):
     """Replaces a row by the class frequencies among the calibration rows most like it.

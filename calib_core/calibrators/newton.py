@@ -14,7 +14,7 @@ _STEPS = 200
 _ENOUGH = 1e-23
 """Half of Newton's decrement squared, the fall of the loss still to come: far below what changes a probability."""
 _SLOW = 1e-4
-"""A step that lowers the loss by less than this share of it, and of the step before, leaves the Hessian nearly alone."""
+"""A step that lowers the loss by less than this share of it, and far less than the last, hardly changes the Hessian."""
 
 
 class Loss(Protocol):

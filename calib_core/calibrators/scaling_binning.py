@@ -57,10 +57,8 @@ class ScalingBinning(BinaryCalibrator):
         self.map_: BinaryCalibrator = clone(self.scaling)
         self.map_.fit(scaled.scores, scaled.outcomes, sample_weight=scaled.weights)
         values = self.map_.transform(binned.scores)
-        order = np.argsort(values, kind="stable")
-        self.thresholds_ = EqualMass(self.bins).edges(
-            values[order], None if binned.weights is None else binned.weights[order]
-        )
+        ordered = Stratum(values, binned.outcomes, binned.weights).in_order()
+        self.thresholds_ = EqualMass(self.bins).edges(ordered.scores, ordered.weights)
         self.values_ = self._means(values, binned.weights)
         if averaged is not binned:
             self.values_ = self._means(self.map_.transform(averaged.scores), averaged.weights, self.values_)

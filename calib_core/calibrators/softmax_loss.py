@@ -126,9 +126,7 @@ class SoftmaxLoss:
 
     def log_loss(self, at: Float64s) -> float:
         """The mean log loss alone, without penalties."""
-        return sum(
-            float(w @ _loss_and_probs(self.logits(at, x), labels)[0]) for x, labels, w in self.rows.blocks()
-        )
+        return sum(float(w @ _loss_and_probs(self.logits(at, x), labels)[0]) for x, labels, w in self.rows.blocks())
 
     def pull(self, at: Float64s) -> Float64s:
         """The gradient of the ridge."""

@@ -39,11 +39,16 @@ class Binned:
 
     def of_table(self, table: BinTable) -> Estimated:
         """The estimate of claims already counted into bins."""
-        gaps = np.abs(np.nan_to_num(table.gap))
         if self.order == "max":
+            gaps = np.abs(np.nan_to_num(table.gap))
             return Estimated(float(gaps.max()), _unless_empty(table, gaps.max(axis=1)), table)
         power = int(self.order)
-        per = (table.within * gaps**power).sum(axis=1)
+        # n_b |gap|^p is |sum of (outcome - score)| times |gap|^(p - 1): for the ECE no bin needs a division.
+        distance = np.abs(table.tally.outcome - table.tally.score)
+        if power > 1:
+            distance *= np.abs(np.nan_to_num(table.gap)) ** (power - 1)
+        rows = table.count.sum(axis=1)
+        per = np.divide(distance.sum(axis=1), rows, out=np.zeros(len(rows)), where=rows > 0)
         total = float((table.shares * per).sum())
         return Estimated(total ** (1 / power), _unless_empty(table, per ** (1 / power)), table)
 

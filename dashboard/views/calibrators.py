@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def render() -> None:
     _side_effects(selection, models)
     _constraints(selection, models)
     _map(selection, models)
+    _saved(selection, models)
 
 
 def comparison(selection: Selection, models: Models) -> pd.DataFrame:
@@ -166,6 +168,24 @@ def _map(selection: Selection, models: Models) -> None:
     with left:
         label = f"What {model.title} makes of a score in {strata[stratum]}."
         chart(draw_binary_map(mapped), key="binary-map", label=label)
+
+
+def _saved(selection: Selection, models: Models) -> None:
+    """The fitted calibrators as files that the library reads back, equal to the last bit."""
+    st.markdown("#### Take a fitted calibrator home")
+    st.caption("JSON without code in it; `cc.load_calibrator(path).predict_proba(probs)` gives the numbers shown here.")
+    for recipe in models.shown[1:]:
+        st.download_button(
+            markdown_plain(recipe.title),
+            partial(_json, selection, recipe),
+            file_name=f"calibrator-{recipe.key.replace('+', '-')}.json",
+            mime="application/json",
+            key=f"saved.{recipe.key}",
+        )
+
+
+def _json(selection: Selection, recipe: Recipe) -> str:
+    return compute.fitted(selection.source, recipe).to_json()
 
 
 def _own(own: str, rows: int) -> str:

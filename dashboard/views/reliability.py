@@ -158,6 +158,7 @@ def _taken_apart(selection: Selection, models: Models) -> None:
 def _classes(zoom: BinZoom) -> None:
     left, right = st.columns([0.66, 0.34], gap="medium")
     worst = zoom.frame().sort_values("gap", key=np.abs, ascending=False)
+    worst = worst[["class", "gap", "count", "accuracy", "confidence"]]
     with left:
         label = f"Bin {zoom.label}: accuracy against confidence of {len(zoom.names)} predicted classes."
         chart(draw_zoom(zoom), key="zoom", label=label, height=440)

@@ -10,6 +10,11 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
+import calib_core as cc
+from calib_core import Recipe
+from dashboard import compute
+from dashboard.selection import Selection
+
 DRAWN = """keys => keys.every(key => {
     const data = document.querySelector(`[data-calib-chart=${key}]`)?.dataset;
     return data?.calibRevision && data.calibRevision === data.calibPending;
@@ -156,6 +161,19 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
     page.get_by_role("radio", name="Classes", exact=True).click()
     drawn(page, "panels", "class-errors")
     assert node(page, "panels").locator(".point").count() > 20
+
+
+def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=calibrators", height=1400)
+    button = page.get_by_role("button", name="Temperature scaling", exact=True).last
+    with page.expect_download() as downloading:
+        button.click()
+    saved = tmp_path / "calibrator.json"
+    saved.write_bytes(Path(downloading.value.path()).read_bytes())
+    source = Selection().source
+    test = compute.parts(source).test
+    there = compute.judged(source, Recipe("CALIBRATORS", "temperature")).probs
+    np.testing.assert_array_equal(cc.load_calibrator(saved).predict_proba(test.probs), there)
 
 
 def test_the_keyboard_reaches_bin_and_model(open_page, served) -> None:  # type: ignore[no-untyped-def]

@@ -140,8 +140,8 @@ def test_a_table_leaves_empty_bins_out_and_its_frame_is_its_numbers(predictions,
     assert frame["weight"].sum() == pytest.approx(1, abs=1e-12)
     assert frame["mean_score"].between(0, 1 + 1e-12).all()
     # The mean score of a bin lies inside the bin (to the rounding of a sum).
-    assert (frame["mean_score"] >= frame["lower"].astype(claims_dtype(predictions)) - 1e-9).all()
-    assert (frame["mean_score"] <= frame["upper"].astype(claims_dtype(predictions)) + 1e-9).all()
+    assert (frame["mean_score"] >= frame["lower"].astype(claims_dtype(predictions)).astype(float) - 1e-9).all()
+    assert (frame["mean_score"] <= frame["upper"].astype(claims_dtype(predictions)).astype(float) + 1e-9).all()
 
 
 def claims_dtype(predictions):

@@ -12,8 +12,8 @@ from calib_core.guarantees import Cells
 
 
 def test_theorem_1_by_hand():
-    # log(2 / .1) = 2.995732273553991; / (2 * 49) = .030568696668918; root .174839059...
-    assert guarantees.marginal_eps(50, 0.1) == pytest.approx(0.17483905934434, abs=1e-12)
+    # log(2 / .1) = 2.995732273553991; / (2 * 49) = .030568696668918; root .174839059334
+    assert guarantees.marginal_eps(50, 0.1) == pytest.approx(0.17483905933434, abs=1e-12)
     # log(2 * 1000 / (50 * .1)) = log 400 = 5.991464547107982; / 98 = .061137393337837; root .247259...
     assert guarantees.conditional_eps(50, 1000, 0.1) == pytest.approx(np.sqrt(5.991464547107982 / 98), abs=1e-12)
     assert guarantees.conditional_eps(50, 1000, 0.1) == pytest.approx(0.2472597690, abs=1e-9)

@@ -1,7 +1,7 @@
 """Prints P3's Table 1 as this library finds it, over 100 seeds, beside the values in the paper.
 
 Run `python tests/simulations/p3_table1.py [SEEDS] [METHOD ...]` with the package installed; 100 seeds of TS and DIR
-take about a minute on one core, those of LECE several.
+take one or two minutes on one core, those of LECE ten or more.
 """
 
 import sys

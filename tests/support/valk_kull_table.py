@@ -8,13 +8,15 @@ rows and classes of |q - c|, the Brier score a sum over classes, log loss clippe
 import numpy as np
 
 from calib_core import CALIBRATORS, datasets
-from calib_core.calibrators import EqualWidthHistogram
+from calib_core.binning import EqualWidth
+from calib_core.calibrators import EqualWidthHistogram, LeceHistogram
 
 METRICS = ("confidence CE", "classwise CE", "Brier score", "log-loss", "accuracy")
 
 # Name in the paper: (key, parameters). One line adds a calibrator.
 METHODS = {
     "H-LECD": ("normalised", {"binary": EqualWidthHistogram(bins=5)}),
+    "H-LECE": ("normalised", {"binary": LeceHistogram(EqualWidth(5))}),
     "TS": ("temperature", {}),
     "DIR": ("dirichlet", {"off_diagonal": 0.0, "intercept": 0.0}),
     "LECE": ("lece", {"neighbours": 500, "threshold": 0.0}),

@@ -238,3 +238,15 @@ def test_euclidean_distances_of_nearly_equal_rows_do_not_cancel():
     points = np.array([[0.5, 0.5], [0.5 + 1e-9, 0.5 - 1e-9], [0.5 + 3e-9, 0.5 - 3e-9]])
     (share,) = Nearest(Euclidean(points), None, 1e-11).of(points[:1], [2])
     assert share.toarray()[0].tolist() == [1, 1, 0]
+
+
+def test_an_unlucky_sample_of_points_is_noticed():
+    """All near points at places the sample looks at (and, the other way round, none of them)."""
+    rng = np.random.default_rng(0)
+    for near_at in (np.arange(0, 800, 8), np.arange(3, 800, 8)):
+        points = rng.dirichlet([1, 1, 50], 800)
+        points[near_at] = rng.dirichlet([50, 30, 20], 100)
+        new = np.array([[0.5, 0.3, 0.2]])
+        far = np.array([kl(new[0], q) for q in points])
+        (share,) = Nearest(KullbackLeibler(points), None, 1e-11).of(new, [60])
+        assert set(np.flatnonzero(share.toarray()[0])) == set(np.argsort(far)[:60])

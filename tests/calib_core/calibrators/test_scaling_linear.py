@@ -13,7 +13,11 @@ from calib_core.calibrators.softmax_fit import fitted
 from calib_core.calibrators.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 
 KEYS = ("vector", "matrix", "dirichlet")
-FREE = {"vector": {}, "matrix": {"off_diagonal": 0.0, "intercept": 0.0}, "dirichlet": {"off_diagonal": 0.0, "intercept": 0.0}}
+FREE = {
+    "vector": {},
+    "matrix": {"off_diagonal": 0.0, "intercept": 0.0},
+    "dirichlet": {"off_diagonal": 0.0, "intercept": 0.0},
+}
 
 
 def noisy(n=800, k=3, seed=0, temperature=1.6):

@@ -114,7 +114,10 @@ def test_the_output_keeps_its_logits_divided_by_the_temperature():
     made = cal.apply(given)
     np.testing.assert_allclose(made.logits.array(), z / cal.temperature_, rtol=1e-14)
     np.testing.assert_allclose(softmax(made.logits.array(), axis=1), made.probs, rtol=1e-10)
-    assert CALIBRATORS.make("temperature").fit(softmax(z, axis=1), labels).apply(Predictions(given.probs, labels)).logits is None
+    assert (
+        CALIBRATORS.make("temperature").fit(softmax(z, axis=1), labels).apply(Predictions(given.probs, labels)).logits
+        is None
+    )
 
 
 def test_separable_and_uniform_rows_say_so():
@@ -137,7 +140,9 @@ def mixture_loss(w, members):
 @pytest.mark.parametrize("seed", range(8))
 def test_mixture_weights_are_the_least_on_a_fine_grid_of_the_simplex(seed):
     rng = np.random.default_rng(seed)
-    members = np.column_stack([rng.beta(2, 1 + seed % 3, 200), rng.beta(2, 2, 200), np.full(200, 0.2 + 0.1 * (seed % 4))])
+    members = np.column_stack(
+        [rng.beta(2, 1 + seed % 3, 200), rng.beta(2, 2, 200), np.full(200, 0.2 + 0.1 * (seed % 4))]
+    )
     w = mixture_weights(members, np.full(200, 1 / 200))
     assert w.min() >= 0
     assert w.sum() == pytest.approx(1, abs=1e-15)

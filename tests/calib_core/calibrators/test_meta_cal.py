@@ -1,0 +1,327 @@
+"""Meta-Cal: thresholds by hand, what is held out, abstentions on their way, both rules at their promised levels."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, Recipe, diagrams, estimate, evaluate
+from calib_core._arrays import Rows
+from calib_core.calibrators import Composed, Identity, MetaCalAccuracy, MetaCalMiscoverage, Temperature
+from calib_core.calibrators.coverage import (
+    ANSWER_ALL,
+    coverage_curve,
+    entropies,
+    guaranteed_accuracy,
+    guaranteed_miscoverage,
+    paper_miscoverage,
+)
+from calib_core.calibrators.held_out import hold_out
+from calib_core.diagrams import constraint
+
+
+def model(n, seed=0, right=lambda h: np.full(len(h), 0.9), **more):
+    """Two classes, the confidence h uniform on [.5, 1], right with probability right(h)."""
+    rng = np.random.default_rng(seed)
+    h = rng.uniform(0.5, 1, n)
+    return Predictions(np.column_stack([h, 1 - h]), (rng.random(n) >= right(h)).astype(int), **more)
+
+
+def confidence_at(threshold):
+    """h whose entropy is the threshold: rows below it abstain."""
+    grid = np.linspace(0.5, 1, 200_001)
+    entropy = entropies(Rows(np.column_stack([grid, 1 - grid])))
+    return grid[np.argmax(entropy <= threshold)]
+
+
+# -- thresholds -----------------------------------------------------------------------------------------------
+
+
+def test_entropy_by_hand_in_both_precisions():
+    rows = np.array([[0.5, 0.25, 0.25], [1, 0, 0], [1 / 3, 1 / 3, 1 / 3]])
+    expected = [1.5 * np.log(2), 0, np.log(3)]
+    np.testing.assert_allclose(entropies(Rows(rows)), expected, atol=1e-15)
+    np.testing.assert_allclose(entropies(Rows(rows.astype(np.float32))), expected, atol=1e-6)
+
+
+def test_the_papers_order_statistic_by_hand():
+    scores = np.random.default_rng(0).permutation(np.arange(1.0, 201))
+    assert paper_miscoverage(scores, 0.05) == (191.0, pytest.approx(0.4547, abs=1e-4))
+    assert guaranteed_miscoverage(scores, 0.05, 0.05) == (196.0, pytest.approx(0.0264, abs=1e-4))
+    # 18 scores: ceil(19 * .95) = 19 is more than there are.
+    assert paper_miscoverage(scores[:18], 0.05) == (ANSWER_ALL, 0.0)
+    with pytest.raises(NotAnswerable) as why:
+        guaranteed_miscoverage(scores[:58], 0.05, 0.05)
+    assert str(why.value) == (
+        "a miscoverage of at most 0.05 at risk 0.05 needs 59 held-out rows that were right, one in ten of those there "
+        "are; 58 are held out: give more rows, allow more risk, or choose rule 'paper'"
+    )
+
+
+def test_the_coverage_curve_by_hand():
+    # Ten rows in five bins of two: right 1 1 | 1 0 | 1 1 | 0 0 | 1 0; running 2/2 3/4 5/6 5/8 6/10.
+    scores = np.arange(1.0, 11)
+    correct = np.array([1, 1, 1, 0, 1, 1, 0, 0, 1, 0], bool)
+    curve = coverage_curve(scores, correct, 5)
+    assert curve.scores.tolist() == [1.5, 3.5, 5.5, 7.5, 9.5]
+    np.testing.assert_allclose(curve.observed, [1, 3 / 4, 5 / 6, 5 / 8, 6 / 10])
+    pooled = (3 / 4 + 5 / 6) / 2  # .75 and .833 rise: pooled
+    np.testing.assert_allclose(curve.accuracies, [1, pooled, pooled, 5 / 8, 6 / 10])
+    assert curve.shares.tolist() == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert curve.threshold(1.0) == 1.5
+    assert curve.threshold(pooled) == 5.5, "the largest score at which it is still reached"
+    half = (pooled + 5 / 8) / 2
+    assert curve.threshold(half) == pytest.approx(6.5)
+    assert curve.threshold(0.6) == curve.threshold(0.1) == ANSWER_ALL
+    with pytest.raises(NotAnswerable) as why:
+        coverage_curve(scores[:9], np.array([1, 0, 1, 1, 0, 0, 0, 0, 0], bool), 3).threshold(0.9)
+    assert str(why.value) == (
+        "coverage accuracy 0.9 cannot be reached: on the rows held out it goes from 0.3333 with every row answered up "
+        "to 0.6667 with only the surest 33 % answered"
+    )
+
+
+def test_ties_stay_together_and_empty_bins_do_not_enter():
+    curve = coverage_curve(np.array([1.0, 1, 1, 1, 1, 1, 2, 3]), np.array([1, 1, 1, 0, 1, 1, 1, 0], bool), 4)
+    assert curve.shares.tolist() == [0.75, 1.0]  # bins would end after 2, 4, 6, 8 rows
+    assert curve.scores.tolist() == [1.0, 2.5]
+    np.testing.assert_allclose(curve.observed, [5 / 6, 6 / 8])
+
+
+def test_fixed_sequence_stops_at_the_first_failure():
+    scores = np.arange(100.0)
+    correct = np.ones(100, bool)
+    assert guaranteed_accuracy(scores, correct, scores, 0.9, 0.05) == 99.0
+    correct[60:75] = False  # bad for a while, good on average again further out would not help
+    threshold = guaranteed_accuracy(scores, correct, scores, 0.9, 0.05)
+    assert 58 <= threshold < 65
+    correct[:] = False
+    with pytest.raises(
+        NotAnswerable, match=r"cannot be promised at risk 0\.05: no threshold passes its test on the 100"
+    ):
+        guaranteed_accuracy(scores, correct, scores, 0.9, 0.05)
+
+
+# -- what is held out -------------------------------------------------------------------------------------------
+
+
+def test_held_out_rows_leave_the_rest():
+    p = model(1000)
+    made = hold_out(p, p.correct, 0.1, 500, 0)
+    assert len(made.rows) == int(p.correct.sum() * 0.1)
+    assert p.correct[made.rows].all()
+    assert made.rest.n_rows == 1000 - len(made.rows)
+    assert not set(map(tuple, p.probs[made.rows])) & set(map(tuple, made.rest.probs))
+    assert len(hold_out(p, p.correct, 0.1, 20, 0).rows) == 20
+    assert set(hold_out(p, p.correct, 0.1, 500, 1).rows) != set(made.rows)
+
+
+def test_every_row_is_held_out_equally_often():
+    p = model(100, right=lambda h: np.ones(len(h)))
+    counts = sum(np.bincount(hold_out(p, p.correct, 0.1, 500, s).rows, minlength=100) for s in range(500))
+    assert abs(counts - 50).max() < 5 * np.sqrt(45)
+
+
+def test_copies_of_a_row_are_held_out_one_by_one():
+    rng = np.random.default_rng(0)
+    p = Predictions(rng.dirichlet(np.ones(2), 50), rng.integers(2, size=50), weights=rng.integers(0, 5, 50))
+    made = hold_out(p, np.ones(50, bool), 0.3, 500, 0)
+    assert len(made.rows) == int(p.weights.sum() * 0.3)
+    assert made.rest.weights.sum() + len(made.rows) == p.weights.sum()
+    real = Predictions(p.probs, p.labels, weights=p.weights + 0.5)
+    made = hold_out(real, np.ones(50, bool), 0.3, 500, 0)
+    assert len(set(made.rows)) == len(made.rows) == 15
+
+
+# -- the calibrators ----------------------------------------------------------------------------------------------
+
+
+def test_unsure_rows_become_abstentions_and_the_rest_is_recalibrated():
+    p = model(4000)
+    cal = MetaCalMiscoverage(miscoverage=0.2).fit_on(p)
+    made = cal.apply(p)
+    silent = entropies(p.rows) > cal.threshold_
+    np.testing.assert_array_equal(made.abstained, silent)
+    assert (made.probs[silent] == 0.5).all()
+    np.testing.assert_array_equal(made.probs[~silent], cal.base_.apply(p.take(np.flatnonzero(~silent))).probs)
+    np.testing.assert_array_equal(cal.predict_proba(p.probs), made.probs)
+    assert made.coverage == pytest.approx(0.8, abs=0.04)
+    assert cal.attained(p, made) == pytest.approx(0.2, abs=0.04)
+    assert cal.n_held_out_ == int(p.correct.sum() * 0.1)
+    assert cal.n_fit_ <= 4000 - cal.n_held_out_
+    # Abstentions make no confidence claim, but their probabilities are still class-wise claims.
+    assert len(made.answered.confidence) == (~silent).sum()
+    assert estimate(made, "confidence", "ece").bins.count.sum() == (~silent).sum()
+    assert estimate(made, "class-wise", "ece").bins.count.sum() == 2 * 4000
+    assert made.accuracy == p.correct[~silent].mean()
+
+
+def test_only_answered_rows_train_the_base():
+    p = model(2000, right=lambda h: np.where(h > 0.75, 0.99, 0.4))
+    cal = MetaCalMiscoverage(miscoverage=0.3).fit_on(p)
+    held = hold_out(p, p.correct, 0.1, 500, 0)
+    answered = held.rest.take(np.flatnonzero(entropies(held.rest.rows) <= cal.threshold_))
+    assert cal.base_.temperature_ == Temperature().fit_on(answered).temperature_
+    assert cal.base_.temperature_ != Temperature().fit_on(held.rest).temperature_
+    assert cal.n_fit_ == answered.n_rows
+
+
+def test_the_base_must_keep_the_class():
+    p = model(1000)
+    for base in ("class-wise-hb", "top-label-hb", "lece"):
+        with pytest.raises(InputError) as why:
+            CALIBRATORS.make("metacal-miscoverage", base=base).fit_on(p)
+        assert str(why.value).startswith(
+            f"Meta-Cal's base calibrator must keep the predicted class and return whole rows; {base!r} does not: "
+            "choose one of "
+        )
+        assert {"temperature", "identity"} <= set(str(why.value).split("choose one of ")[1].split(", "))
+    cal = CALIBRATORS.make("metacal-miscoverage", base="identity").fit_on(p)
+    made = cal.apply(p)
+    np.testing.assert_array_equal(made.probs[~made.abstained], p.probs[~made.abstained])
+
+
+def test_few_rows_are_answered_in_full_by_the_papers_rule_and_refused_by_the_other():
+    p = model(100)
+    cal = MetaCalMiscoverage().fit_on(p)
+    assert cal.threshold_ == ANSWER_ALL
+    assert cal.apply(p).abstained is None
+    assert cal.guarantee()["miscoverage"].level == 1.0
+    with pytest.raises(NotAnswerable, match="needs 59 held-out rows"):
+        MetaCalMiscoverage(rule="guaranteed").fit_on(p)
+    with pytest.raises(NotAnswerable, match="needs at least 10 rows"):
+        MetaCalAccuracy().fit_on(model(9))
+    table = evaluate(p, p, [CALIBRATORS.make("metacal-miscoverage", rule="guaranteed")], ["confidence"], ["ece"])
+    assert "needs 59 held-out rows" in table["note"][0]
+
+
+def test_promises_say_their_probability():
+    p = model(2500)
+    paper, sure = (MetaCalMiscoverage(rule=rule).fit_on(p) for rule in ("paper", "guaranteed"))
+    assert 0.4 < paper.exceed_probability_ < 0.5
+    assert paper.guarantee().bounds[0].level == 1 - paper.exceed_probability_
+    assert sure.exceed_probability_ <= 0.05
+    assert sure.guarantee().said.startswith("With probability 9")
+    assert sure.threshold_ > paper.threshold_
+    assert not MetaCalAccuracy(accuracy=0.91).fit_on(model(5000, right=lambda h: h)).guarantee().holds
+    kept = MetaCalAccuracy(accuracy=0.85, rule="guaranteed").fit_on(model(5000, right=lambda h: h))
+    assert kept.guarantee().said == (
+        "With probability at least 95 % over the rows held out, at least 85 % of the predictions answered are right."
+    )
+
+
+def test_metacal_survives_clone_recipe_and_composition():
+    cal = MetaCalAccuracy(accuracy=0.8, base=Identity())
+    recipe = CALIBRATORS.recipe(cal)
+    again = Recipe.from_dict("CALIBRATORS", recipe.to_dict()).build()
+    assert CALIBRATORS.recipe(again) == recipe == CALIBRATORS.recipe(clone(cal))
+
+
+# -- abstentions on their way through other calibrators --------------------------------------------------------
+
+
+def test_a_calibrator_after_metacal_leaves_abstentions_alone():
+    p = model(3000, weights=np.arange(3000) % 3)
+    first = MetaCalMiscoverage(miscoverage=0.2)
+    alone = clone(first).fit_on(p).apply(p)
+    for then in ("identity", "temperature", "lece", "isotonic-ovr", "metacal-miscoverage"):
+        made = Composed(first, CALIBRATORS.make(then)).fit_on(p).apply(p)
+        assert (made.abstained >= alone.abstained).all()
+        assert (made.probs[alone.abstained] == 0.5).all()
+        assert made.n_rows == 3000
+        np.testing.assert_array_equal(made.weights, p.weights)
+    assert made.abstained.sum() > alone.abstained.sum(), "a second Meta-Cal withholds more"
+    np.testing.assert_array_equal(Composed(first, Identity()).fit_on(p).apply(p).probs, alone.probs)
+
+
+def test_single_claims_have_no_place_for_abstentions():
+    p = model(3000)
+    for then in ("top-label-hb", "confidence-hb", "class-wise-hb"):
+        with pytest.raises(NotAnswerable) as why:
+            Composed(MetaCalMiscoverage(miscoverage=0.2), CALIBRATORS.make(then)).fit_on(p).apply(p)
+        assert str(why.value) == (
+            "the model abstains on some rows, and this calibrator returns single claims, which cannot say so: let "
+            "Meta-Cal come last"
+        )
+
+
+def test_rows_that_all_abstain():
+    silent = Predictions(np.full((5, 2), 0.5), [0] * 5, abstained=[True] * 5)
+    cal = Temperature().fit_on(model(50))
+    assert cal.apply(silent) is silent
+    with pytest.raises(NotAnswerable, match="abstains on every row"):
+        Temperature().fit_on(silent)
+
+
+# -- the levels promised ----------------------------------------------------------------------------------------
+
+RUNS = 200
+
+
+def exceeding(**params):
+    """How often the true miscoverage exceeds 5 %: right answers have h uniform on [.5, 1] here."""
+    rates = []
+    for seed in range(RUNS):
+        cal = MetaCalMiscoverage(base=Identity(), random_state=seed, **params).fit_on(model(2222, seed))
+        rates.append(2 * confidence_at(cal.threshold_) - 1)
+    return np.mean(np.array(rates) > 0.05)
+
+
+def test_the_papers_rule_keeps_miscoverage_about_half_the_time():
+    assert exceeding() == pytest.approx(0.455, abs=4 * 0.035)
+
+
+def test_the_guaranteed_rule_keeps_it_at_its_risk():
+    assert exceeding(rule="guaranteed") <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
+
+
+def falling_short(rule):
+    """How often the true accuracy among answered rows is below .85 though the rows were not refused."""
+    short = 0
+    for seed in range(RUNS):
+        cal = MetaCalAccuracy(accuracy=0.85, rule=rule, base=Identity(), random_state=seed)
+        try:
+            cal.fit_on(model(4000, seed, right=lambda h: h))
+        except NotAnswerable:
+            continue
+        # Among h uniform on [t, 1] and right with probability h, a share (1 + t) / 2 is right.
+        short += (1 + confidence_at(cal.threshold_)) / 2 < 0.85 - 1e-5
+    return short / RUNS
+
+
+def test_fixed_sequence_testing_keeps_coverage_accuracy_at_its_risk():
+    assert falling_short("guaranteed") <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
+    assert falling_short("paper") > 0.2, "the paper's rule promises nothing"
+
+
+# -- the diagram ------------------------------------------------------------------------------------------------
+
+
+def test_attained_against_wanted_over_splits():
+    p = model(1200)
+    made = constraint(p, "metacal-miscoverage", [0.1, 0.3], repeats=5, random_state=3)
+    frame = made.frame()
+    assert made.rate == "miscoverage"
+    assert frame.columns.tolist() == [
+        "wanted", "attained", "deviation", "lower", "upper", "coverage", "kept", "refused",
+    ]  # fmt: skip
+    runs = []
+    for r in range(5):
+        fit, test = p.split(0.5, random_state=3 + r)
+        after = MetaCalMiscoverage(miscoverage=0.3, random_state=3 + r).fit_on(fit).apply(test)
+        runs.append(np.mean(after.abstained[test.correct]))
+    assert frame["attained"][1] == pytest.approx(np.mean(runs))
+    assert frame["deviation"][1] == pytest.approx(np.std(runs, ddof=1))
+    assert frame["upper"][1] - frame["lower"][1] == pytest.approx(4 * np.std(runs, ddof=1))
+    assert frame["kept"][1] == np.mean(np.array(runs) <= 0.3)
+    assert frame["refused"].tolist() == [0, 0]
+
+
+def test_refused_splits_are_counted_not_drawn():
+    made = constraint(model(3000), CALIBRATORS.make("metacal-accuracy", rule="guaranteed"), [0.6, 0.99], repeats=3)
+    assert made.refused.tolist() == [0, 3]
+    assert np.isnan(made.attained[1])
+    assert np.isnan(made.coverage[1])
+    assert made.attained[0] > 0.8
+    with pytest.raises(InputError, match="Temperature controls no rate; choose a Meta-Cal calibrator"):
+        constraint(model(30), "temperature")
+    assert diagrams.constraint is constraint
