@@ -34,6 +34,13 @@ class Stratum:
     def total(self) -> float:
         return float(len(self.scores)) if self.weights is None else float(self.weights.sum())
 
+    def counted(self) -> Stratum:
+        """The claims that count: a row of weight 0 is no row, and must not take part in placing bins."""
+        if self.weights is None or (self.weights > 0).all():
+            return self
+        kept = self.weights > 0
+        return Stratum(self.scores[kept], self.outcomes[kept], self.weights[kept])
+
     def in_order(self) -> Ordered:
         """The same claims by ascending score, ready to be summed between edges."""
         if self.weights is None:
@@ -122,6 +129,14 @@ class Claims(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """The scores' dtype; bin edges are cast to it before comparison."""
 
+    @property
+    def floor(self) -> float:
+        """The lowest score such claims can have: 1/K where the largest of K probabilities is meant, else 0."""
+
+    @property
+    def weights(self) -> Float64s | None:
+        """Weights of the claims (of the rows, where every column is a stratum); None when all are 1."""
+
     def stratum(self, s: int) -> Stratum:
         """The claims of stratum s."""
 
@@ -134,7 +149,7 @@ class Claims(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FlatClaims:
-    """Every claim listed: scores (n,), outcomes (n,), stratum codes (n,)."""
+    """Every claim listed: scores (n,), outcomes (n,), stratum codes (n,); no score can lie below ``floor``."""
 
     scores: Floats
     outcomes: Bools
@@ -142,6 +157,7 @@ class FlatClaims:
     strata: tuple[str, ...]
     shares: Float64s
     weights: Float64s | None = None
+    floor: float = 0.0
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -168,6 +184,7 @@ class ColumnClaims:
     strata: tuple[str, ...]
     shares: Float64s
     weights: Float64s | None = None
+    floor: float = 0.0
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -260,10 +277,14 @@ class VectorClaims:
 
     @property
     def strata(self) -> tuple[str, ...]:
-        raise NotAnswerable(_NOT_BINARY)
+        return ("all rows",)
 
     @property
     def shares(self) -> Float64s:
+        return np.ones(1)
+
+    @property
+    def floor(self) -> float:
         raise NotAnswerable(_NOT_BINARY)
 
     @property

@@ -23,6 +23,9 @@ RESCALED = 1e-3
 ROUNDING_CAP = 0.05
 """Row sums off by more than this are an error however coarsely the probabilities were rounded."""
 
+MOST_COPIES = 20_000_000
+"""Whole-number weights that add up to more rows than this are not written out."""
+
 _CHUNK_ROWS = 4096
 """Rows one worker checks at a time; fixed, so that results do not depend on the number of workers."""
 _WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-rows")
@@ -354,6 +357,32 @@ class Predictions:
                 f"splitting {self.n_rows} rows with share {share} leaves one part empty; choose a share nearer 0.5"
             )
         return first
+
+    def relabelled(self, labels: ArrayLike) -> Self:
+        """The same predictions as if these were the true labels (n,), codes 0..K-1; nothing else changes.
+
+        >>> Predictions([[0.7, 0.3]], [1]).relabelled([0]).correct.tolist()
+        [True]
+        """
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        y = frozen(_codes(labels, self.class_names or (), self.n_rows, "labels"))
+        object.__setattr__(other, "labels", y)
+        object.__setattr__(other, "_correct", frozen(self.predicted == y))
+        return other
+
+    def written_out(self) -> Self:
+        """The same rows with whole-number weights written out as copies; other weights stay as they are.
+
+        >>> Predictions([[0.7, 0.3]], [1], weights=[3]).written_out().n_rows
+        3
+        """
+        w = self.weights
+        if w is None or not (w == np.floor(w)).all() or w.sum() > MOST_COPIES:
+            return self
+        other = self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp)))
+        object.__setattr__(other, "weights", None)
+        return other
 
     def __repr__(self) -> str:
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"

@@ -102,7 +102,8 @@ def _judge(
         yield {"reduction": None, "estimator": key, **_value(judged, None, ESTIMATORS.make(key))}
     for reduction in map(as_reduction, reductions):
         for given in estimators:
-            binned = isinstance(given, str) and any(p.name == "binning" for p in ESTIMATORS[given].params)
+            takes = {"binning", "bins"} if isinstance(bins, int) else {"binning"}
+            binned = isinstance(given, str) and any(p.name in takes for p in ESTIMATORS[given].params)
             estimator = as_estimator(given, bins if binned else None)
             keys = {"reduction": REDUCTIONS.recipe(reduction).key, "estimator": ESTIMATORS.recipe(estimator).key}
             yield {**keys, **_value(judged, reduction, estimator)}

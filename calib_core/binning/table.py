@@ -125,7 +125,7 @@ def _by_stratum(claims: Claims, schemes: list[BinningScheme]) -> list[BinTable]:
     if not schemes:
         return []
     rows = [_stratum_rows(claims, s, schemes) for s in range(len(claims.strata))]
-    return [_padded(claims, [row[i] for row in rows]) for i in range(len(schemes))]
+    return [padded(claims, [row[i] for row in rows]) for i in range(len(schemes))]
 
 
 _Row = tuple[Floats, Tally]
@@ -141,7 +141,8 @@ def _stratum_rows(claims: Claims, s: int, schemes: list[BinningScheme]) -> list[
     return found
 
 
-def _padded(claims: Claims, rows: list[_Row]) -> BinTable:
+def padded(claims: Claims, rows: Sequence[tuple[Floats, Tally]]) -> BinTable:
+    """The table of strata binned each in its own way: inner edges and sums, one pair a stratum."""
     shape = (len(rows), max(len(edges) for edges, _ in rows) + 1)
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
     tally = Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape))

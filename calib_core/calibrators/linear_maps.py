@@ -10,11 +10,11 @@ import numpy as np
 
 from calib_core._arrays import Float64s, Floats, frozen
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.blas import one_thread
-from calib_core.calibrators.log_rows import Input, LogRows
-from calib_core.calibrators.odir_choice import chosen_odir
-from calib_core.calibrators.softmax_fit import fitted
-from calib_core.calibrators.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
+from calib_core.calibrators.fitting.blas import one_thread
+from calib_core.calibrators.fitting.log_rows import Input, LogRows
+from calib_core.calibrators.fitting.odir_choice import chosen_odir
+from calib_core.calibrators.fitting.softmax_fit import fitted
+from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 from calib_core.predictions import Predictions
 from calib_core.registry import Flag, Range
 

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
-from calib_core.calibrators.logistic import fit_increasing
+from calib_core.calibrators.fitting.logistic import fit_increasing
 from calib_core.calibrators.scaling_map import ScalingMap
 
 

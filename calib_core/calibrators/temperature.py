@@ -10,7 +10,7 @@ import numpy as np
 
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.log_rows import LogRows
+from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.predictions import Logits, Predictions
 
 _INVERSE_BOUNDS = (1e-3, 1e3)
@@ -61,7 +61,9 @@ class Temperature(Calibrator):
         loss = _Loss.of(predictions)
         self.floored_ = _floored(predictions)
         inverse, self.status_ = _root(loss)
-        self.temperature_ = 1.0 / inverse
+        # The last digits of a sum depend on the order of its terms. Scores tied before are tied or parted after by
+        # these digits, so that T is kept to the digits that the order of the rows cannot change.
+        self.temperature_ = float(f"{1.0 / inverse:.11g}")
 
     def _apply(self, predictions: Predictions) -> Predictions:
         return Predictions(

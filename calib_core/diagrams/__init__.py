@@ -1,10 +1,14 @@
 """Diagrams: frozen data whose frame() is exactly the numbers drawn; to add one, write a file and import it here."""
 
+from calib_core.diagrams.bands import ReliabilityBands, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
 from calib_core.diagrams.classes import ClassPanels, ClassTable, class_panels, class_table
 from calib_core.diagrams.constraints import ConstraintDiagram, constraint
+from calib_core.diagrams.corp import CorpCurve, corp
+from calib_core.diagrams.curve import KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.diagrams.validity import ValidityPlot, validity
+from calib_core.diagrams.sweep import ErrorSweep, error_sweep
+from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
 from calib_core.diagrams.zoom import BinZoom, zoom
 
 __all__ = [
@@ -13,13 +17,24 @@ __all__ = [
     "ClassPanels",
     "ClassTable",
     "ConstraintDiagram",
+    "CorpCurve",
+    "ErrorSweep",
+    "KernelCurve",
+    "ReliabilityBands",
     "ReliabilityDiagram",
+    "ValidityPair",
     "ValidityPlot",
     "binary_map",
     "class_panels",
     "class_table",
     "constraint",
+    "corp",
+    "error_sweep",
+    "kernel_curve",
+    "kernel_curves",
     "reliability",
+    "reliability_bands",
     "validity",
+    "validity_pair",
     "zoom",
 ]

@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinTable
+from calib_core.binning import BinningScheme, BinTable, as_binning
+from calib_core.claims import Claims
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions import Reduction, as_reduction
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +48,78 @@ def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:
     """
     weight = table.weight if stratum is None else table.within[stratum]
     gap = np.abs(table.gap if stratum is None else table.gap[stratum])
-    held = weight > 0
-    eps, step = np.unique(gap[held], return_inverse=True)
-    share: Float64s = np.cumsum(np.bincount(step.ravel(), weight[held], minlength=len(eps)).astype(np.float64))
+    return _steps(gap[weight > 0], weight[weight > 0])
+
+
+def _steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
+    eps, step = np.unique(gap, return_inverse=True)
+    share: Float64s = np.cumsum(np.bincount(step.ravel(), weight, minlength=len(eps)).astype(np.float64))
     return ValidityPlot(eps, share / share[-1:])
+
+
+@dataclass(frozen=True, eq=False)
+class ValidityPair:
+    """Two validity plots on the same groups of rows: of the model before recalibration and after it."""
+
+    before: ValidityPlot
+    after: ValidityPlot
+
+    def frame(self) -> pd.DataFrame:
+        """Both plots' steps, exactly the numbers drawn."""
+        parts = {"before": self.before, "after": self.after}
+        return pd.concat([plot.frame().assign(model=name) for name, plot in parts.items()], ignore_index=True)
+
+
+def validity_pair(
+    before: Predictions,
+    after: Predictions,
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme = "distinct",
+    stratum: int | None = None,
+) -> ValidityPair:
+    """Base and recalibrated model on the same bins: those of the recalibrated model's scores, by default its values.
+
+    In a group of rows that got the same recalibrated score, the base model is judged by its mean score. What can
+    mislead: a recalibrated model with continuous outputs has a row in every group; give it ``bins`` then.
+    NotAnswerable when recalibration changed predicted classes, since the two models then make different claims.
+
+    References: P1 Appendix F.
+
+    >>> from calib_core.predictions import Predictions
+    >>> base = Predictions.from_confidence([0.9, 0.8], [True, False])
+    >>> better = Predictions.from_confidence([0.5, 0.5], [True, False])
+    >>> pair = validity_pair(base, better, "confidence")
+    >>> pair.before.eps.round(2).tolist(), pair.after.eps.tolist()
+    ([0.35], [0.0])
+    """
+    if after.abstained is not None:
+        before = before.take(np.flatnonzero(~after.abstained))
+    notion = as_reduction(reduction)
+    old, new = notion.split(before), notion.split(after)
+    scheme = as_binning(bins)
+    chosen = range(len(new.strata)) if stratum is None else (stratum,)
+    groups = [_groups(old, new, s, scheme) for s in chosen]
+    weights = np.ones(len(new.shares)) if stratum is not None else new.shares
+    shares = np.concatenate([weights[s] * g[0] for s, g in zip(chosen, groups, strict=True)])
+    gaps = [np.concatenate([g[i] for g in groups]) for i in (1, 2)]
+    return ValidityPair(_steps(gaps[0], shares), _steps(gaps[1], shares))
+
+
+def _groups(old: Claims, new: Claims, s: int, scheme: BinningScheme) -> tuple[Float64s, Float64s, Float64s]:
+    """Share, base gap and recalibrated gap of each group of one stratum."""
+    a, b = old.stratum(s), new.stratum(s)
+    if not np.array_equal(a.outcomes, b.outcomes):
+        raise NotAnswerable(
+            "recalibration changed predicted classes: base and recalibrated model make different claims, "
+            "which no bins of one of them can compare"
+        )
+    if not len(b.scores):
+        return np.empty(0), np.empty(0), np.empty(0)
+    ordered = b.in_order()
+    codes = np.searchsorted(scheme.edges(ordered.scores, ordered.weights), b.scores, side="right")
+    count = np.bincount(codes, b.weights)
+    w = np.ones(len(codes)) if b.weights is None else b.weights
+    sums = [np.bincount(codes, w * values) for values in (b.outcomes, a.scores, b.scores)]
+    held = count > 0
+    outcome, was, now = (part[held] / count[held] for part in sums)
+    return count[held] / count.sum(), np.abs(outcome - was), np.abs(outcome - now)

@@ -1,18 +1,36 @@
 """Estimators of calibration error; to add one, write a file and import it here."""
 
+from calib_core.estimators.allocated import ConvexBinned
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimated, Estimator, as_estimator, estimate
 from calib_core.estimators.binned import Binned
+from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
+from calib_core.estimators.elsewhere import ELSEWHERE
+from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, KernelECE
 from calib_core.estimators.scores import Accuracy, Brier, LogLoss
+from calib_core.estimators.skce import KernelCalibrationError
+from calib_core.estimators.smooth import SmoothECE
+from calib_core.estimators.sweep import EceSweep, MaxDeviation
 
 __all__ = [
+    "BANDWIDTHS",
+    "ELSEWHERE",
     "ESTIMATORS",
+    "KERNELS",
     "Accuracy",
     "Binned",
     "Brier",
+    "ConvexBinned",
+    "DebiasedECE",
+    "DebiasedL2",
+    "EceSweep",
     "Estimate",
     "Estimated",
     "Estimator",
+    "KernelCalibrationError",
+    "KernelECE",
     "LogLoss",
+    "MaxDeviation",
+    "SmoothECE",
     "as_estimator",
     "estimate",
 ]

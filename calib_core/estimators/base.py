@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,54 @@ class Estimator(Protocol):
 
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What was asked: of which predictions, in which notion (None: of the whole prediction), by which estimator."""
+
+    predictions: Predictions
+    reduction: Reduction | None
+    estimator: Any
+
+    def answer(self, predictions: Predictions) -> Estimated:
+        """The same question about other predictions: a resample, other labels."""
+        if self.reduction is None:
+            return Estimated(self.estimator.of(predictions), np.empty(0))
+        return cast(Estimated, self.estimator(self.reduction.split(predictions)))
+
+    @cached_property
+    def claims(self) -> Any:
+        """The claims it is about."""
+        assert self.reduction is not None
+        return self.reduction.split(self.predictions)
+
+    @property
+    def ranks(self) -> int:
+        """How many of the listed claims belong to one row: k for the top-k notions, which list rank after rank."""
+        listed = hasattr(self.reduction, "k") and hasattr(self.claims, "scores")
+        return len(self.claims.scores) // self.predictions.answered.n_rows if listed else 1
+
+    @cached_property
+    def written_out(self) -> Question:
+        """The question with whole-number weights written out as copies."""
+        rows = self.predictions.written_out()
+        return self if rows is self.predictions else Question(rows, self.reduction, self.estimator)
+
+
+class Inference(Protocol):
+    """What the layer above knows about an estimate; it names itself in ``INFERENCE`` when it is imported."""
+
+    def interval(self, question: Question, level: float, random_state: int) -> Any: ...
+
+    def noise_floor(self, question: Question, random_state: int) -> Any: ...
+
+    def verdict(self, estimate: Estimate, eps: float) -> Any: ...
+
+
+INFERENCE: list[Inference] = []
+"""The one provider of intervals, noise floors and verdicts: estimators know of none, the layer above adds itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +99,43 @@ class Estimate:
     shares: Float64s
     bins: BinTable | None
     recipe: tuple[Recipe | None, Recipe]
+    question: Question | None = None
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def interval(self, level: float = 0.9, random_state: int = 0) -> Any:
+        """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
+
+        What can mislead: it is about the true error, so for binned errors, which noise inflates, it can lie wholly
+        below ``value``.
+        """
+        return self._once(
+            ("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state)
+        )
+
+    @property
+    def noise_floor(self) -> Any:
+        """What a perfectly calibrated model with these predictions would show: an ``inference.NoiseFloor``."""
+        return self._once(("floor",), lambda by, asked: by.noise_floor(asked, 0))
+
+    @property
+    def p_value(self) -> float:
+        """The chance that a perfectly calibrated model shows this much error."""
+        return float(self.noise_floor.p_value)
+
+    def verdict(self, eps: float = 0.02) -> Any:
+        """Within ``eps``, miscalibrated, or not shown: an ``inference.Verdict`` with a sentence that says why."""
+        return self._once(("verdict", eps), lambda by, _: by.verdict(self, eps))
+
+    def knows(self, what: str) -> bool:
+        """Whether its "interval", "floor" or "verdict" was made already, so that asking costs nothing."""
+        return any(key[0] == what for key in self._kept)
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[Inference, Question], T]) -> T:
+        if self.question is None:
+            raise RegistryError("this estimate does not know its predictions; make it with estimate(...)")
+        if key not in self._kept:
+            self._kept[key] = make(INFERENCE[0], self.question)
+        return cast(T, self._kept[key])
 
     @property
     def table(self) -> pd.DataFrame:
@@ -75,7 +161,13 @@ def as_estimator(estimator: str | Estimator, bins: int | str | BinningScheme | N
         if bins is not None:
             raise RegistryError("bins goes with an estimator given by key; this one has its own binning")
         return estimator
-    return ESTIMATORS.make(estimator, **({} if bins is None else {"binning": as_binning(bins)}))
+    return ESTIMATORS.make(estimator, **({} if bins is None else _binning(estimator, bins)))
+
+
+def _binning(key: str, bins: int | str | BinningScheme) -> dict[str, Any]:
+    """A number is the number of bins for an estimator that places them itself; others take a scheme."""
+    counted = isinstance(bins, int) and any(p.name == "bins" for p in ESTIMATORS[key].params)
+    return {"bins": bins} if counted else {"binning": as_binning(bins)}
 
 
 def estimate(
@@ -101,12 +193,15 @@ def estimate(
     if reduction is None:
         if not hasattr(method, "of"):
             raise RegistryError(f"{ESTIMATORS.recipe(method).title} needs a notion: give reduction=")
-        return Estimate(method.of(predictions), (), np.empty(0), np.empty(0), None, (None, ESTIMATORS.recipe(method)))
+        asked = Question(predictions, None, method)
+        none = np.empty(0)
+        return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), asked)
     notion = as_reduction(reduction)
     claims = notion.split(predictions)
     made = method(claims)
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
-    return Estimate(made.value, claims.strata, made.per_stratum, claims.shares, made.bins, recipe)
+    asked = Question(predictions, notion, method)
+    return Estimate(made.value, claims.strata, made.per_stratum, claims.shares, made.bins, recipe, asked)
 
 
 def by_stratum(claims: Claims, values: Sequence[float] | Float64s) -> Estimated:

@@ -31,7 +31,13 @@ class Confidence:
         predictions = predictions.answered
         codes = np.zeros(predictions.n_rows, dtype=np.intp)
         return FlatClaims(
-            predictions.confidence, predictions.correct, codes, ("all rows",), np.ones(1), predictions.weights
+            predictions.confidence,
+            predictions.correct,
+            codes,
+            ("all rows",),
+            np.ones(1),
+            predictions.weights,
+            _floor(predictions),
         )
 
 
@@ -54,7 +60,15 @@ class TopLabel:
         predictions = predictions.answered
         codes, names = predictions.predicted, predictions.class_names or ()
         shares = row_shares(codes, len(names), predictions.weights)
-        return FlatClaims(predictions.confidence, predictions.correct, codes, names, shares, predictions.weights)
+        return FlatClaims(
+            predictions.confidence,
+            predictions.correct,
+            codes,
+            names,
+            shares,
+            predictions.weights,
+            _floor(predictions),
+        )
 
 
 @REDUCTIONS.register("top-k-confidence", "Top-k confidence", reference="P1 eq. 6")
@@ -115,6 +129,22 @@ class TopKLabel:
         strata = tuple(f"rank {r}, {name}" for r in range(1, k + 1) for name in names)
         hits = (predictions.true_labels == classes.T).ravel()
         return FlatClaims(probs.T.ravel(), hits, codes, strata, shares, weights)
+
+
+_ROUNDING = 1e-6
+"""How far below 1/K rounding to float32 can take the largest of K probabilities, generously."""
+
+
+def _floor(predictions: Predictions) -> float:
+    """1/K, below which the largest of K probabilities cannot lie; 0 where K is unknown or scores lie below.
+
+    A recalibrated confidence need not be the largest of K numbers that sum to one any more: it is looked at, not
+    what kind of predictions it comes from.
+    """
+    if predictions.n_classes is None:
+        return 0.0
+    floor = 1.0 / predictions.n_classes
+    return floor if float(predictions.confidence.min()) >= floor - _ROUNDING else 0.0
 
 
 def _ranks(k: int, predictions: Predictions) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from calib_core._arrays import Float64s
-from calib_core.calibrators.softmax_loss import SoftmaxLoss
+from calib_core.calibrators.fitting.softmax_loss import SoftmaxLoss
 
 _STEPS = 1000
 _SLOPE = 3e-5

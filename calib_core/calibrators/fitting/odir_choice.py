@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.calibrators.softmax_fit import fitted
-from calib_core.calibrators.softmax_loss import AffineLoss, Odir, Rowwise
+from calib_core.calibrators.fitting.softmax_fit import fitted
+from calib_core.calibrators.fitting.softmax_loss import AffineLoss, Odir, Rowwise
 
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 """Candidates for λ and for μ, in the paper's normalisation: with 100 classes good values of λ are in the thousands."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core.calibrators.log_rows import LogRows
-from calib_core.calibrators.whitening import Blocks, Scales, Whitening
+from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.whitening import Blocks, Scales, Whitening
 
 RIDGE = 1e-8
 """Weight of the pull towards the identity map that every fit has, in squared logits.

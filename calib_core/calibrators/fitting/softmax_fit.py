@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from calib_core._arrays import Float64s
-from calib_core.calibrators.newton import minimum, solve
-from calib_core.calibrators.quasi_newton import large_minimum
-from calib_core.calibrators.softmax_loss import RIDGE, SoftmaxLoss
+from calib_core.calibrators.fitting.newton import minimum, solve
+from calib_core.calibrators.fitting.quasi_newton import large_minimum
+from calib_core.calibrators.fitting.softmax_loss import RIDGE, SoftmaxLoss
 
 Status = Literal["converged", "at bound", "not converged"]
 

@@ -1,0 +1,95 @@
+"""The error against the number of bins, with what noise alone would show (P1 Fig. 2 and 5-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Float64s
+from calib_core.binning import EqualWidth
+from calib_core.estimators.base import as_estimator
+from calib_core.inference.sweep import floors, sweep_tables
+from calib_core.predictions import Predictions
+from calib_core.reductions import as_reduction
+from calib_core.registry import RegistryError
+
+BINS = tuple(range(5, 26))
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorSweep:
+    """A line per model and notion: arrays are (lines, bin counts).
+
+    ``value`` is the error with that many bins; ``floor`` and ``floor_high`` the mean and the 95 % point of what a
+    perfectly calibrated model with these predictions shows, NaN where no floor was asked for.
+    """
+
+    bins: tuple[int, ...]
+    models: tuple[str, ...]
+    notions: tuple[str, ...]
+    value: Float64s
+    floor: Float64s
+    floor_high: Float64s
+
+    def frame(self) -> pd.DataFrame:
+        """One line per point, exactly the numbers drawn."""
+        each = len(self.bins)
+        columns = {
+            "model": np.repeat(np.asarray(self.models, dtype=object), each),
+            "notion": np.repeat(np.asarray(self.notions, dtype=object), each),
+            "bins": np.tile(self.bins, len(self.models)),
+            "value": self.value.ravel(),
+            "floor": self.floor.ravel(),
+            "floor_high": self.floor_high.ravel(),
+        }
+        return pd.DataFrame(columns)
+
+
+def error_sweep(
+    models: Predictions | dict[str, Predictions],
+    notions: Sequence[str] = ("confidence", "top-label"),
+    estimator: str = "ece",
+    bins: Sequence[int] = BINS,
+    floor: bool = True,
+    random_state: int = 0,
+) -> ErrorSweep:
+    """A binned error for every number of equal-width bins, of one model or of several (base and recalibrated).
+
+    ``estimator`` is the key of an estimator with a ``binning``. What can mislead: the error rises with the number of
+    bins also where the model is calibrated, since bins hold fewer rows; read it against the floor, which rises too.
+
+    References: P1 §2.2 and Fig. 2.
+
+    >>> p = Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
+    >>> error_sweep(p, ["confidence"], bins=[5, 10], floor=False).value.tolist()
+    [[0.0, 0.0]]
+    """
+    if not bins or min(bins) < 1:
+        raise RegistryError(f"bins is {tuple(bins)!r}; it must hold whole numbers of at least 1")
+    named = models if isinstance(models, dict) else {"model": models}
+    lines = [(name, notion) for name in named for notion in notions]
+    points = [_line(named[name], notion, estimator, bins, floor, random_state) for name, notion in lines]
+    numbers = np.array(points, dtype=np.float64).reshape(len(lines), len(bins), 3)
+    return ErrorSweep(
+        tuple(int(b) for b in bins),
+        tuple(name for name, _ in lines),
+        tuple(notion for _, notion in lines),
+        *(np.ascontiguousarray(numbers[:, :, i]) for i in range(3)),
+    )
+
+
+def _line(
+    predictions: Predictions, notion: str, estimator: str, bins: Sequence[int], floor: bool, seed: int
+) -> list[tuple[float, float, float]]:
+    reduction = as_reduction(notion)
+    members = [as_estimator(estimator, EqualWidth(b)) for b in bins]
+    if floor:
+        found = floors(predictions, reduction, members, random_state=seed)
+        return [(one.observed, one.mean, one.high) for one in found]
+    claims = reduction.split(predictions)
+    counted = sweep_tables(claims, members)
+    made = [e(claims).value if c is None else c.value(c.table) for e, c in zip(members, counted, strict=True)]
+    return [(value, float("nan"), float("nan")) for value in made]

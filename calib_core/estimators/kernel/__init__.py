@@ -1,0 +1,23 @@
+"""Kernel densities of scores: kernels, bandwidth rules, and the calibration error they give (P5 §4.4-4.5)."""
+
+from calib_core.estimators.kernel.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
+from calib_core.estimators.kernel.ece import KernelECE
+from calib_core.estimators.kernel.grid import Grid
+from calib_core.estimators.kernel.kernels import KERNELS, Gaussian, Kernel, Triweight
+from calib_core.estimators.kernel.local import Smoothed, local_calibration
+
+__all__ = [
+    "BANDWIDTHS",
+    "KERNELS",
+    "Bandwidth",
+    "Fixed",
+    "Gaussian",
+    "Grid",
+    "Kernel",
+    "KernelECE",
+    "Silverman",
+    "Smoothed",
+    "StandardDeviation",
+    "Triweight",
+    "local_calibration",
+]

@@ -1,0 +1,118 @@
+"""Bandwidth rules: how wide the kernel is, as its standard deviation in units of score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+import numpy as np
+from scipy.stats import norm
+
+from calib_core._arrays import Float64s, Floats
+from calib_core.registry import Range, Registry
+
+_IQR_OF_NORMAL = float(2 * norm.ppf(0.75))
+_MIDDLE_98_OF_NORMAL = float(2 * norm.ppf(0.99))
+
+
+class Bandwidth(Protocol):
+    """Parameters only; called with all scores of a stratum, whatever their outcomes."""
+
+    def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
+        """The kernel's standard deviation for these scores; 0 where they do not differ."""
+
+
+BANDWIDTHS: Registry[Bandwidth] = Registry("BANDWIDTHS")
+
+
+@BANDWIDTHS.register("silverman", "Silverman's rule", reference="Silverman 1986; P5 §4.5.1")
+@dataclass(frozen=True)
+class Silverman:
+    """Spread of the scores, by the smaller of two measures, times (3n/4)^(-1/5).
+
+    min(standard deviation, interquartile range / 1.349) with n rows; where that is 0, the range of the middle 98 % /
+    4.653, and where that is 0 too the standard deviation. What can mislead: on a confident network the interquartile
+    range all but vanishes, and with it the bandwidth; the curve is then noise. Take ``silverman-std`` there.
+
+    References: Silverman 1986, §3.4.2; P5 §4.5.1.
+
+    >>> round(Silverman()(np.array([0.2, 0.4, 0.6, 0.8])), 4)
+    0.1785
+    """
+
+    def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
+        total, deviation = _spread(scores, weights)
+        low, q1, q3, high = _quantiles(scores, weights, (0.01, 0.25, 0.75, 0.99))
+        sigma = min(deviation, (q3 - q1) / _IQR_OF_NORMAL) or (high - low) / _MIDDLE_98_OF_NORMAL or deviation
+        return _scaled(sigma, total)
+
+
+@BANDWIDTHS.register("silverman-std", "Silverman's rule on the standard deviation")
+@dataclass(frozen=True)
+class StandardDeviation:
+    """Standard deviation of the scores times (3n/4)^(-1/5).
+
+    As Silverman's rule without the interquartile range, so that scores crowded at one end do not shrink it to
+    nothing. What can mislead: with two far-apart heaps of scores it smooths across each heap.
+
+    >>> round(StandardDeviation()(np.array([0.2, 0.4, 0.6, 0.8])), 4)
+    0.2073
+    """
+
+    def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
+        total, deviation = _spread(scores, weights)
+        return _scaled(deviation, total)
+
+
+@BANDWIDTHS.register("fixed", "Fixed bandwidth")
+@dataclass(frozen=True)
+class Fixed:
+    """The same bandwidth whatever the scores are.
+
+    What can mislead: mirroring makes the curve level at the ends, which biases it by about the bandwidth there.
+
+    >>> Fixed(0.1)(np.array([0.5]))
+    0.1
+    """
+
+    value: Annotated[float, Range(0.0005, 0.5, log=True), "standard deviation of the kernel, in score"] = 0.05
+
+    def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
+        return self.value
+
+
+def _scaled(sigma: float, total: float) -> float:
+    # Fractional weights of little more than 1 in all make the unbiased variance as large as one likes.
+    return float(min(sigma * (0.75 * total) ** -0.2, 1.0))
+
+
+def _spread(scores: Floats, weights: Float64s | None) -> tuple[float, float]:
+    """Number of rows (or their weight) and standard deviation of the scores, with n - 1 in the denominator."""
+    s = scores.astype(np.float64)
+    w = np.ones(len(s)) if weights is None else weights
+    total = float(w.sum())
+    if total <= 1.0:
+        return total, 0.0
+    mean = float((w * s).sum()) / total
+    return total, float(np.sqrt((w * np.square(s - mean)).sum() / (total - 1.0)))
+
+
+def _quantiles(scores: Floats, weights: Float64s | None, levels: tuple[float, ...]) -> list[float]:
+    """Linearly interpolated quantiles; a whole weight counts as that many copies."""
+    upto: Float64s | None = None
+    if weights is None:
+        # Scores alone sort several times faster than a partition at eight places takes.
+        s, total = np.sort(scores), float(len(scores))
+    else:
+        order = np.argsort(scores, kind="stable")
+        s, upto = scores[order], np.cumsum(weights[order])
+        total = float(upto[-1])
+    position = np.asarray(levels) * max(total - 1.0, 0.0)
+    below = np.floor(position)
+    at, after = (
+        s[np.minimum(rank if upto is None else np.searchsorted(upto, rank, side="right"), len(s) - 1)].astype(
+            np.float64
+        )
+        for rank in (below.astype(np.intp), below.astype(np.intp) + 1)
+    )
+    return [float(q) for q in at + (position - below) * (after - at)]

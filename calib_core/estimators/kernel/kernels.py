@@ -1,0 +1,81 @@
+"""Kernels: the shape each claim is smeared out with, in units of its standard deviation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.fft
+
+from calib_core._arrays import Float64s
+from calib_core.estimators.kernel.grid import Grid
+from calib_core.registry import Registry
+
+
+class Kernel(Protocol):
+    """Parameters only; called with distances in standard deviations."""
+
+    @property
+    def reach(self) -> float:
+        """Distance beyond which the kernel is 0."""
+
+    def __call__(self, u: Float64s) -> Float64s:
+        """Height at distance u, up to a constant factor."""
+
+
+KERNELS: Registry[Kernel] = Registry("KERNELS")
+
+
+@KERNELS.register("triweight", "Triweight", reference="P5 §4.4")
+@dataclass(frozen=True)
+class Triweight:
+    """A smooth bump that ends three standard deviations away from its centre.
+
+    (1 - (u/3)^2)^3 for |u| <= 3: as many derivatives as an estimate needs, and no tails.
+
+    >>> Triweight()(np.array([0.0, 3.0])).tolist()
+    [1.0, 0.0]
+    """
+
+    @property
+    def reach(self) -> float:
+        return 3.0
+
+    def __call__(self, u: Float64s) -> Float64s:
+        return np.asarray(np.maximum(1.0 - np.square(u / 3.0), 0.0) ** 3)
+
+
+@KERNELS.register("gaussian", "Gaussian")
+@dataclass(frozen=True)
+class Gaussian:
+    """The normal density, whose tails lend a little weight to scores far from any data.
+
+    exp(-u^2 / 2), cut at nine standard deviations, where it is below 3e-18.
+
+    >>> Gaussian()(np.array([0.0])).tolist()
+    [1.0]
+    """
+
+    @property
+    def reach(self) -> float:
+        return 9.0
+
+    def __call__(self, u: Float64s) -> Float64s:
+        return np.asarray(np.exp(-0.5 * np.square(u)))
+
+
+def response(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
+    """What smoothing with the kernel multiplies each cosine coefficient by, shape (cells + 1,); 1 at frequency 0.
+
+    A bandwidth below a third of a step leaves the binned masses as they are.
+    """
+    taps = int(kernel.reach * bandwidth / grid.step)
+    height: Float64s = kernel(np.arange(taps + 1.0) * (grid.step / bandwidth)) if taps else np.ones(1)
+    # Taps that reach past a mirror are folded back; on a mirror the taps of both sides fall onto each other.
+    place = np.arange(taps + 1) % (2 * grid.cells)
+    folded = np.bincount(np.minimum(place, 2 * grid.cells - place), height, minlength=grid.cells + 1)
+    folded[0] = 2.0 * folded[0] - height[0]
+    folded[-1] *= 2.0
+    heard = np.asarray(scipy.fft.dct(folded, type=1))
+    return np.asarray(heard / heard[0])

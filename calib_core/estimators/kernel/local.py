@@ -1,0 +1,61 @@
+"""The share of claims that come true as a function of the score, from two densities on one grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib_core._arrays import Float64s
+from calib_core.claims import Stratum
+from calib_core.estimators.kernel.grid import Grid
+
+NO_DATA = 1e-8
+"""Below this share of its peak the density counts as 0: transforms leave rounding errors of some 1e-16 of the peak."""
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """Densities at scores (m,): ``all`` of the scores, ``true`` of those that came true times their share, (..., m)."""
+
+    grid: Grid
+    scores: Float64s
+    all: Float64s
+    true: Float64s
+
+    @property
+    def curve(self) -> Float64s:
+        """P(z = 1 | s), NaN where no data lie."""
+        held = self.all > NO_DATA * self.all.max(axis=-1, keepdims=True)
+        return np.asarray(np.divide(self.true, self.all, out=np.full(self.all.shape, np.nan), where=held))
+
+    @property
+    def error(self) -> Float64s:
+        """Integral of |P(z = 1 | s) - s| f(s): the densities are multiplied out, so that nothing is divided by 0."""
+        return self.grid.integral(np.abs(self.true - self.scores * self.all))
+
+
+def smoothed(grid: Grid, masses: tuple[Float64s, Float64s], damping: Float64s, stride: int = 1) -> Smoothed:
+    """Densities from masses of all claims and of those that came true, each (..., cells + 1)."""
+    everything, true = (grid.density(grid.spectrum(part) * damping, stride) for part in masses)
+    # Rounding leaves traces below 0 where nothing lies, and above the whole where everything came true.
+    total = masses[0].sum(axis=-1, keepdims=True)
+    total = np.where(total > 0, total, 1.0)
+    everything = np.maximum(everything, 0.0) / total
+    true = np.clip(true / total, 0.0, everything)
+    return Smoothed(grid, grid.scores[::stride], everything, true)
+
+
+def binned(stratum: Stratum, grid: Grid) -> tuple[Float64s, Float64s]:
+    """Masses of all claims and of those that came true."""
+    cell, into = grid.places(stratum.scores)
+    hits, w = stratum.outcomes, stratum.weights
+    return (
+        grid.shared(cell, into, w),
+        grid.shared(cell[hits], into[hits], None if w is None else w[hits]),
+    )
+
+
+def local_calibration(stratum: Stratum, damping: Float64s, grid: Grid) -> Smoothed:
+    """Both densities of a stratum, smoothed with the response of one kernel and bandwidth."""
+    return smoothed(grid, binned(stratum, grid), damping)

@@ -1,0 +1,81 @@
+"""Smooth calibration error: residuals smoothed by a reflected Gaussian whose width is the error itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from calib_core._arrays import Float64s
+from calib_core.claims import Claims, Stratum
+from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
+from calib_core.estimators.kernel.grid import Grid
+
+_GRID = Grid()
+_FINE_GRID = Grid(cells=8 * _GRID.cells)
+_UNHEARD = 9.0
+"""Frequencies beyond this over the width are damped by e^-40: below rounding."""
+_STEPS_PER_WIDTH = 4
+"""A kernel narrower than this many steps is put on the finer grid: linear binning widens it by up to 0.5 %."""
+
+
+@ESTIMATORS.register("smece", "Smooth ECE", reference="Błasiok & Nakkiran 2023, Def. 6-8")
+@dataclass(frozen=True)
+class SmoothECE:
+    """Distance between what is said and what happens after smoothing, with the smoothing as wide as the error is.
+
+    smECE_s = integral over t in [0, 1] of |(1/n) sum_i (z_i - s_i) k_s(t, s_i)| for scores s_i with outcomes z_i and
+    k_s the Gaussian of standard deviation s reflected at 0 and 1; reported is the one s* with smECE_{s*} = s*. It has
+    no bins to choose and changes little when scores change little. In [0, 1], within a constant factor of the distance
+    to the nearest calibrated prediction. What can mislead: waves of error narrower than s* cancel, so it can be below
+    a finely binned ECE; like any plug-in error it is above 0 for a calibrated model of finite size.
+
+    The cosine series of the residuals, a_k = (1/n) sum_i (z_i - s_i) cos(pi k s_i), damped by exp(-(pi k s)^2 / 2), is
+    summed on a grid of 4,097 nodes, or 32,769 where s* is below four of its steps: O(n + grid), nothing is sorted.
+    Below a width of 0.0001 the binning itself smooths noticeably.
+
+    References: Błasiok & Nakkiran 2023, "Smooth ECE: principled reliability diagrams via kernel smoothing", §3.
+
+    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.reductions import Confidence
+    >>> round(SmoothECE()(Confidence().split(Predictions([[0.75, 0.25]], [0]))).value, 6)
+    0.25
+    """
+
+    def __call__(self, claims: Claims) -> Estimated:
+        return by_stratum(claims, [_of_stratum(claims.stratum(s)) for s in range(len(claims.strata))])
+
+
+def smooth_error(stratum: Stratum, grid: Grid = _GRID) -> Callable[[float], float]:
+    """smECE_s as a function of the width s: non-increasing, from the unsmoothed error at 0 to |bias| at infinity."""
+    residuals: Float64s = stratum.outcomes - stratum.scores.astype(np.float64)
+    if stratum.weights is not None:
+        residuals *= stratum.weights
+    spectrum = grid.spectrum(grid.masses(stratum.scores, residuals)) / stratum.total
+    frequency = np.pi * np.arange(grid.cells + 1)
+
+    def error(width: float) -> float:
+        heard = int(np.searchsorted(frequency, _UNHEARD / max(width, 1e-300), side="right"))
+        damped = np.zeros_like(spectrum)
+        damped[:heard] = np.exp(-0.5 * np.square(width * frequency[:heard])) * spectrum[:heard]
+        return float(grid.integral(np.abs(grid.density(damped))))
+
+    return error
+
+
+def fixed_point(error: Callable[[float], float]) -> float:
+    """The width s* with error(s*) = s*: the error falls with the width from at most 1, so the two meet exactly once."""
+    # Rounding can lift an error of 1 over 1.
+    return float(brentq(lambda width: error(width) - width, 0.0, 1.0 + 1e-9, xtol=1e-15, rtol=1e-14))
+
+
+def _of_stratum(stratum: Stratum) -> float:
+    """Its smooth ECE; NaN without claims."""
+    if not stratum.total > 0:
+        return float("nan")
+    width = fixed_point(smooth_error(stratum))
+    if width >= _STEPS_PER_WIDTH * _GRID.step:
+        return width
+    return fixed_point(smooth_error(stratum, _FINE_GRID))

@@ -1,0 +1,48 @@
+"""How sure an estimate is: noise floors, tests, intervals, resamples, verdicts; estimates ask here when asked."""
+
+from __future__ import annotations
+
+from calib_core.estimators.base import INFERENCE, Estimate, Question
+from calib_core.inference.intervals import Interval, clopper_pearson, interval, percentile, pivotal, wilson
+from calib_core.inference.inversion import CellGaps, inverted
+from calib_core.inference.null import NoiseFloor, noise_floor
+from calib_core.inference.resampling import bootstrap
+from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
+from calib_core.inference.tested import coverage_table
+from calib_core.inference.verdict import Verdict, verdict
+
+__all__ = [
+    "CellGaps",
+    "Interval",
+    "NoiseFloor",
+    "TestOfCalibration",
+    "Verdict",
+    "bootstrap",
+    "clopper_pearson",
+    "coverage_table",
+    "interval",
+    "inverted",
+    "kuiper",
+    "noise_floor",
+    "percentile",
+    "pivotal",
+    "spiegelhalter",
+    "verdict",
+    "wilson",
+]
+
+
+class _Answers:
+    """What estimates are given when they are asked about their certainty."""
+
+    def interval(self, question: Question, level: float, random_state: int) -> Interval:
+        return interval(question, level, random_state)
+
+    def noise_floor(self, question: Question, random_state: int) -> NoiseFloor:
+        return noise_floor(question, random_state=random_state)
+
+    def verdict(self, estimate: Estimate, eps: float) -> Verdict:
+        return verdict(estimate, eps)
+
+
+INFERENCE[:] = [_Answers()]

@@ -1,0 +1,82 @@
+"""Outcomes as a perfectly calibrated model of the same predictions would have them, and every replicate's seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from calib_core._arrays import Bools, Codes, Floats, Rows
+from calib_core.predictions import NotAnswerable
+
+CHUNK = 200
+"""Replicates that share one random stream; a constant, so that nothing else decides which numbers are drawn."""
+_BLOCK_ROWS = 8192
+_BLOCK_BYTES = 1 << 20
+
+
+def streams(resamples: int, random_state: int) -> Iterator[tuple[int, np.random.Generator]]:
+    """Pairs of (replicates, their own random stream), spawned from one seed.
+
+    >>> [count for count, _ in streams(450, 0)]
+    [200, 200, 50]
+    """
+    counts = [min(CHUNK, resamples - i) for i in range(0, resamples, CHUNK)]
+    seeds = np.random.SeedSequence(random_state).spawn(len(counts))
+    return ((count, np.random.default_rng(seed)) for count, seed in zip(counts, seeds, strict=True))
+
+
+def hits(scores: Floats, rng: np.random.Generator, count: int) -> Iterator[tuple[slice, Bools]]:
+    """Blocks of (rows, outcomes ~ Bernoulli(score) of shape (rows, count)) of claims that share no row.
+
+    Uniforms are drawn row after row, so that the size of the blocks decides nothing.
+    """
+    for start in range(0, len(scores), _BLOCK_ROWS):
+        where = slice(start, min(start + _BLOCK_ROWS, len(scores)))
+        said = scores[where].astype(np.float64)[:, None]
+        yield where, rng.random((len(said), count)) < said
+
+
+def ranked_hits(scores: Floats, ranks: int, rng: np.random.Generator, count: int) -> Iterator[tuple[Codes, Bools]]:
+    """The same where every row makes ``ranks`` claims, at most one of which comes true: one uniform a row.
+
+    NotAnswerable where a row's claims add up to more than 1: no outcome can fulfil them all.
+    """
+    upto = np.cumsum(scores.astype(np.float64).reshape(ranks, -1), axis=0)
+    if (upto[-1] > 1.0 + 1e-3).any():
+        raise NotAnswerable(
+            "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; "
+            "normalise them, or choose a notion with one claim a row"
+        )
+    n = upto.shape[1]
+    below = np.vstack([np.zeros(n), upto])
+    for start in range(0, n, _BLOCK_ROWS):
+        rows = np.arange(start, min(start + _BLOCK_ROWS, n))
+        u = rng.random((len(rows), count))
+        parts = [(u >= below[r, rows, None]) & (u < below[r + 1, rows, None]) for r in range(ranks)]
+        yield np.concatenate([rows + r * n for r in range(ranks)]), np.concatenate(parts)
+
+
+def classes(rows: Rows, rng: np.random.Generator, count: int) -> Iterator[tuple[slice, Floats, Codes]]:
+    """Blocks of (rows, their probabilities, classes ~ Categorical(p_i) of shape (rows, count)), by inverse CDF.
+
+    One class a row and replicate: claims about different classes of a row are never drawn apart. Rows are taken to
+    sum to 1; what rounding leaves over is shared out in proportion.
+    """
+    k = rows.shape[1]
+    for where, block in rows.blocks(_BLOCK_BYTES):
+        upto = np.cumsum(block.astype(np.float64), axis=1)
+        # Row i's cumulative probabilities are moved to [i, i + 1], so that one sorted search serves all rows.
+        line = np.arange(len(block))[:, None]
+        keys = upto / upto[:, -1:] + line
+        drawn = np.searchsorted(keys.ravel(), (rng.random((len(block), count)) + line).ravel(), side="right")
+        yield where, block, np.minimum(drawn.reshape(-1, count) - line * k, k - 1)
+
+
+def distributions(kind: str) -> None:
+    """NotAnswerable where a row's probabilities are no distribution to draw a class from."""
+    if kind == "per-class":
+        raise NotAnswerable(
+            "these rows hold one probability per class and need not sum to 1, so no class can be drawn from them; "
+            "use a normalised calibrator, or a notion with one claim a row"
+        )

@@ -1,0 +1,178 @@
+"""The noise floor: what an estimator shows on a perfectly calibrated model with these very predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from calib_core._arrays import Codes, Float64s
+from calib_core.binning import BinTable
+from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
+from calib_core.estimators import Accuracy
+from calib_core.estimators.base import Question
+from calib_core.inference import draws
+from calib_core.inference.cells import cell_codes, column_bins, same_edges
+from calib_core.inference.counted import of_counts
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseFloor:
+    """What noise alone shows: ``draws`` (R,) of the statistic under perfect calibration, beside the ``observed`` one.
+
+    Conditional on the predictions, in the units of the statistic. What can mislead: an observed value below the floor
+    is no proof of calibration, only of too few rows to see anything.
+    """
+
+    observed: float
+    draws: Float64s
+    higher_is_worse: bool = True
+
+    @property
+    def mean(self) -> float:
+        """The value a calibrated model shows on average."""
+        return float(self.draws.mean())
+
+    @property
+    def high(self) -> float:
+        """The value 95 % of calibrated models stay at or below (above, for scores that are good when high)."""
+        return float(np.quantile(self.draws, 0.95 if self.higher_is_worse else 0.05))
+
+    @property
+    def p_value(self) -> float:
+        """(1 + #{T* >= T}) / (R + 1): the chance that a calibrated model shows as much, never 0."""
+        # Sums in another order may differ in the last bit: a draw equal to the observed value counts.
+        slack = 1e-12 * max(1.0, abs(self.observed))
+        worse = self.draws >= self.observed - slack if self.higher_is_worse else self.draws <= self.observed + slack
+        return float((1 + worse.sum()) / (len(self.draws) + 1))
+
+    @property
+    def resamples(self) -> int:
+        return len(self.draws)
+
+
+def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: int = 0) -> NoiseFloor:
+    """Noise floor and Monte Carlo test of calibration, for any estimator and notion.
+
+    Draw y*_i ~ Categorical(p_i) (Bernoulli of the claim's score where a row makes one claim), recompute the statistic
+    ``resamples`` times. The class of a row is drawn once, so that claims about its other classes go with it. Tests of
+    a calibrated model reject it at the stated level whatever the statistic. Row weights that are whole numbers are
+    copies of the row, each with its own outcome; other weights belong to one outcome a row.
+
+    >>> from calib_core import Predictions, estimate
+    >>> exact = estimate(Predictions([[0.5, 0.5]] * 10, [0] * 5 + [1] * 5))
+    >>> exact.value, exact.noise_floor.p_value
+    (0.0, 1.0)
+    """
+    question = question.written_out
+    observed = question.answer(question.predictions).value
+    found = np.concatenate(list(_null_values(question, resamples, random_state)))
+    return NoiseFloor(observed, found, not isinstance(question.estimator, Accuracy))
+
+
+def _null_values(question: Question, resamples: int, random_state: int) -> Iterator[Float64s]:
+    streams = draws.streams(resamples, random_state)
+    if question.reduction is None:
+        for count, rng in streams:
+            yield _whole_values(question, rng, count)
+        return
+    claims, estimator = question.claims, question.estimator
+    if not isinstance(claims, FlatClaims):
+        draws.distributions(question.predictions.kind)
+    elif question.ranks == 1:
+        claims = in_order(claims)
+    counted = None if isinstance(claims, VectorClaims) else of_counts(estimator, claims)
+    if counted is not None:
+        table = counted.table
+        outcomes = null_outcomes(claims, table, question.ranks)
+        for count, rng in streams:
+            yield counted.values(outcomes(rng, count))
+        return
+    for count, rng in streams:
+        yield np.array([estimator(one).value for one in _drawn(claims, question.ranks, rng, count)])
+
+
+def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int = 1) -> Any:
+    """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models, drawn row by row."""
+    if isinstance(claims, ColumnClaims):
+        return lambda rng, count: _column_outcomes(claims, table, rng, count)
+    m = len(claims.scores)
+    weight = np.ones(m) if claims.weights is None else claims.weights
+    # One line a claim with a single entry, its cell: a sparse product counts what was drawn.
+    cells = csr_array((weight, cell_codes(claims, table), np.arange(m + 1)), shape=(m, table.count.size))
+
+    def outcomes(rng: np.random.Generator, count: int) -> Float64s:
+        sums = np.zeros((table.count.size, count))
+        blocks = (
+            draws.hits(claims.scores, rng, count)
+            if ranks == 1
+            else draws.ranked_hits(claims.scores, ranks, rng, count)
+        )
+        for where, came_true in blocks:
+            sums += np.asarray(cells[where].T @ came_true.astype(np.float64), dtype=np.float64)
+        return np.ascontiguousarray(sums.T).reshape(count, *table.count.shape)
+
+    return outcomes
+
+
+def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
+    n, size, bins = claims.rows.shape[0], table.count.size, table.count.shape[1]
+    cells = np.empty((n, count), dtype=np.int32)
+    for where, block, drawn in draws.classes(claims.rows, rng, count):
+        said = np.take_along_axis(block, drawn, axis=1)
+        if same_edges(table):
+            cells[where] = drawn * bins + column_bins(table, said, drawn)
+        else:
+            cells[where] = drawn * bins + column_bins(table, said.ravel(), drawn.ravel()).reshape(drawn.shape)
+    weight = claims.weights
+    sums = np.array([np.bincount(cells[:, r], weight, minlength=size) for r in range(count)], dtype=np.float64)
+    return sums.reshape(count, *table.count.shape)
+
+
+def _drawn(claims: Any, ranks: int, rng: np.random.Generator, count: int) -> Iterator[Any]:
+    """The claims with outcomes of calibrated models in place of their own, one after the other."""
+    if isinstance(claims, FlatClaims):
+        outcomes = np.empty((len(claims.scores), count), dtype=bool)
+        if ranks == 1:
+            for where, came_true in draws.hits(claims.scores, rng, count):
+                outcomes[where] = came_true
+        else:
+            for at, came_true in draws.ranked_hits(claims.scores, ranks, rng, count):
+                outcomes[at] = came_true
+        return (replace(claims, outcomes=outcomes[:, r].copy()) for r in range(count))
+    labels = _labels(claims.rows, rng, count)
+    name = "hit" if isinstance(claims, ColumnClaims) else "labels"
+    return (replace(claims, **{name: labels[:, r].astype(np.intp)}) for r in range(count))
+
+
+def _whole_values(question: Question, rng: np.random.Generator, count: int) -> Float64s:
+    """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels."""
+    predictions = question.predictions
+    draws.distributions(predictions.kind)
+    labels = _labels(predictions.rows, rng, count)
+    return np.array([question.answer(predictions.relabelled(labels[:, r])).value for r in range(count)])
+
+
+def _labels(rows: Any, rng: np.random.Generator, count: int) -> Codes:
+    labels = np.empty((rows.shape[0], count), dtype=np.int32)
+    for where, _, drawn in draws.classes(rows, rng, count):
+        labels[where] = drawn
+    return labels.astype(np.intp, copy=False)
+
+
+def in_order(claims: FlatClaims) -> FlatClaims:
+    """The claims by stratum, score (and weight), so that what is drawn does not depend on the order of the rows."""
+    keys = (claims.scores, claims.codes) if claims.weights is None else (claims.weights, claims.scores, claims.codes)
+    order = np.lexsort(keys)
+    return replace(
+        claims,
+        scores=claims.scores[order],
+        outcomes=claims.outcomes[order],
+        codes=claims.codes[order],
+        weights=None if claims.weights is None else claims.weights[order],
+    )

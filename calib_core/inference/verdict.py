@@ -1,0 +1,47 @@
+"""A verdict for a tolerance: within it, miscalibrated, or not shown either way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from calib_core.estimators.base import Estimate
+from calib_core.registry import RegistryError
+
+Word = Literal["within", "miscalibrated", "not shown"]
+REJECTS_AT = 0.05
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of three words, and the sentence that says why."""
+
+    word: Word
+    eps: float
+    sentence: str
+
+
+def verdict(estimate: Estimate, eps: float = 0.02) -> Verdict:
+    """What the interval and the noise floor together show about an error tolerance.
+
+    "within" when the upper end of the 90 % interval is below eps; "miscalibrated" when calibrated models rarely show
+    as much (p at most 0.05) and the lower end is above 0; else "not shown". A small real error can be both within
+    and miscalibrated: it is then called within. What can mislead: "not shown" is not "calibrated".
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.estimators import estimate
+    >>> estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)).verdict(0.02).word
+    'miscalibrated'
+    """
+    if not eps > 0:
+        raise RegistryError(f"eps is {eps}; it must be above 0")
+    span, p = estimate.interval(), estimate.p_value
+    ends = f"the 90 % interval is {span.low:.3f} to {span.high:.3f}"
+    if span.high < eps:
+        return Verdict("within", eps, f"The error is within {eps:g}: {ends}.")
+    if p <= REJECTS_AT and span.low > 0:
+        text = f"Miscalibrated: a calibrated model would show this much with probability {p:.3f}, and {ends}."
+        return Verdict("miscalibrated", eps, text)
+    return Verdict(
+        "not shown", eps, f"Not shown either way: {ends} and p = {p:.3f}; more rows are needed to tell."
+    )
