@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from dashboard import compute, widgets
 from dashboard.selection import BINS, Selection, binned_schemes, model_keys
 from dashboard.theme import count, markdown_plain, percent
-from dashboard.views import calibrators, classes, data, reliability
+from dashboard.views import calibrators, classes, data, estimators, reliability
 
 VIEWS: dict[str, tuple[str, Callable[[], None]]] = {
     "data": ("Data", data.render),
     "reliability": ("Reliability", reliability.render),
     "classes": ("Classes", classes.render),
     "calibrators": ("Calibrators", calibrators.render),
+    "estimators": ("Estimators", estimators.render),
 }
 
 
@@ -28,6 +30,7 @@ def main() -> None:
     with st.sidebar:
         _data_card(widgets.selection())
         _bins()
+        _tolerance()
         _calibrators(widgets.selection())
     st.segmented_control(
         "View",
@@ -36,10 +39,21 @@ def main() -> None:
         label_visibility="collapsed",
         **widgets.bound("view"),
     )
+    line = st.empty()
     for problem in widgets.link_problems():
         st.warning(markdown_plain(problem), icon=":material/warning:")
     _view(widgets.selection())
     widgets.write_link()
+    _verdict(line)
+
+
+def _verdict(line: DeltaGenerator) -> None:
+    """The verdict above every view, made last: the picture does not wait for it."""
+    selection = widgets.selection()
+    try:
+        line.caption(estimators.strip(selection))
+    except InputError:
+        line.empty()
 
 
 def _view(selection: Selection) -> None:
@@ -80,6 +94,18 @@ def _bins() -> None:
         format_func=lambda key: BINNINGS[key].title,
         help="Equal mass: equally many rows in every bin; equal scores stay together.",
         **widgets.bound("binning", zoom=None),
+    )
+
+
+def _tolerance() -> None:
+    st.number_input(
+        "Tolerance",
+        min_value=0.0001,
+        max_value=0.5,
+        step=0.005,
+        format="%g",
+        help="The error you could live with: the verdict says within, miscalibrated, or not shown by these rows.",
+        **widgets.bound("eps"),
     )
 
 

@@ -20,9 +20,23 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from calib_core import BINNINGS, CALIBRATORS, InputError, NotAnswerable, Predictions, Recipe, diagrams, study
+from calib_core import (
+    BINNINGS,
+    CALIBRATORS,
+    ESTIMATORS,
+    Estimate,
+    InputError,
+    NotAnswerable,
+    Predictions,
+    Recipe,
+    diagrams,
+    study,
+)
+from calib_core import estimate as cc_estimate
+from calib_core.binning import tabulate
 from calib_core.calibrators import Calibrator, Reduced
 from calib_core.datasets import DEMOS, Demo, demo
+from calib_core.inference.counted import of_counts as counted
 from calib_core.readers import (
     Finding,
     Reading,
@@ -35,6 +49,7 @@ from calib_core.readers import (
     split_rows,
 )
 from calib_core.readers.labels import coded_labels
+from calib_core.reductions import as_reduction
 from calib_core.study import summaries
 from dashboard.selection import BINS, Source, with_changes
 
@@ -364,6 +379,79 @@ def _constraint(source: Source, model: Recipe) -> diagrams.ConstraintDiagram:
 
 
 _STEPS = (0.2, 0.4, 0.6, 0.8, 0.9)
+
+
+def estimate(source: Source, model: Recipe, notion: str, estimator: str, scheme: Recipe) -> Estimate:
+    """One estimate; its interval and noise floor are made when asked, once, and kept with it."""
+    binned = any(p.name == "binning" for p in ESTIMATORS[estimator].params)
+    key = ("estimate", source, model, notion, estimator, scheme if binned else None)
+    made = _memo(key, lambda: _estimate(judged(source, model), notion, estimator, scheme if binned else None))
+    if isinstance(made, str):
+        raise NotAnswerable(made)
+    return made
+
+
+def _estimate(predictions: Predictions, notion: str, estimator: str, scheme: Recipe | None) -> Estimate | str:
+    try:
+        return cc_estimate(predictions, notion, estimator, None if scheme is None else scheme.build())
+    except InputError as why:
+        return str(why)
+
+
+def sharpen(made: Estimate) -> None:
+    """Make an estimate's interval and noise floor."""
+    made.interval()
+    made.noise_floor  # noqa: B018  asking makes it
+
+
+def sharpened(made: Estimate) -> bool:
+    """Whether both are made already."""
+    return made.knows("interval") and made.knows("floor")
+
+
+def bands(source: Source, model: Recipe, scheme: Recipe) -> diagrams.ReliabilityBands:
+    """Wilson intervals and consistency bands of a model's confidence."""
+    key = ("bands", source, model, scheme)
+    return _memo(key, lambda: diagrams.reliability_bands(judged(source, model), scheme.build()))
+
+
+def corp(source: Source, model: Recipe) -> diagrams.CorpCurve:
+    """The isotonic reliability curve of a model's confidence."""
+    return _memo(("corp", source, model), lambda: diagrams.corp(judged(source, model)))
+
+
+def kernel_curve(source: Source, model: Recipe) -> diagrams.KernelCurve:
+    """The kernel reliability curve of a model's confidence, with its band."""
+    return _memo(("kernel", source, model), lambda: diagrams.kernel_curve(judged(source, model)))
+
+
+def error_sweep(source: Source, models: tuple[Recipe, ...]) -> diagrams.ErrorSweep:
+    """Confidence and top-label ECE of the models for every number of bins, with the base model's noise floor."""
+    notions = ("confidence", "top-label") if parts(source).test.kind != "confidence" else ("confidence",)
+    named = {recipe.title: judged(source, recipe) for recipe in models}
+    return _memo(("sweep", source, models), lambda: diagrams.error_sweep(named, notions))
+
+
+def validity(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
+    """V(eps) of a model in one notion, on these bins."""
+    key = ("validity", source, model, notion, scheme)
+    made = _memo(key, lambda: _validity(judged(source, model), notion, scheme))
+    if isinstance(made, str):
+        raise NotAnswerable(made)
+    return made
+
+
+def _validity(predictions: Predictions, notion: str, scheme: Recipe) -> diagrams.ValidityPlot | str:
+    try:
+        return diagrams.validity(tabulate(as_reduction(notion).split(predictions), [scheme.build()])[0])
+    except NotAnswerable as why:
+        return str(why)
+
+
+def of_counts(made: Estimate) -> bool:
+    """Whether a resample of this estimate costs the counts of its bins only."""
+    asked = made.question
+    return asked is not None and asked.reduction is not None and counted(asked.estimator, asked.claims) is not None
 
 
 def class_table(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ClassTable:

@@ -12,9 +12,10 @@ from calib_core import BINNINGS, CALIBRATORS, REDUCTIONS, InputError, Recipe, Re
 from calib_core.datasets import DEMOS
 from calib_core.readers import Reading
 
-VIEWS = ("data", "reliability", "classes", "calibrators")
+VIEWS = ("data", "reliability", "classes", "calibrators", "estimators")
 SORTS = ("error", "share", "rows", "name")
 BINS = (5, 25)
+OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
 
 
@@ -54,6 +55,11 @@ class Selection:
     curve: str = "reliability"
     map_of: str = ""
     stratum: int = 0
+    asked: str = "top-label"
+    slow: bool = False
+    about: str = "ece"
+    eps: float = 0.02
+    overlay: str = "none"
 
     @property
     def scheme(self) -> Recipe:
@@ -208,4 +214,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "curve": _one_of("reliability", "validity"),
     "map_of": _short,
     "stratum": _within(0, 1_000_000, int),
+    "asked": lambda text: _one_of(*REDUCTIONS)(text),
+    "slow": lambda text: _one_of("True", "False")(text) == "True",
+    "about": _short,
+    "eps": _within(0.0001, 0.5, float),
+    "overlay": lambda text: _one_of(*OVERLAYS)(text),
 }

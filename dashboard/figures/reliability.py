@@ -23,9 +23,10 @@ _HOVER = (
 )
 
 
-def draw_reliability(models: Sequence[Named]) -> go.Figure:
+def draw_reliability(models: Sequence[Named], overlay: Sequence[go.Scatter] = ()) -> go.Figure:
     """Bars of row share, confidence stars and top-label plusses of each model, first the base model.
 
+    ``overlay`` is drawn under the stars.
     Every mark of a bin carries (bin, count, share, confidence, accuracy, delta, interval, model, model index) as
     customdata: a click on it says which bin of which model is meant.
     """
@@ -33,6 +34,7 @@ def draw_reliability(models: Sequence[Named]) -> go.Figure:
     for i, named in enumerate(models):
         figure.add_trace(_bars(i, len(models), *named))
     figure.add_trace(diagonal())
+    figure.add_traces(list(overlay))
     for i, named in enumerate(models):
         figure.add_trace(_stars(i, *named))
     for i, named in enumerate(models):

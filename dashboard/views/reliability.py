@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -14,12 +17,27 @@ from dashboard import compute, widgets
 from dashboard.chart import chart, waiting
 from dashboard.compute import Models, Parts
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_reliability, draw_zoom
-from dashboard.selection import Selection
+from dashboard.figures import (
+    consistency_bands,
+    corp_curve,
+    draw_reliability,
+    draw_zoom,
+    kernel_band,
+    wilson_intervals,
+)
+from dashboard.selection import OVERLAYS, Selection
 from dashboard.theme import count, error, markdown_plain, percent
 
 BESIDE = 3
 """Up to this many models the numbers stand beside the diagram, a column each; more get a line each below it."""
+
+_OVERLAY_TITLES = {
+    "none": "Nothing",
+    "wilson": "Wilson intervals",
+    "consistency": "Consistency bands",
+    "corp": "CORP curve",
+    "kernel": "Kernel curve",
+}
 
 ROWS_SHOWN = 5000
 """Rows of a bin put on screen; the download has all of them."""
@@ -36,7 +54,16 @@ def render() -> None:
     ]
     left, right = st.columns([0.6, 0.4], gap="medium") if len(models.shown) <= BESIDE else (st.container(), None)
     with left:
-        chart(draw_reliability(diagrams), key="reliability", label=_in_words(diagrams), height=560)
+        overlay = _overlay(selection, models.named(selection.model))
+        chart(draw_reliability(diagrams, overlay), key="reliability", label=_in_words(diagrams), height=560)
+        st.selectbox(
+            "Lay over it",
+            OVERLAYS,
+            format_func=_OVERLAY_TITLES.__getitem__,
+            help="For the model chosen below: how far stars may lie by chance, or a curve without bins.",
+            **widgets.bound("overlay"),
+        )
+        _about_overlay(selection, models.named(selection.model))
         st.caption(
             "★ accuracy of the bin's rows against their mean confidence. **+** the same, class by class: as far from "
             "the diagonal as the predicted classes are off on average. Bars: share of rows. Hollow: fewer than 10 "
@@ -55,6 +82,39 @@ def _follow_click(models: Models) -> None:
     index = int(click.customdata[8])
     if index < len(models.shown):
         widgets.change(zoom=int(click.customdata[0]), model=models.shown[index].title)
+
+
+def _overlay(selection: Selection, model: Recipe) -> list[Any]:
+    """The traces of what is laid over the diagram of the chosen model."""
+    source, scheme = selection.source, selection.scheme
+    draw: dict[str, Callable[[], list[Any]]] = {
+        "none": list,
+        "wilson": lambda: wilson_intervals(compute.bands(source, model, scheme)),
+        "consistency": lambda: consistency_bands(compute.bands(source, model, scheme)),
+        "corp": lambda: corp_curve(compute.corp(source, model)),
+        "kernel": lambda: kernel_band(compute.kernel_curve(source, model)),
+    }
+    return draw[selection.overlay]()
+
+
+def _about_overlay(selection: Selection, model: Recipe) -> None:
+    """What the overlay says in numbers."""
+    title = markdown_plain(model.title)
+    if selection.overlay in ("wilson", "consistency"):
+        held = compute.bands(selection.source, model, selection.scheme)
+        stars = f"{held.outside} of {len(held.frame())} stars"
+        st.caption(f"{title}: {stars} outside the 90 % consistency band; one in ten is by chance.")
+    elif selection.overlay == "corp":
+        curve = compute.corp(selection.source, model)
+        st.caption(
+            f"{title}: Brier score {error(curve.score)} = miscalibration {error(curve.miscalibration)} "
+            f"− discrimination {error(curve.discrimination)} + uncertainty {error(curve.uncertainty)}."
+        )
+    elif selection.overlay == "kernel":
+        kernel = compute.kernel_curve(selection.source, model)
+        st.caption(f"{title}: bandwidth {kernel.bandwidth:.2g}, ECE by kernel densities {error(kernel.error)}.")
+        if kernel.warning:
+            st.warning(markdown_plain(kernel.warning), icon=":material/warning:")
 
 
 def _in_words(diagrams: list[tuple[str, ReliabilityDiagram]]) -> str:

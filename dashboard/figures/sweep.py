@@ -1,0 +1,98 @@
+"""Error against the number of bins, and error against sharpness (P1 Fig. 2; P2 Fig. 3b)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib_core.diagrams import ErrorSweep, ValidityPlot
+from dashboard.theme import plain, style
+
+_DASH = {0: "dash", 1: "solid"}
+
+
+def draw_sweep(sweep: ErrorSweep) -> go.Figure:
+    """A line per model and notion; the grey band is what noise alone shows for the first line's notion."""
+    figure = go.Figure()
+    models = list(dict.fromkeys(sweep.models))
+    notions = list(dict.fromkeys(sweep.notions))
+    if not np.isnan(sweep.floor_high[0]).all():
+        figure.add_trace(
+            go.Scatter(
+                x=sweep.bins,
+                y=sweep.floor_high[len(notions) - 1],
+                fill="tozeroy",
+                mode="lines",
+                line={"width": 0},
+                fillcolor="rgba(128, 128, 128, 0.2)",
+                name=f"95 % of calibrated models, {notions[-1]}",
+                hovertemplate="noise floor %{y:.4f}<extra></extra>",
+            )
+        )
+    for line, (model, notion) in enumerate(zip(sweep.models, sweep.notions, strict=True)):
+        look = style(models.index(model))
+        figure.add_trace(
+            go.Scatter(
+                x=sweep.bins,
+                y=sweep.value[line],
+                mode="lines+markers",
+                name=f"{plain(model)}, {plain(notion)}",
+                line={"color": look.colour, "dash": _DASH.get(notions.index(notion), "dot"), "width": 2},
+                marker={"symbol": look.symbol, "size": 6},
+                hovertemplate="%{x} bins: %{y:.4f}<extra></extra>",
+            )
+        )
+    return figure.update_layout(
+        xaxis={"title": "number of equal-width bins"},
+        yaxis={"title": "ECE", "rangemode": "tozero"},
+        uirevision="sweep",
+        height=440,
+    )
+
+
+def draw_trade(points: Sequence[tuple[str, float, float]]) -> go.Figure:
+    """Mean squared error against calibration error, a point per model: (name, squared error, mean squared error)."""
+    figure = go.Figure()
+    for i, (name, x, y) in enumerate(points):
+        look = style(i)
+        figure.add_trace(
+            go.Scatter(
+                x=[x],
+                y=[y],
+                mode="markers",
+                name=plain(name),
+                marker={"color": look.colour, "symbol": look.symbol, "size": 13},
+                hovertemplate="squared calibration error %{x:.5f}<br>mean squared error %{y:.4f}<extra></extra>",
+            )
+        )
+    return figure.update_layout(
+        xaxis={"title": "debiased squared calibration error, top-label"},
+        yaxis={"title": "mean squared error of the confidence"},
+        uirevision="trade",
+        height=400,
+    )
+
+
+def draw_validity(models: Sequence[tuple[str, ValidityPlot]]) -> go.Figure:
+    """Share of rows whose claim is off by at most epsilon, a step line per model."""
+    figure = go.Figure()
+    for i, (name, plot) in enumerate(models):
+        look = style(i)
+        figure.add_trace(
+            go.Scatter(
+                x=np.append(0.0, plot.eps),
+                y=np.append(0.0, plot.share),
+                mode="lines",
+                name=plain(name),
+                line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
+                hovertemplate="%{y:.1%} of rows are off by at most %{x:.4f}<extra></extra>",
+            )
+        )
+    return figure.update_layout(
+        xaxis={"title": "epsilon", "rangemode": "tozero"},
+        yaxis={"title": "V(epsilon), share of rows", "range": [-0.02, 1.04]},
+        uirevision="validity",
+        height=400,
+    )

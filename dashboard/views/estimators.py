@@ -1,0 +1,208 @@
+"""The estimators view: every estimator in every notion, with what noise alone would show."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+
+import pandas as pd
+import streamlit as st
+
+from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, Recipe
+from calib_core.estimators import ELSEWHERE
+from dashboard import compute, widgets
+from dashboard.chart import chart
+from dashboard.compute import Models
+from dashboard.export import csv_bytes
+from dashboard.figures import draw_sweep, draw_trade, draw_validity
+from dashboard.selection import Selection
+from dashboard.theme import error, markdown_plain
+
+LARGE = 5_000_000
+"""Beyond this many probabilities every notion by every estimator would take minutes."""
+STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-color: rgba(0, 114, 178, 0.16)"
+
+
+def render() -> None:
+    """Draw the view for the present choices."""
+    selection = widgets.selection()
+    models = compute.models(selection.source, selection.calibrators)
+    model = models.named(selection.model)
+    _controls(models, model)
+    estimates = _estimates(selection, model)
+    _sharpen(estimates, selection.asked)
+    frame, colours = written(estimates)
+    st.dataframe(
+        frame.style.apply(lambda _: colours, axis=None),
+        key="estimators.table",
+        width="stretch",
+        height=36 * (len(frame) + 1),
+    )
+    st.caption(
+        "Value; in brackets the 90 % interval of the true error; then what 95 % of perfectly calibrated models with "
+        "these predictions stay below (the noise floor). Orange: stands out of the noise (p at most 0.05); blue: does "
+        "not; no colour: not asked yet. Plug-in errors can lie above their own interval: noise inflates them."
+    )
+    st.download_button(
+        "Download this table (CSV)",
+        lambda: csv_bytes(frame.reset_index()),
+        "estimators.csv",
+        "text/csv",
+        key="estimators.csv",
+    )
+    _about(selection)
+    _curves(selection, models)
+
+
+def _controls(models: Models, model: Recipe) -> None:
+    left, middle, right = st.columns([0.34, 0.33, 0.33], vertical_alignment="bottom")
+    titles = [recipe.title for recipe in models.shown]
+    left.selectbox(
+        "Model", titles, **widgets.tied("estimators.model", model.title, lambda title: widgets.change(model=title))
+    )
+    middle.selectbox(
+        "Intervals and noise floors for",
+        tuple(REDUCTIONS),
+        format_func=lambda key: REDUCTIONS[key].title,
+        **widgets.bound("asked"),
+    )
+    right.toggle(
+        "slow estimators too",
+        help="Kernel, smooth, convex and sweep estimators: about a minute for thousands of rows.",
+        **widgets.bound("slow"),
+    )
+
+
+def _estimates(selection: Selection, model: Recipe) -> dict[tuple[str, str], Estimate | str]:
+    """Every (estimator, notion): the estimate, or why there is none."""
+    made: dict[tuple[str, str], Estimate | str] = {}
+    test = compute.judged(selection.source, model)
+    large = test.n_rows * (test.n_classes or 1) > LARGE
+    if large:
+        st.caption("With this many rows and classes only the notion chosen above is computed.")
+    for notion in (selection.asked,) if large else tuple(REDUCTIONS):
+        for key in ESTIMATORS:
+            try:
+                made[key, notion] = compute.estimate(selection.source, model, notion, key, selection.scheme)
+            except NotAnswerable as why:
+                made[key, notion] = str(why)
+    return made
+
+
+def _sharpen(estimates: dict[tuple[str, str], Estimate | str], notion: str) -> None:
+    """Intervals and floors of one notion: at once where counts suffice, else when asked."""
+    slow = widgets.selection().slow
+    wanted = [
+        e
+        for (_, where), e in estimates.items()
+        if where == notion
+        and isinstance(e, Estimate)
+        and not compute.sharpened(e)
+        and (slow or compute.of_counts(e))
+    ]
+    if not wanted:
+        return
+    bar = st.progress(0.0, text="Intervals and noise floors")
+    for i, one in enumerate(wanted):
+        compute.sharpen(one)
+        bar.progress((i + 1) / len(wanted), text="Intervals and noise floors")
+    bar.empty()
+
+
+def written(estimates: dict[tuple[str, str], Estimate | str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table as text, and the colour of each cell."""
+    text: dict[str, dict[str, str]] = {}
+    colour: dict[str, dict[str, str]] = {}
+    for (key, notion), made in estimates.items():
+        row, column = ESTIMATORS[key].title, REDUCTIONS[notion].title
+        text.setdefault(column, {})[row] = cell(made)
+        colour.setdefault(column, {})[row] = _colour(made)
+    frame = pd.DataFrame(text)
+    known = frame.columns[(frame != "–").any()]
+    return frame[known], pd.DataFrame(colour)[known]
+
+
+def cell(made: Estimate | str) -> str:
+    """A value, with its interval and floor once they are known."""
+    if isinstance(made, str):
+        return "–"
+    if not compute.sharpened(made):
+        return error(made.value)
+    span, floor = made.interval(), made.noise_floor
+    return f"{error(made.value)} [{error(span.low)}, {error(span.high)}] floor {error(floor.high)}"
+
+
+def _colour(made: Estimate | str) -> str:
+    if isinstance(made, str) or not compute.sharpened(made):
+        return ""
+    return STANDS_OUT if made.p_value <= 0.05 else HIDDEN
+
+
+def _about(selection: Selection) -> None:
+    """What an estimator computes, in its own words."""
+    st.markdown("#### What is this number?")
+    key = selection.about if selection.about in ESTIMATORS else next(iter(ESTIMATORS))
+    st.selectbox(
+        "Estimator",
+        tuple(ESTIMATORS),
+        format_func=lambda k: ESTIMATORS[k].title,
+        **widgets.tied("estimators.about", key, lambda k: widgets.change(about=k)),
+    )
+    entry = ESTIMATORS[key]
+    st.markdown(f"**{markdown_plain(entry.caption)}**")
+    st.text((inspect.getdoc(entry.cls) or "").split("\n>>>")[0])
+    if entry.reference:
+        st.caption(markdown_plain(entry.reference))
+    if key in ELSEWHERE:
+        st.caption(markdown_plain(ELSEWHERE[key]))
+
+
+def _curves(selection: Selection, models: Models) -> None:
+    """How the error depends on the number of bins, on which rows it falls, and what it costs."""
+    st.markdown("#### Error against number of bins")
+    label = "ECE for 5 to 25 bins, confidence dashed, top-label solid, above what noise alone shows."
+    chart(draw_sweep(compute.error_sweep(selection.source, models.shown)), key="sweep", label=label)
+    st.caption("Dashed: confidence; solid: top-label. Grey: what 95 % of calibrated models like the base model show.")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(f"#### Validity, {REDUCTIONS[selection.asked].title.lower()}")
+        plots = []
+        for recipe in models.shown:
+            with contextlib.suppress(NotAnswerable):
+                plot = compute.validity(selection.source, recipe, selection.asked, selection.scheme)
+                plots.append((recipe.title, plot))
+        if plots:
+            chart(draw_validity(plots), key="validity", label="Share of rows whose claim is off by at most epsilon.")
+        else:
+            st.info("This notion makes no claims that bins can hold.")
+    with right:
+        st.markdown("#### Mean squared error against calibration error")
+        notion = "confidence" if compute.parts(selection.source).test.kind == "confidence" else "top-label"
+        points = [(recipe.title, *_trade(selection, recipe, notion)) for recipe in models.shown]
+        chart(draw_trade(points), key="trade", label="Mean squared error against calibration error, a point per model.")
+
+
+def _trade(selection: Selection, model: Recipe, notion: str) -> tuple[float, float]:
+    """Debiased squared calibration error, and mean squared error of the same claims."""
+    source, scheme = selection.source, selection.scheme
+    squared, whole = (compute.estimate(source, model, notion, key, scheme).value for key in ("debiased-l2", "brier"))
+    return squared, whole
+
+
+def strip(selection: Selection) -> str:
+    """One line on whether the models shown are calibrated, as far as these rows can tell."""
+    models = compute.models(selection.source, selection.calibrators)
+    return " · ".join(_said(selection, recipe) for recipe in models.shown)
+
+
+def _said(selection: Selection, model: Recipe) -> str:
+    kind = compute.judged(selection.source, model).kind
+    notion = "confidence" if kind == "confidence" else "top-label"
+    made = compute.estimate(selection.source, model, notion, "ece", selection.scheme)
+    verdict = made.verdict(selection.eps)
+    word = {"within": f"within {selection.eps:g}", "miscalibrated": "miscalibrated", "not shown": "not shown"}
+    span, floor = made.interval(), made.noise_floor
+    return (
+        f"**{markdown_plain(model.title)}: {word[verdict.word]}** ({REDUCTIONS[notion].title} ECE {error(made.value)}, "
+        f"90 % interval {error(span.low)} to {error(span.high)}, noise floor {error(floor.high)})"
+    )
