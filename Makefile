@@ -9,7 +9,7 @@ run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
 
 test: lint chromium
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .

@@ -151,9 +151,10 @@ def claims_dtype(predictions):
 def test_vector_claims_say_that_they_are_not_binary():
     claims = REDUCTIONS.make("canonical").split(Predictions([[0.7, 0.3]], [0]))
     assert claims.dtype == np.float64
+    assert claims.strata == ("all rows",)
+    assert claims.shares.tolist() == [1.0]
     for ask in (
-        lambda: claims.strata,
-        lambda: claims.shares,
+        lambda: claims.floor,
         lambda: claims.stratum(0),
         lambda: claims.tally(np.array([0.5])),
     ):

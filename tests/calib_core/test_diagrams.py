@@ -6,7 +6,7 @@ from generated import full_predictions, of_kind
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import InputError, NotAnswerable, Predictions, estimate
+from calib_core import CALIBRATORS, REDUCTIONS, InputError, NotAnswerable, Predictions, diagrams, estimate
 from calib_core.binning import EqualWidth, tabulate
 from calib_core.diagrams import class_panels, class_table, reliability, validity, zoom
 from calib_core.estimators import Binned
@@ -194,3 +194,33 @@ def test_a_diagram_of_confidence_claims_and_of_predictions_is_the_same_table():
     p = Predictions([[0.7, 0.3], [0.4, 0.6]], [0, 0])
     table = tabulate(Confidence().split(p), [EqualWidth(10)])[0].frame()
     assert reliability(p, 10).frame()["accuracy"].tolist() == table["mean_outcome"].tolist()
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise"])
+def test_validity_before_and_after_is_on_the_recalibrated_models_values(notion):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([0.5] * 3, 300)
+    before = Predictions(probs, (rng.random(300)[:, None] > probs.cumsum(1)).sum(1))
+    key = "class-wise-hb" if notion == "class-wise" else "top-label-hb"
+    after = CALIBRATORS.make(key, points_per_bin=25).fit_on(before).apply(before)
+    pair = diagrams.validity_pair(before, after, notion)
+    old, new = (REDUCTIONS.make(notion).split(p) for p in (before, after))
+    for eps in (0.01, 0.05, 0.1, 0.3):
+        expected = {"before": 0.0, "after": 0.0}
+        for s in range(len(new.strata)):
+            a, b = old.stratum(s), new.stratum(s)
+            for value in set(b.scores.tolist()):
+                mine = b.scores == value
+                share = new.shares[s] * mine.mean() if len(new.strata) > 1 else mine.mean()
+                outcome = b.outcomes[mine].mean()
+                expected["before"] += share * (abs(outcome - a.scores[mine].mean()) <= eps)
+                expected["after"] += share * (abs(outcome - value) <= eps)
+        assert pair.before.at(eps) == pytest.approx(expected["before"], abs=1e-9)
+        assert pair.after.at(eps) == pytest.approx(expected["after"], abs=1e-9)
+
+
+def test_validity_refuses_models_that_make_different_claims():
+    p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
+    q = Predictions([[0.4, 0.6], [0.4, 0.6]], [0, 1])
+    with pytest.raises(NotAnswerable, match="recalibration changed predicted classes"):
+        diagrams.validity_pair(p, q, "confidence")

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from calib_core import Predictions, diagrams
-from dashboard.figures import draw_class_errors, draw_class_panels, draw_reliability, draw_zoom
+from dashboard.figures import (
+    consistency_bands,
+    corp_curve,
+    draw_class_errors,
+    draw_class_panels,
+    draw_reliability,
+    draw_sweep,
+    draw_zoom,
+    kernel_band,
+    wilson_intervals,
+)
 
 HOSTILE = ['<a href="https://x.example">a</a>', "<b>b</b>", "%{x} c"]
 
@@ -81,6 +91,34 @@ def test_class_errors_are_the_tables(predictions: Predictions) -> None:
     table = diagrams.class_table(predictions, bins=5)
     bars = draw_class_errors([("Base", table)], [1, 2]).data[0]
     np.testing.assert_array_equal(bars.y, table.error[[1, 2]])
+
+
+def test_overlays_draw_their_frames(predictions: Predictions) -> None:
+    bands = diagrams.reliability_bands(predictions, 10, resamples=50)
+    frame = bands.frame()
+    (wilson,) = wilson_intervals(bands)
+    np.testing.assert_allclose(np.asarray(wilson.y) + wilson.error_y.array, frame["accuracy_high"])
+    np.testing.assert_allclose(np.asarray(wilson.y) - wilson.error_y.arrayminus, frame["accuracy_low"])
+    (band,) = consistency_bands(bands)
+    np.testing.assert_allclose(np.asarray(band.y) + band.error_y.array, frame["band_high"])
+    curve = diagrams.corp(predictions)
+    (steps,) = corp_curve(curve)
+    np.testing.assert_array_equal(np.asarray(steps.y)[::2], curve.frame()["outcome"])
+    np.testing.assert_array_equal(np.asarray(steps.x)[1::2], curve.frame()["upper"])
+    kernel = diagrams.kernel_curve(predictions, resamples=20)
+    low, high, median, middle = kernel_band(kernel)
+    held = ~np.isnan(kernel.lower)
+    np.testing.assert_array_equal(low.y, kernel.lower[held])
+    np.testing.assert_array_equal(high.y, kernel.upper[held])
+    np.testing.assert_array_equal(median.y, kernel.median)
+    np.testing.assert_array_equal(middle.y, kernel.curve)
+
+
+def test_the_sweep_draws_its_frame(predictions: Predictions) -> None:
+    sweep = diagrams.error_sweep({"Base": predictions}, bins=(5, 10), floor=False)
+    frame = sweep.frame()
+    for trace, notion in zip(draw_sweep(sweep).data, ("confidence", "top-label"), strict=True):
+        np.testing.assert_array_equal(trace.y, frame.loc[frame["notion"] == notion, "value"])
 
 
 def test_class_names_are_inert_in_every_figure(predictions: Predictions) -> None:

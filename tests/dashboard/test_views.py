@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib_core import CALIBRATORS, Predictions, Recipe
+import calib_core as cc
+from calib_core import CALIBRATORS, ESTIMATORS, Predictions, Recipe
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
 from calib_core.registry import Choice, Flag, Range
 from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.selection import VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+from dashboard.selection import OVERLAYS, VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+from dashboard.theme import error
 from dashboard.views.classes import ranked
 from dashboard.views.reliability import row_table
 
@@ -104,6 +106,50 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
     known = ~np.isnan(diagram.attained)
     trace = drawn(app)[f"constraint-{key}"].trace(f"attained {diagram.rate}")
     np.testing.assert_array_equal(trace["y"], diagram.attained[known])
+
+
+def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -> None:
+    selection = Selection(view="estimators", source=Source(data="demo:wine-logistic"), asked="confidence")
+    app = opened(selection)
+    shown = app.dataframe[0].value
+    test = compute.parts(selection.source).test
+    for key in ESTIMATORS:
+        expected = cc.estimate(test, "confidence", key, *([10] if takes_bins(key) else []))
+        cell = shown.loc[ESTIMATORS[key].title, "Confidence"]
+        assert cell.startswith(error(expected.value))
+        if compute.of_counts(expected):
+            span, floor = expected.interval(), expected.noise_floor
+            assert cell == f"{error(expected.value)} [{error(span.low)}, {error(span.high)}] floor {error(floor.high)}"
+    assert "Canonical" in shown.columns
+
+
+def takes_bins(key: str) -> bool:
+    return any(p.name == "binning" for p in ESTIMATORS[key].params)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_verdict_stands_above_every_view(view: str) -> None:
+    selection = Selection(view=view, source=Source(data="demo:digits-random-forest"))
+    app = opened(selection)
+    made = cc.estimate(compute.parts(selection.source).test, "top-label", "ece", bins=10)
+    assert made.verdict(selection.eps).word == "miscalibrated"
+    line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
+    assert line.startswith("**Base model: miscalibrated**")
+    assert error(made.value) in line
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("demo", ["wine-logistic", "language-model"])
+def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
+    selection = Selection(source=Source(data=f"demo:{demo}"), overlay=overlay)
+    app = opened(selection)
+    assert not app.error
+    traces = {trace.get("name") for trace in drawn(app)["reliability"].figure["data"]}
+    added = {"none": set(), "wilson": {"90% Wilson intervals"}, "consistency": {"90% of calibrated models"}}
+    assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve, 90% band"}.get(overlay)}) <= traces
+    if overlay == "corp":
+        curve = compute.corp(selection.source, compute.BASE)
+        assert any(f"miscalibration {error(curve.miscalibration)}" in c.value for c in app.caption)
 
 
 def test_the_numbers_on_screen_are_those_computed() -> None:

@@ -11,7 +11,7 @@ import pytest
 from shared_files import arrays, records
 from sklearn.model_selection import train_test_split
 
-from calib_core import CALIBRATORS, Predictions
+from calib_core import CALIBRATORS, NotAnswerable, Predictions
 from calib_core.calibrators import Temperature
 from calib_core.calibrators.coverage import entropies, paper_miscoverage
 
@@ -71,19 +71,21 @@ def test_meta_cal_given_the_same_rows_held_out(data):
         assert base.temperature_ == pytest.approx(run["T"], abs=1e-4)
 
 
-def test_coverage_accuracy_comes_nearer_to_what_is_asked_than_the_published_code():
-    """lenet_c10 at .87 and .9: the peer misses by 2 to 3 points, averaging over bins; the mean over rows does not."""
+@pytest.mark.parametrize("wanted", [0.87, 0.9])
+def test_coverage_accuracy_is_met_to_within_a_point_and_a_half_on_average(wanted):
+    """lenet_c10, where single runs scatter by 3 points: over 150 of them the mean is known to about 0.0025.
+
+    Ours falls about 0.009 short at .87 and 0.007 at .9, from choosing the threshold on 500 rows. The published code's
+    recorded ten runs fall 0.028 and 0.020 short, known to about 0.01 only: too few to rank the two with confidence.
+    """
     probs, labels, new, truth = halves("lenet_c10")
     fit, test = Predictions(probs, labels), Predictions(new, truth)
-    for wanted in (0.87, 0.9):
-        theirs = next(
-            r["value"]["mean_coverage_accuracy"]
-            for r in records("metacal")
-            if r["data"] == "lenet_c10" and r["params"].get("acc") == wanted
-        )
-        ours = [
-            CALIBRATORS.make("metacal-accuracy", accuracy=wanted, random_state=seed).fit_on(fit).apply(test).accuracy
-            for seed in range(10)
-        ]
-        assert wanted - theirs > 0.02
-        assert abs(np.mean(ours) - wanted) < 0.015
+    made = []
+    for seed in range(150):
+        cal = CALIBRATORS.make("metacal-accuracy", accuracy=wanted, random_state=seed, base="identity")
+        try:
+            made.append(cal.fit_on(fit).apply(test).accuracy)
+        except NotAnswerable:  # the rows held out in this run do not reach the accuracy
+            continue
+    assert len(made) > 140
+    assert abs(np.mean(made) - wanted) < 0.015

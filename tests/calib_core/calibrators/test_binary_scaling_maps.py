@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from calib_core import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.calibrators import Beta, BinaryTemperature, Platt
-from calib_core.calibrators.logistic import STEEPEST, _Loss
+from calib_core.calibrators.fitting.logistic import STEEPEST, _Loss
 from calib_core.calibrators.scaling_map import logs
 
 MAPS = ("platt", "beta", "temperature")

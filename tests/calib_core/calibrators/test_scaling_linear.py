@@ -6,11 +6,11 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from calib_core import CALIBRATORS, InputError, Logits, Predictions
-from calib_core.calibrators.log_rows import LogRows
-from calib_core.calibrators.odir_choice import GRID, _folds
-from calib_core.calibrators.quasi_newton import large_minimum
-from calib_core.calibrators.softmax_fit import fitted
-from calib_core.calibrators.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
+from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.odir_choice import GRID, _folds
+from calib_core.calibrators.fitting.quasi_newton import large_minimum
+from calib_core.calibrators.fitting.softmax_fit import fitted
+from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 
 KEYS = ("vector", "matrix", "dirichlet")
 FREE = {

@@ -1,0 +1,179 @@
+"""How often the default 90 % interval holds the true binned error, over truths, sizes, notions and bins.
+
+Run `python tests/simulations/interval_coverage.py [RUNS] [PROCESSES]` with the package installed; it writes
+calib_core/inference/coverage.csv, which the package ships, and keeps the cases that are already in it: delete the file
+to make it anew. 400 runs take half an hour on two cores.
+
+Predictions are softmax(scale * standard normal) over K classes, four sets of them in every cell of the table; each run
+draws labels anew from the true class probabilities, which are a function of the predictions (TRUTHS). The target is
+the binned error with each bin's mean outcome replaced by the mean of its rows' true probabilities.
+"""
+
+import itertools
+import sys
+import zlib
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from calib_core import Predictions, estimate, reductions
+from calib_core.binning import EqualMass, EqualWidth
+from calib_core.claims import ColumnClaims, Tally
+from calib_core.estimators import Binned
+from calib_core.inference import interval
+from calib_core.inference.cells import cell_codes
+from calib_core.inference.counted import of_counts
+
+FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "coverage.csv"
+LEVEL = 0.9
+SETS = 4
+SCALE = {2: 2.0, 3: 2.5, 10: 3.0, 100: 4.5}
+
+
+def with_top(p, top):
+    """Rows whose largest entry is replaced by ``top``, the others rescaled to fit."""
+    at = np.arange(len(p)), p.argmax(1)
+    top = np.clip(top, 0.0, 1.0)
+    q = p * ((1 - top) / np.maximum(1 - p[at], 1e-12))[:, None]
+    q[at] = top
+    return q / q.sum(1, keepdims=True)
+
+
+def powered(p, t):
+    q = p**t
+    return q / q.sum(1, keepdims=True)
+
+
+TRUTHS = {
+    "calibrated": lambda p: p,
+    "over-confident": lambda p: powered(p, 0.6),
+    "under-confident": lambda p: powered(p, 1.4),
+    "shifted": lambda p: with_top(p, p.max(1) - 0.05),
+    "oscillating": lambda p: with_top(p, p.max(1) + 0.08 * np.sin(12 * np.pi * p.max(1))),
+    "one interval": lambda p: with_top(p, p.max(1) - 0.3 * ((p.max(1) > 0.85) & (p.max(1) < 0.9))),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    notion: str
+    classes: int
+    binning: str
+    bins: int
+    rows: int
+    truth: str
+
+    @property
+    def seed(self):
+        return zlib.crc32(repr(self).encode())
+
+    @property
+    def share_of_runs(self):
+        """Notions with several strata cost up to twenty times as much a run."""
+        return 1.0 if self.notion == "confidence" else 0.4
+
+    @property
+    def heads(self):
+        """The start of this case's lines in the file."""
+        parts = (self.binning, self.bins, self.rows, self.truth)
+        return [",".join(map(str, (self.notion, self.classes, name, *parts))) for name in ("ece", "rmsce")]
+
+    @property
+    def scheme(self):
+        return EqualMass(self.bins) if self.binning == "equal-mass" else EqualWidth(self.bins)
+
+
+GRID = [
+    *itertools.product(["confidence"], [10], ["equal-width"], [15], [250, 1000, 5000, 20_000]),
+    *itertools.product(["confidence"], [10], ["equal-width"], [30], [1000, 20_000]),
+    *itertools.product(["confidence"], [10], ["equal-mass"], [15], [1000]),
+    *itertools.product(["top-label"], [10], ["equal-width"], [15], [1000]),
+]
+# Where a run costs most: fewer truths.
+COSTLY = [
+    *itertools.product(["class-wise"], [2, 3], ["equal-width"], [15], [500]),
+    *itertools.product(["top-k-label"], [3], ["equal-width"], [15], [1000]),
+    *itertools.product(["top-label"], [100], ["equal-width"], [15], [1000]),
+    *itertools.product(["class-wise"], [10], ["equal-width"], [15], [1000]),
+]
+FEW = ("calibrated", "over-confident", "shifted", "one interval")
+CASES = [
+    *(Case(*cell, truth) for cell in GRID for truth in TRUTHS),
+    *(Case(*cell, truth) for cell in COSTLY for truth in FEW),
+]
+
+
+def drawn(p, rng):
+    return (rng.random(len(p))[:, None] > np.cumsum(p, 1)[:, :-1]).sum(1)
+
+
+def expected(claims, table, q, predictions):
+    """The table with every bin's outcome sum replaced by its expectation under the true probabilities q."""
+    if isinstance(claims, ColumnClaims):
+        bins = table.count.shape[1]
+        at = [np.searchsorted(table.lower[j, 1:], claims.rows.column(j), side="right") for j in range(q.shape[1])]
+        outcome = np.array([np.bincount(at[j], q[:, j], minlength=bins) for j in range(q.shape[1])])
+    else:
+        ranked = np.argsort(-predictions.probs, axis=1, kind="stable")[:, : len(claims.scores) // len(q)]
+        true = np.take_along_axis(q, ranked, 1).T.ravel()
+        outcome = np.bincount(cell_codes(claims, table), true, minlength=table.count.size).reshape(table.count.shape)
+    return replace(table, tally=Tally(table.tally.count, table.tally.score, outcome))
+
+
+def targets(predictions, reduction, q, estimators):
+    claims = reduction.split(predictions)
+    return [e.of_table(expected(claims, of_counts(e, claims).table, q, predictions)).value for e in estimators]
+
+
+def coverage(case, runs):
+    runs = int(runs * case.share_of_runs)
+    rng = np.random.default_rng(case.seed)
+    reduction = reductions.as_reduction(case.notion)
+    estimators = [Binned(case.scheme, order) for order in (1, 2)]
+    found = np.zeros((len(estimators), runs, 2))
+    true = np.zeros((len(estimators), runs))
+    for i in range(runs):
+        if i % -(-runs // SETS) == 0:
+            z = SCALE[case.classes] * rng.standard_normal((case.rows, case.classes))
+            p = np.exp(z - z.max(1, keepdims=True))
+            p /= p.sum(1, keepdims=True)
+            q = TRUTHS[case.truth](p)
+            predictions = Predictions(p, np.zeros(len(p), dtype=int))
+            aims = targets(predictions, reduction, q, estimators)
+        run = predictions.relabelled(drawn(q, rng))
+        for j, estimator in enumerate(estimators):
+            got = interval(estimate(run, reduction, estimator).question, LEVEL)
+            found[j, i], true[j, i] = (got.low, got.high), aims[j]
+    lines = []
+    for j, head in enumerate(case.heads):
+        low, high = found[j].T
+        below, above = (true[j] < low).mean(), (true[j] > high).mean()
+        numbers = f"{1 - below - above:.3f},{below:.3f},{above:.3f},{true[j].mean():.4f},{(high - low).mean():.4f}"
+        lines.append(f"{head},{runs},{numbers}")
+    return lines
+
+
+HEAD = (
+    f"# Coverage of the default {LEVEL:.0%} interval, written by tests/simulations/interval_coverage.py\n"
+    "# below: share of runs whose interval lies above the truth; above: share whose interval lies below it\n"
+    "notion,classes,estimator,binning,bins,rows,truth,runs,coverage,below,above,true_error,mean_width\n"
+)
+
+
+def main(runs, processes):
+    held = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
+    lines = {case: [line for head in case.heads for line in held if line.startswith(head + ",")] for case in CASES}
+    missing = [case for case in CASES if not lines[case]]
+    with ProcessPoolExecutor(processes) as pool:
+        for case, found in zip(missing, pool.map(coverage, missing, itertools.repeat(runs)), strict=True):
+            lines[case] = found
+            FILE.write_text(HEAD + "".join(f"{line}\n" for each in lines.values() for line in each), encoding="utf-8")
+    lines = [line for each in lines.values() for line in each]
+    got = np.array([float(line.split(",")[8]) for line in lines])
+    sys.stdout.write(f"{len(got)} cells: least {got.min():.3f}, at least .88 in {(got >= 0.88).mean():.1%}\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400, int(sys.argv[2]) if len(sys.argv) > 2 else 2)
