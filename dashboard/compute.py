@@ -36,6 +36,7 @@ from calib_core import estimate as cc_estimate
 from calib_core.binning import tabulate
 from calib_core.calibrators import Calibrator, Reduced
 from calib_core.datasets import DEMOS, Demo, demo
+from calib_core.inference import TestOfCalibration, kuiper, spiegelhalter
 from calib_core.inference.counted import of_counts as counted
 from calib_core.readers import (
     Finding,
@@ -446,6 +447,26 @@ def _validity(predictions: Predictions, notion: str, scheme: Recipe) -> diagrams
         return diagrams.validity(tabulate(as_reduction(notion).split(predictions), [scheme.build()])[0])
     except NotAnswerable as why:
         return str(why)
+
+
+def tests_without_bins(source: Source, model: Recipe) -> list[TestOfCalibration | str]:
+    """Kuiper's and Spiegelhalter's tests of a model, or why one of them cannot be made."""
+    return _memo(("tests", source, model), lambda: _tests(judged(source, model)))
+
+
+def _tests(predictions: Predictions) -> list[TestOfCalibration | str]:
+    asked: list[Callable[[], TestOfCalibration]] = [
+        lambda: kuiper(predictions),
+        lambda: spiegelhalter(predictions),
+        lambda: spiegelhalter(predictions, "log-loss"),
+    ]
+    made: list[TestOfCalibration | str] = []
+    for ask in asked:
+        try:
+            made.append(ask())
+        except NotAnswerable as why:
+            made.append(str(why))
+    return made
 
 
 def of_counts(made: Estimate) -> bool:

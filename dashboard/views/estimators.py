@@ -10,6 +10,7 @@ import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, Recipe
 from calib_core.estimators import ELSEWHERE
+from calib_core.inference import coverage_table
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.compute import Models
@@ -50,6 +51,8 @@ def render() -> None:
         "text/csv",
         key="estimators.csv",
     )
+    _tests(selection, models)
+    _coverage()
     _about(selection)
     _curves(selection, models)
 
@@ -136,6 +139,28 @@ def _colour(made: Estimate | str) -> str:
     if isinstance(made, str) or not compute.sharpened(made):
         return ""
     return STANDS_OUT if made.p_value <= 0.05 else HIDDEN
+
+
+def _tests(selection: Selection, models: Models) -> None:
+    """Tests of calibration that need no bins, of every model shown."""
+    lines: dict[str, dict[str, str]] = {}
+    for recipe in models.shown:
+        for test in compute.tests_without_bins(selection.source, recipe):
+            if not isinstance(test, str):
+                said = f"{test.statistic:.4g} (p = {test.p_value:.3f})"
+                lines.setdefault(markdown_plain(test.name), {})[markdown_plain(recipe.title)] = said
+    st.markdown("#### Tests without bins")
+    st.table(pd.DataFrame(lines).T.fillna("–"))
+
+
+def _coverage() -> None:
+    """How often the intervals shown hold the truth, in simulations."""
+    with st.expander("How often do these intervals hold? The simulated coverage of every case tried"):
+        st.caption(
+            "Nominal 90 %. below: share of runs whose interval lies above the truth; above: whose lies below it. "
+            "Made by tests/simulations/interval_coverage.py."
+        )
+        st.dataframe(coverage_table(), key="coverage", hide_index=True, width="stretch")
 
 
 def _about(selection: Selection) -> None:

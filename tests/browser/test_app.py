@@ -79,7 +79,8 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     drawn(page, "reliability")
     page.get_by_role("radio", name="Data", exact=True).click()
     page.locator("input[type=file]").first.set_input_files(upload)
-    expect(page.get_by_text("animals.csv").first).to_be_visible()
+    # The sidebar names the file once it has been read and is what the views look at.
+    expect(page.get_by_test_id("stSidebar").get_by_text("animals.csv")).to_be_visible()
     page.get_by_role("radio", name="Reliability", exact=True).click()
     drawn(page, "reliability")
 

@@ -62,6 +62,15 @@ def test_the_default_covers(order, truth):
     assert 0.86 <= held / 200 <= 0.99
 
 
+def test_intervals_over_cells_of_very_few_rows_claim_nothing_from_below():
+    rng = np.random.default_rng(0)
+    p = spread_rows(1000, 100, rng, 4.5)
+    made = estimate(Predictions(p, gumbel_labels(p, rng)), "top-label")
+    assert (made.bins.count > 0).sum() > 1000 / 5
+    assert made.interval().low == 0
+    assert "upper end only" in made.interval().method
+
+
 def test_inversion_by_one_cell_is_the_normal_interval_for_a_gap():
     gaps = CellGaps(np.ones(1), np.array([400.0]), np.array([0.6]), np.array([0.5]))
     low, high = inverted(gaps, 2, 0.9, np.random.default_rng(0).standard_normal((20_000, 1)))
