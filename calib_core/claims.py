@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
 from calib_core.predictions import NotAnswerable
 
-_CHUNK_ROWS = 4096
+_CHUNK_ROWS = 8192
 """Rows one worker counts at a time; fixed, so that sums are the same bits for any number of workers."""
 _WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-claims")
 

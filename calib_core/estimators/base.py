@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -101,6 +102,7 @@ class Estimate:
     recipe: tuple[Recipe | None, Recipe]
     question: Question | None = None
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def interval(self, level: float = 0.9, random_state: int = 0) -> Any:
         """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
@@ -133,8 +135,10 @@ class Estimate:
     def _once(self, key: tuple[Any, ...], make: Callable[[Inference, Question], T]) -> T:
         if self.question is None:
             raise RegistryError("this estimate does not know its predictions; make it with estimate(...)")
-        if key not in self._kept:
-            self._kept[key] = make(INFERENCE[0], self.question)
+        # Asked from several threads at once, the first makes it and the others wait: at many cells it is large.
+        with self._turn:
+            if key not in self._kept:
+                self._kept[key] = make(INFERENCE[0], self.question)
         return cast(T, self._kept[key])
 
     @property
