@@ -335,6 +335,25 @@ class Predictions:
             object.__setattr__(other, name, value)
         return other
 
+    def with_probs(
+        self, probs: ArrayLike, *, logits: ArrayLike | Logits | None = None, abstained: ArrayLike | None = None
+    ) -> Self:
+        """The same rows with other probabilities (n, K): labels, class names, weights and metadata come along.
+
+        >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"])
+        >>> p.with_probs([[0.4, 0.6]]).correct.tolist()
+        [True]
+        """
+        return type(self)(
+            probs,
+            self.true_labels,
+            class_names=self.class_names,
+            logits=logits,
+            weights=self.weights,
+            metadata=self.metadata,
+            abstained=abstained,
+        )
+
     def split(self, share: float = 0.5, *, random_state: int = 0) -> tuple[Self, Self]:
         """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
 

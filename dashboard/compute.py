@@ -426,6 +426,13 @@ def kernel_curve(source: Source, model: Recipe) -> diagrams.KernelCurve:
     return _memo(("kernel", source, model), lambda: diagrams.kernel_curve(judged(source, model)))
 
 
+def class_curves(source: Source, model: Recipe, notion: str, classes: tuple[int, ...]) -> list[diagrams.KernelCurve]:
+    """Kernel reliability curves of chosen classes, without bands."""
+    key = ("class_curves", source, model, notion, classes)
+    test = judged(source, model)
+    return _memo(key, lambda: [diagrams.kernel_curve(test, notion, c, resamples=0) for c in classes])
+
+
 def error_sweep(source: Source, models: tuple[Recipe, ...]) -> diagrams.ErrorSweep:
     """Confidence and top-label ECE of the models for every number of bins, with the base model's noise floor."""
     notions = ("confidence", "top-label") if parts(source).test.kind != "confidence" else ("confidence",)
@@ -467,6 +474,23 @@ def _tests(predictions: Predictions) -> list[TestOfCalibration | str]:
         except NotAnswerable as why:
             made.append(str(why))
     return made
+
+
+def validity_pair(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ValidityPair:
+    """Base model and a recalibrated one on the same bins: the recalibrated one's values where they are few."""
+    made = _memo(("validity pair", source, model, notion, scheme), lambda: _pair(source, model, notion, scheme))
+    if isinstance(made, str):
+        raise NotAnswerable(made)
+    return made
+
+
+def _pair(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ValidityPair | str:
+    after = judged(source, model)
+    few = len(np.unique(after.confidence)) <= after.n_rows / 10
+    try:
+        return diagrams.validity_pair(parts(source).test, after, notion, "distinct" if few else scheme.build())
+    except NotAnswerable as why:
+        return str(why)
 
 
 def of_counts(made: Estimate) -> bool:

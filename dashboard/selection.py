@@ -15,6 +15,7 @@ from calib_core.readers import Reading
 VIEWS = ("data", "reliability", "classes", "calibrators", "estimators")
 SORTS = ("error", "share", "rows", "name")
 BINS = (5, 25)
+CURVES = ("reliability", "validity", "kernel")
 OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
 
@@ -60,6 +61,7 @@ class Selection:
     about: str = "ece"
     eps: float = 0.02
     overlay: str = "none"
+    at: float = 0.8
 
     @property
     def scheme(self) -> Recipe:
@@ -211,12 +213,13 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "sort": _one_of(*SORTS),
     "search": _short,
     "page": _within(1, 10_000, int),
-    "curve": _one_of("reliability", "validity"),
+    "curve": _one_of(*CURVES),
     "map_of": _short,
     "stratum": _within(0, 1_000_000, int),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),
     "slow": lambda text: _one_of("True", "False")(text) == "True",
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
+    "at": _within(0.0, 1.0, float),
     "overlay": lambda text: _one_of(*OVERLAYS)(text),
 }

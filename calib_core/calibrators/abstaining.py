@@ -31,11 +31,4 @@ def with_abstentions(predictions: Predictions, apply: Callable[[Predictions], Pr
     silent = abstained.copy()
     if made.abstained is not None:
         silent[np.flatnonzero(~abstained)[made.abstained]] = True
-    return Predictions(
-        frozen(out),
-        predictions.true_labels,
-        class_names=predictions.class_names,
-        weights=predictions.weights,
-        metadata=predictions.metadata,
-        abstained=silent,
-    )
+    return predictions.with_probs(frozen(out), abstained=silent)

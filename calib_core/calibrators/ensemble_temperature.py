@@ -62,13 +62,7 @@ class EnsembleTemperature(Calibrator):
         for where, block in predictions.rows.blocks():
             # In float64: rounded between the sums, two equal classes could part.
             out[where] = w1 * out[where].astype(np.float64) + w2 * block.astype(np.float64) + w3 / block.shape[1]
-        return Predictions(
-            frozen(out),
-            predictions.true_labels,
-            class_names=predictions.class_names,
-            weights=predictions.weights,
-            metadata=predictions.metadata,
-        )
+        return predictions.with_probs(frozen(out))
 
 
 def mixture_weights(members: Float64s, row_weights: Float64s) -> Float64s:

@@ -58,7 +58,7 @@ class VectorScaling(Calibrator):
 
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
-        return _remade(predictions, _mapped(source, predictions, self._logits))
+        return predictions.with_probs(_mapped(source, predictions, self._logits))
 
     def _logits(self, x: Float64s) -> Float64s:
         return np.asarray(x * self.weights_ + self.intercepts_)
@@ -93,7 +93,7 @@ class _Affine(Calibrator):
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         with one_thread():
-            return _remade(predictions, _mapped(source, predictions, self._logits))
+            return predictions.with_probs(_mapped(source, predictions, self._logits))
 
     def _logits(self, x: Float64s) -> Float64s:
         return np.asarray(x @ self.weights_.T + self.intercepts_)
@@ -166,13 +166,3 @@ def _mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64
         z /= z.sum(axis=1, keepdims=True)
         out[where] = z[:m]
     return frozen(out)
-
-
-def _remade(predictions: Predictions, probs: Floats) -> Predictions:
-    return Predictions(
-        probs,
-        predictions.true_labels,
-        class_names=predictions.class_names,
-        weights=predictions.weights,
-        metadata=predictions.metadata,
-    )

@@ -61,14 +61,7 @@ class MetaCal(Calibrator):
         out = np.full(predictions.rows.shape, 1.0 / predictions.rows.shape[1], dtype=predictions.rows.dtype)
         if not silent.all():
             out[~silent] = self.base_.apply(predictions.take(np.flatnonzero(~silent))).probs
-        return Predictions(
-            frozen(out),
-            predictions.true_labels,
-            class_names=predictions.class_names,
-            weights=predictions.weights,
-            metadata=predictions.metadata,
-            abstained=silent,
-        )
+        return predictions.with_probs(frozen(out), abstained=silent)
 
     def attained(self, before: Predictions, after: Predictions) -> float:
         """The rate this constraint is about, as it is on rows before and after; NaN where no row counts."""

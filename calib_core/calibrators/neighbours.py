@@ -69,13 +69,7 @@ class Neighbours(Calibrator):
 
         with one_thread():
             list(_WORKERS.map(work, range(0, len(out), step)))
-        return Predictions(
-            frozen(out),
-            predictions.true_labels,
-            class_names=predictions.class_names,
-            weights=predictions.weights,
-            metadata=predictions.metadata,
-        )
+        return predictions.with_probs(frozen(out))
 
     def _cross_validated(self) -> Float64s:
         """Mean log loss of the rows held out, (shares, thresholds); every fold looks its neighbours up once."""

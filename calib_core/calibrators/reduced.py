@@ -112,11 +112,15 @@ class Reduced(Calibrator):
         for s, binary in enumerate(self.maps_):
             column = claims.rows.column(s)
             out[:, s] = column if binary is None else binary.transform(column)
-        given = {"class_names": predictions.class_names, "weights": predictions.weights}
-        labels, metadata = predictions.true_labels, predictions.metadata
-        if not self.normalise:
-            return Predictions.from_scores(frozen(out), labels, metadata=metadata, **given)  # type: ignore[arg-type]
-        return Predictions(_normalised(out), labels, metadata=metadata, **given)  # type: ignore[arg-type]
+        if self.normalise:
+            return predictions.with_probs(_normalised(out))
+        return Predictions.from_scores(
+            frozen(out),
+            predictions.true_labels,
+            class_names=predictions.class_names,
+            weights=predictions.weights,
+            metadata=predictions.metadata,
+        )
 
     def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
         claims = self.reduction.split(predictions)

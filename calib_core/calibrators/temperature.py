@@ -66,14 +66,8 @@ class Temperature(Calibrator):
         self.temperature_ = float(f"{1.0 / inverse:.11g}")
 
     def _apply(self, predictions: Predictions) -> Predictions:
-        return Predictions(
-            softened(predictions, self.temperature_),
-            predictions.true_labels,
-            class_names=predictions.class_names,
-            logits=None if predictions.logits is None else _divided(predictions.logits, self.temperature_),
-            weights=predictions.weights,
-            metadata=predictions.metadata,
-        )
+        logits = None if predictions.logits is None else _divided(predictions.logits, self.temperature_)
+        return predictions.with_probs(softened(predictions, self.temperature_), logits=logits)
 
 
 def softened(predictions: Predictions, temperature: float) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from calib_core.diagrams import ClassPanels, ClassTable
+from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve
 from dashboard.figures.marks import FEW_ROWS, diagonal
 from dashboard.theme import error, percent, plain, style
 
@@ -51,8 +51,12 @@ def draw_class_errors(models: Sequence[tuple[str, ClassTable]], classes: Sequenc
     )
 
 
-def draw_class_panels(models: Sequence[tuple[str, ClassPanels]], curve: str = "reliability") -> go.Figure:
-    """A small reliability diagram (or validity plot) for every chosen class, all models in each."""
+def draw_class_panels(
+    models: Sequence[tuple[str, ClassPanels]],
+    curve: str = "reliability",
+    kernels: Sequence[Sequence[KernelCurve]] = (),
+) -> go.Figure:
+    """A small reliability diagram, validity plot or kernel curve for every chosen class, all models in each."""
     first = models[0][1]
     n = len(first.classes)
     rows = -(-n // COLUMNS)
@@ -66,12 +70,15 @@ def draw_class_panels(models: Sequence[tuple[str, ClassPanels]], curve: str = "r
     )
     for j in range(n):
         where = {"row": j // COLUMNS + 1, "col": j % COLUMNS + 1}
-        if curve == "reliability":
+        if curve != "validity":
             figure.add_trace(diagonal(), **where)
         for i, (name, panels) in enumerate(models):
-            trace = _points(i, name, panels, j) if curve == "reliability" else _steps(i, name, panels, j)
+            if curve == "kernel":
+                trace = _smooth(i, name, kernels[i][j], j)
+            else:
+                trace = _points(i, name, panels, j) if curve == "reliability" else _steps(i, name, panels, j)
             figure.add_trace(trace, **where)
-    axis = {"range": [-0.03, 1.03], "dtick": 0.5} if curve == "reliability" else {"rangemode": "tozero"}
+    axis = {"rangemode": "tozero"} if curve == "validity" else {"range": [-0.03, 1.03], "dtick": 0.5}
     figure.update_xaxes(**axis, tickfont={"size": 11})
     figure.update_yaxes(range=[-0.05, 1.05], dtick=0.5, tickfont={"size": 11})
     figure.update_annotations(font={"size": 13})
@@ -97,6 +104,20 @@ def _points(i: int, name: str, panels: ClassPanels, j: int) -> go.Scatter:
         marker={"symbol": np.where(count < FEW_ROWS, look.symbol + "-open", look.symbol).tolist(), "size": 8},
         customdata=count,
         hovertemplate="said %{x:.4f}<br>happened %{y:.4f}<br>%{customdata:,.6~g} rows<extra></extra>",
+    )
+
+
+def _smooth(i: int, name: str, curve: KernelCurve, j: int) -> go.Scatter:
+    look = style(i)
+    return go.Scatter(
+        x=curve.score,
+        y=curve.curve,
+        mode="lines",
+        name=plain(name),
+        legendgroup=f"m{i}",
+        showlegend=j == 0,
+        line={"color": look.colour, "dash": look.dash, "width": 2},
+        hovertemplate="said %{x:.4f}<br>happens %{y:.4f}<extra></extra>",
     )
 
 

@@ -14,7 +14,7 @@ from dashboard.chart import chart
 from dashboard.compute import Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_class_errors, draw_class_panels
-from dashboard.selection import SORTS, Selection, class_notions
+from dashboard.selection import CURVES, SORTS, Selection, class_notions
 from dashboard.theme import count, markdown_plain
 
 PER_PAGE = 12
@@ -60,7 +60,7 @@ def _controls() -> None:
     c.text_input("Search classes", **widgets.bound("search", page=1))
     d.segmented_control(
         "Small diagrams",
-        ("reliability", "validity"),
+        CURVES,
         format_func=str.capitalize,
         help="Validity: the share of a class's rows that is off by at most the value on the axis.",
         **widgets.bound("curve"),
@@ -101,7 +101,12 @@ def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]
         for r in models.shown
     ]
     label = f"{selection.curve} of {len(page)} classes, a small diagram each."
-    chart(draw_class_panels(panels, selection.curve), key="panels", label=label)
+    kernels = (
+        [compute.class_curves(selection.source, r, selection.notion, page) for r in models.shown]
+        if selection.curve == "kernel"
+        else []
+    )
+    chart(draw_class_panels(panels, selection.curve, kernels), key="panels", label=label)
 
 
 def _errors(tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, Recipe
+from calib_core.diagrams import ValidityPlot
 from calib_core.estimators import ELSEWHERE
 from calib_core.inference import coverage_table
 from dashboard import compute, widgets
@@ -191,20 +192,33 @@ def _curves(selection: Selection, models: Models) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"#### Validity, {REDUCTIONS[selection.asked].title.lower()}")
-        plots = []
-        for recipe in models.shown:
-            with contextlib.suppress(NotAnswerable):
-                plot = compute.validity(selection.source, recipe, selection.asked, selection.scheme)
-                plots.append((recipe.title, plot))
+        plots = _validity(selection, models)
         if plots:
             chart(draw_validity(plots), key="validity", label="Share of rows whose claim is off by at most epsilon.")
         else:
             st.info("This notion makes no claims that bins can hold.")
+        st.caption("A recalibrated model and the base model beside it are judged on the same bins, where they can be.")
     with right:
         st.markdown("#### Mean squared error against calibration error")
         notion = "confidence" if compute.parts(selection.source).test.kind == "confidence" else "top-label"
         points = [(recipe.title, *_trade(selection, recipe, notion)) for recipe in models.shown]
         chart(draw_trade(points), key="trade", label="Mean squared error against calibration error, a point per model.")
+
+
+def _validity(selection: Selection, models: Models) -> list[tuple[str, ValidityPlot]]:
+    """The base model, then each recalibrated one with the base model on its bins where their claims are the same."""
+    plots: list[tuple[str, ValidityPlot]] = []
+    source, asked, scheme = selection.source, selection.asked, selection.scheme
+    for recipe in models.shown:
+        try:
+            pair = compute.validity_pair(source, recipe, asked, scheme)
+            plots.append((recipe.title, pair.after))
+            if recipe != models.shown[0]:
+                plots.append((f"{models.shown[0].title}, bins of {recipe.title}", pair.before))
+        except NotAnswerable:
+            with contextlib.suppress(NotAnswerable):
+                plots.append((f"{recipe.title}, own bins", compute.validity(source, recipe, asked, scheme)))
+    return plots
 
 
 def _trade(selection: Selection, model: Recipe, notion: str) -> tuple[float, float]:

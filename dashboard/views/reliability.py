@@ -113,6 +113,13 @@ def _about_overlay(selection: Selection, model: Recipe) -> None:
     elif selection.overlay == "kernel":
         kernel = compute.kernel_curve(selection.source, model)
         st.caption(f"{title}: bandwidth {kernel.bandwidth:.2g}, ECE by kernel densities {error(kernel.error)}.")
+        st.slider("Local calibration error at a confidence of", 0.0, 1.0, step=0.01, **widgets.bound("at"))
+        there = kernel.local_error(selection.at)
+        st.caption(
+            f"At {selection.at:.2f}: {error(there)}."
+            if np.isfinite(there)
+            else f"At {selection.at:.2f} no data lie: the local calibration error is not defined there."
+        )
         if kernel.warning:
             st.warning(markdown_plain(kernel.warning), icon=":material/warning:")
 

@@ -20,7 +20,7 @@ from calib_core.registry import Choice, Flag, Range
 from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.selection import OVERLAYS, VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+from dashboard.selection import CURVES, OVERLAYS, VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
 from dashboard.theme import error
 from dashboard.views.classes import ranked
 from dashboard.views.reliability import row_table
@@ -64,7 +64,7 @@ def test_every_view_with_every_calibrator(view: str, key: str) -> None:
 
 @pytest.mark.parametrize("binning", binned_schemes())
 @pytest.mark.parametrize("notion", class_notions())
-@pytest.mark.parametrize("curve", ["reliability", "validity"])
+@pytest.mark.parametrize("curve", CURVES)
 def test_the_classes_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
     app = opened(Selection(view="classes", notion=notion, binning=binning, curve=curve))
     assert list(drawn(app)) == ["panels", "class-errors"]
@@ -147,6 +147,9 @@ def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
     traces = {trace.get("name") for trace in drawn(app)["reliability"].figure["data"]}
     added = {"none": set(), "wilson": {"90% Wilson intervals"}, "consistency": {"90% of calibrated models"}}
     assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve, 90% band"}.get(overlay)}) <= traces
+    if overlay == "kernel":
+        there = compute.kernel_curve(selection.source, compute.BASE).local_error(selection.at)
+        assert any(error(there) in c.value for c in app.caption)
     if overlay == "corp":
         curve = compute.corp(selection.source, compute.BASE)
         assert any(f"miscalibration {error(curve.miscalibration)}" in c.value for c in app.caption)
