@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve
@@ -35,7 +36,7 @@ def draw_class_errors(models: Sequence[tuple[str, ClassTable]], classes: Sequenc
     figure.add_trace(
         go.Scatter(
             x=names,
-            y=models[0][1].share[chosen],
+            y=_shares(models[0][1])[chosen],
             mode="markers",
             name="share of rows",
             marker={"symbol": "diamond-open", "size": 10, "color": "#8C8C8C", "line": {"width": 2}},
@@ -86,7 +87,13 @@ def draw_class_panels(
 
 
 def _title(panels: ClassPanels, j: int) -> str:
-    return f"{plain(panels.names[j])[:20]}: error {error(float(panels.error[j]))}, {percent(float(panels.share[j]))}"
+    share = "" if panels.share[j] == 1 else f", {percent(float(panels.share[j]))}"
+    return f"{plain(panels.names[j])[:20]}: error {error(float(panels.error[j]))}{share}"
+
+
+def _shares(table: ClassTable) -> NDArray[np.float64]:
+    """Share of rows predicted as each class; where every row speaks of every class, the share that is of it."""
+    return table.true_share if (table.share == 1).all() else table.share
 
 
 def _points(i: int, name: str, panels: ClassPanels, j: int) -> go.Scatter:

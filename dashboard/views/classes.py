@@ -58,7 +58,7 @@ def _controls() -> None:
     )
     b.selectbox("First", SORTS, format_func=_SORT_TITLES.__getitem__, **widgets.bound("sort", page=1))
     c.text_input("Search classes", **widgets.bound("search", page=1))
-    d.segmented_control(
+    d.selectbox(
         "Small diagrams",
         CURVES,
         format_func=str.capitalize,
