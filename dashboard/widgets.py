@@ -179,8 +179,3 @@ class _Control:
         recipe_controls(
             self.value, key=f"{self.key}.{self.value.key}", changed=self._chosen, class_names=self.class_names
         )
-
-
-def changed_recipe(old: Recipe, new: Recipe, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-    """The recipes with one of them exchanged."""
-    return tuple(new if recipe == old else recipe for recipe in recipes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 SHOWN_CHARS = 80
 
@@ -50,8 +50,3 @@ def size(n_bytes: int) -> str:
             return f"{amount:.3g} {unit}" if unit != "bytes" else f"{n_bytes} bytes"
         amount /= 1000
     return ""  # pragma: no cover
-
-
-def rows_named(places: Sequence[str], total: int) -> str:
-    """Places separated by commas, with "..." where only the first were given."""
-    return ", ".join(places) + (", ..." if total > len(places) else "")
