@@ -164,9 +164,7 @@ class Predictions:
         _refuse_rows("scores", wrong.any(axis=1), matrix, "is outside [0, 1]")
         classes, confidence = _top_one(matrix)
         self = object.__new__(cls)
-        self._fill_matrix(
-            "per-class", owned(matrix), classes, confidence, labels, class_names, weights, metadata, ()
-        )
+        self._fill_matrix("per-class", owned(matrix), classes, confidence, labels, class_names, weights, metadata, ())
         return self
 
     @classmethod
@@ -207,9 +205,7 @@ class Predictions:
         names = _names_for(class_names, predicted, labels)
         y = _codes(labels, names, len(flat), "labels")
         c = _codes(np.reshape(np.asarray(predicted), -1), names, flat.size, "predicted").reshape(flat.shape)
-        self._fill(
-            "top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, weights, metadata, ()
-        )
+        self._fill("top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, weights, metadata, ())
         return self
 
     # -- what every kind answers ---------------------------------------------------------------------------
@@ -634,9 +630,7 @@ def _class_names(names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]
     return given
 
 
-def _names_for(
-    names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLike
-) -> tuple[str, ...]:
+def _names_for(names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLike) -> tuple[str, ...]:
     """Names of a top-label table's classes: as given, else all names or codes that occur."""
     if names is not None:
         return _class_names(names, len(tuple(names)))
@@ -693,6 +687,37 @@ def _outcomes(values: ArrayLike | None, n: int, what: str) -> Bools:
 
 def _any(flags: Bools) -> Bools | None:
     return frozen(flags) if flags.any() else None
+
+
+def check_same_rows(first: Predictions, second: Predictions) -> None:
+    """InputError unless two models' predictions speak of the same rows: as many, of the same classes and labels.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1])
+    >>> check_same_rows(p, Predictions([[0.6, 0.4], [0.2, 0.8]], [0, 0]))
+    Traceback (most recent call last):
+    ...
+    calib_core.predictions.InputError: row 1 has the label '1' in one file and '0' in the other: models are compared \
+on the same rows in the same order
+    """
+    if first.n_rows != second.n_rows:
+        raise InputError(
+            f"one file has {first.n_rows} rows and the other {second.n_rows}: models are compared on the same rows"
+        )
+    if "confidence" in (first.kind, second.kind):
+        return
+    if first.class_names != second.class_names:
+        raise InputError(
+            f"the files do not have the same classes in the same order ({first.n_classes} and {second.n_classes}): "
+            "change how one of them is read"
+        )
+    differ = np.flatnonzero(first.true_labels != second.true_labels)
+    if len(differ):
+        i, names = int(differ[0]), first.class_names or ()
+        here, there = (names[one.true_labels[i]] for one in (first, second))
+        raise InputError(
+            f"row {i} has the label {here!r} in one file and {there!r} in the other: models are compared "
+            "on the same rows in the same order"
+        )
 
 
 def check_weights(weights: ArrayLike, n: int) -> Float64s:

@@ -7,12 +7,13 @@ them, forget the least recently used things when they grow past their budget.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ from calib_core.calibrators import Calibrator, Reduced
 from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.inference import TestOfCalibration, kuiper, spiegelhalter
 from calib_core.inference.counted import of_counts as counted
+from calib_core.predictions import check_same_rows
 from calib_core.readers import (
     Finding,
     Reading,
@@ -52,7 +54,7 @@ from calib_core.readers import (
 from calib_core.readers.labels import coded_labels
 from calib_core.reductions import as_reduction
 from calib_core.study import summaries
-from dashboard.selection import BINS, Source, with_changes
+from dashboard.selection import BINS, Selection, Source, with_changes
 
 T = TypeVar("T")
 
@@ -246,6 +248,8 @@ def split_by(source: Source) -> str:
 
 def _parts(source: Source) -> Parts:
     first = whole(source.data, source.reading)
+    if source.like is not None:
+        return _parts_like(source, first)
     by = split_by(source)
     if by == "files":
         second = whole(source.test, source.test_reading)
@@ -262,6 +266,17 @@ def _parts(source: Source) -> Parts:
     return Parts(first.take(fit_rows), first.take(test_rows), fit_rows, test_rows, "split at random, class by class")
 
 
+def _parts_like(source: Source, first: Predictions) -> Parts:
+    """The rows of another model's file, divided as those of the file it is compared with."""
+    assert source.like is not None
+    if split_by(source.like) == "files":
+        raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
+    main = parts(source.like)
+    check_same_rows(whole(source.like.data, source.like.reading), first)
+    said = f"divided as {file(source.like.data).title}"
+    return Parts(first.take(main.fit_rows), first.take(main.test_rows), main.fit_rows, main.test_rows, said)
+
+
 def _same_classes(first: Predictions, second: Predictions) -> None:
     if first.class_names != second.class_names:
         raise InputError(
@@ -271,6 +286,39 @@ def _same_classes(first: Predictions, second: Predictions) -> None:
 
 
 # -- models ---------------------------------------------------------------------------------------------------
+
+
+BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
+"""The base model: the calibrator that changes nothing."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One line of every table and one colour of every diagram: a file's predictions after a calibrator.
+
+    ``name`` tells files apart where several are compared.
+    """
+
+    source: Source
+    recipe: Recipe = BASE
+    name: str = field(default="", compare=False)
+
+    @property
+    def title(self) -> str:
+        """What it is called on screen, as it is; not safe where Markdown is read."""
+        if not self.name:
+            return self.recipe.title
+        return self.name if self.recipe == BASE else f"{self.name}, {self.recipe.title}"
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from the other models shown: part of widgets' keys."""
+        return f"{self.recipe.key}.{self.source.data[-8:]}" if self.source.like else self.recipe.key
+
+    @property
+    def base(self) -> Model:
+        """The same file's predictions before recalibration."""
+        return dataclasses.replace(self, recipe=BASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,19 +331,19 @@ class Fit:
     apply_seconds: float
 
 
-def fit(source: Source, model: Recipe) -> Fit:
+def fit(model: Model) -> Fit:
     """A model fitted on the calibration rows and applied to the test rows; NotAnswerable says why it cannot be."""
-    made = _memo(("fit", source, model), lambda: _fit(source, model))
+    made = _memo(("fit", model), lambda: _fit(model))
     if isinstance(made, str):
         raise NotAnswerable(made)
     return made
 
 
-def _fit(source: Source, model: Recipe) -> Fit | str:
-    rows = parts(source)
+def _fit(model: Model) -> Fit | str:
+    rows = parts(model.source)
     start = time.perf_counter()
     try:
-        calibrator: Calibrator = model.build().fit_on(rows.fit)
+        calibrator: Calibrator = model.recipe.build().fit_on(rows.fit)
         middle = time.perf_counter()
         after = calibrator.apply(rows.test)
     except InputError as why:
@@ -303,90 +351,90 @@ def _fit(source: Source, model: Recipe) -> Fit | str:
     return Fit(calibrator, after, middle - start, time.perf_counter() - middle)
 
 
-def judged(source: Source, model: Recipe) -> Predictions:
+def judged(model: Model) -> Predictions:
     """The test rows after a calibrator fitted on the calibration rows."""
-    return fit(source, model).judged
+    return fit(model).judged
 
 
-def fitted(source: Source, model: Recipe) -> Calibrator:
+def fitted(model: Model) -> Calibrator:
     """The calibrator fitted on the calibration rows."""
-    return fit(source, model).calibrator
+    return fit(model).calibrator
 
 
-def reliability(source: Source, model: Recipe, scheme: Recipe) -> diagrams.ReliabilityDiagram:
+def reliability(model: Model, scheme: Recipe) -> diagrams.ReliabilityDiagram:
     """The reliability diagram of a model on the test rows."""
-    key = ("reliability", source, model, scheme)
-    return _memo(key, lambda: diagrams.reliability(judged(source, model), scheme.build()))
+    key = ("reliability", model, scheme)
+    return _memo(key, lambda: diagrams.reliability(judged(model), scheme.build()))
 
 
-def zoom(source: Source, model: Recipe, scheme: Recipe, b: int) -> diagrams.BinZoom:
+def zoom(model: Model, scheme: Recipe, b: int) -> diagrams.BinZoom:
     """One bin of a model's reliability diagram, class by class."""
-    key = ("zoom", source, model, scheme, b)
-    return _memo(key, lambda: diagrams.zoom(judged(source, model), reliability(source, model, scheme), b))
+    key = ("zoom", model, scheme, b)
+    return _memo(key, lambda: diagrams.zoom(judged(model), reliability(model, scheme), b))
 
 
-def bin_rows(source: Source, model: Recipe, scheme: Recipe, b: int) -> NDArray[np.intp]:
+def bin_rows(model: Model, scheme: Recipe, b: int) -> NDArray[np.intp]:
     """Positions of a bin's rows among the test rows."""
-    return reliability(source, model, scheme).rows(judged(source, model), b)
+    return reliability(model, scheme).rows(judged(model), b)
 
 
-def measures(source: Source, model: Recipe, scheme: Recipe) -> pd.DataFrame:
+def measures(model: Model, scheme: Recipe) -> pd.DataFrame:
     """The summary numbers of a model, computed for every number of bins of the slider in one pass."""
     low, high = BINS
     every = [BINNINGS.described(scheme.key, bins=b) for b in range(low, high + 1)]
-    key = ("measures", source, model, scheme.key)
-    frames = _memo(key, lambda: summaries(judged(source, model), [one.build() for one in every]))
+    key = ("measures", model, scheme.key)
+    frames = _memo(key, lambda: summaries(judged(model), [one.build() for one in every]))
     return frames[every.index(scheme)]
 
 
-def every_measure(source: Source, model: Recipe, scheme: Recipe) -> pd.DataFrame:
+def every_measure(model: Model, scheme: Recipe) -> pd.DataFrame:
     """ECE and MCE in every notion, and the proper scores, of a model."""
-    key = ("every_measure", source, model, scheme)
+    key = ("every_measure", model, scheme)
     measures = study.every_measure()
-    return _memo(key, lambda: summaries(judged(source, model), [scheme.build()], measures)[0])
+    return _memo(key, lambda: summaries(judged(model), [scheme.build()], measures)[0])
 
 
-def side_effects(source: Source, model: Recipe) -> study.SideEffects:
+def side_effects(model: Model) -> study.SideEffects:
     """What a calibrator does to the decisions on the test rows."""
-    return study.side_effects(parts(source).test, judged(source, model))
+    return study.side_effects(parts(model.source).test, judged(model))
 
 
-def binary_map(source: Source, model: Recipe, stratum: int) -> diagrams.BinaryMap:
+def binary_map(model: Model, stratum: int) -> diagrams.BinaryMap:
     """The map of a multiclass-to-binary calibrator in one stratum, over the test rows' scores."""
-    calibrator = fitted(source, model)
+    calibrator = fitted(model)
     if not isinstance(calibrator, Reduced):
         raise NotAnswerable("this calibrator looks at whole rows: it has no map from one score to one score")
-    key = ("binary_map", source, model, stratum)
-    return _memo(key, lambda: diagrams.binary_map(calibrator, parts(source).test, stratum))
+    key = ("binary_map", model, stratum)
+    return _memo(key, lambda: diagrams.binary_map(calibrator, parts(model.source).test, stratum))
 
 
 REPEATS = 40
 """Splits over which a calibrator that controls a rate is tried."""
 
 
-def constraint(source: Source, model: Recipe, *, only_if_held: bool = False) -> diagrams.ConstraintDiagram | None:
+def constraint(model: Model, *, only_if_held: bool = False) -> diagrams.ConstraintDiagram | None:
     """Attained against wanted rate over repeated splits of the calibration and test rows' file."""
-    key = ("constraint", source, model)
+    key = ("constraint", model)
     if only_if_held:
         return _derived().get(key)
-    return _memo(key, lambda: _constraint(source, model))
+    return _memo(key, lambda: _constraint(model))
 
 
-def _constraint(source: Source, model: Recipe) -> diagrams.ConstraintDiagram:
-    rows = whole(source.data, source.reading)
+def _constraint(model: Model) -> diagrams.ConstraintDiagram:
+    rows = whole(model.source.data, model.source.reading)
     floor = rows.accuracy
     rates = {"miscoverage": (0.01, 0.02, 0.05, 0.1, 0.2), "accuracy": tuple(floor + (1 - floor) * s for s in _STEPS)}
-    return diagrams.constraint(rows, model, rates[fitted(source, model).wanted], REPEATS)
+    return diagrams.constraint(rows, model.recipe, rates[fitted(model).wanted], REPEATS)
 
 
 _STEPS = (0.2, 0.4, 0.6, 0.8, 0.9)
 
 
-def estimate(source: Source, model: Recipe, notion: str, estimator: str, scheme: Recipe) -> Estimate:
+def estimate(model: Model, notion: str, estimator: str, scheme: Recipe) -> Estimate:
     """One estimate; its interval and noise floor are made when asked, once, and kept with it."""
     binned = any(p.name == "binning" for p in ESTIMATORS[estimator].params)
-    key = ("estimate", source, model, notion, estimator, scheme if binned else None)
-    made = _memo(key, lambda: _estimate(judged(source, model), notion, estimator, scheme if binned else None))
+    key = ("estimate", model, notion, estimator, scheme if binned else None)
+    made = _memo(key, lambda: _estimate(judged(model), notion, estimator, scheme if binned else None))
     if isinstance(made, str):
         raise NotAnswerable(made)
     return made
@@ -410,40 +458,41 @@ def sharpened(made: Estimate) -> bool:
     return made.knows("interval") and made.knows("floor")
 
 
-def bands(source: Source, model: Recipe, scheme: Recipe) -> diagrams.ReliabilityBands:
+def bands(model: Model, scheme: Recipe) -> diagrams.ReliabilityBands:
     """Wilson intervals and consistency bands of a model's confidence."""
-    key = ("bands", source, model, scheme)
-    return _memo(key, lambda: diagrams.reliability_bands(judged(source, model), scheme.build()))
+    key = ("bands", model, scheme)
+    return _memo(key, lambda: diagrams.reliability_bands(judged(model), scheme.build()))
 
 
-def corp(source: Source, model: Recipe) -> diagrams.CorpCurve:
+def corp(model: Model) -> diagrams.CorpCurve:
     """The isotonic reliability curve of a model's confidence."""
-    return _memo(("corp", source, model), lambda: diagrams.corp(judged(source, model)))
+    return _memo(("corp", model), lambda: diagrams.corp(judged(model)))
 
 
-def kernel_curve(source: Source, model: Recipe) -> diagrams.KernelCurve:
+def kernel_curve(model: Model) -> diagrams.KernelCurve:
     """The kernel reliability curve of a model's confidence, with its band."""
-    return _memo(("kernel", source, model), lambda: diagrams.kernel_curve(judged(source, model)))
+    return _memo(("kernel", model), lambda: diagrams.kernel_curve(judged(model)))
 
 
-def class_curves(source: Source, model: Recipe, notion: str, classes: tuple[int, ...]) -> list[diagrams.KernelCurve]:
+def class_curves(model: Model, notion: str, classes: tuple[int, ...]) -> list[diagrams.KernelCurve]:
     """Kernel reliability curves of chosen classes, without bands."""
-    key = ("class_curves", source, model, notion, classes)
-    test = judged(source, model)
+    key = ("class_curves", model, notion, classes)
+    test = judged(model)
     return _memo(key, lambda: [diagrams.kernel_curve(test, notion, c, resamples=0) for c in classes])
 
 
-def error_sweep(source: Source, models: tuple[Recipe, ...]) -> diagrams.ErrorSweep:
+def error_sweep(models: tuple[Model, ...]) -> diagrams.ErrorSweep:
     """Confidence and top-label ECE of the models for every number of bins, with the base model's noise floor."""
-    notions = ("confidence", "top-label") if parts(source).test.kind != "confidence" else ("confidence",)
-    named = {recipe.title: judged(source, recipe) for recipe in models}
-    return _memo(("sweep", source, models), lambda: diagrams.error_sweep(named, notions))
+    known = all(judged(model).kind != "confidence" for model in models)
+    notions = ("confidence", "top-label") if known else ("confidence",)
+    named = {model.title: judged(model) for model in models}
+    return _memo(("sweep", models), lambda: diagrams.error_sweep(named, notions))
 
 
-def validity(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
+def validity(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
     """V(eps) of a model in one notion, on these bins."""
-    key = ("validity", source, model, notion, scheme)
-    made = _memo(key, lambda: _validity(judged(source, model), notion, scheme))
+    key = ("validity", model, notion, scheme)
+    made = _memo(key, lambda: _validity(judged(model), notion, scheme))
     if isinstance(made, str):
         raise NotAnswerable(made)
     return made
@@ -456,9 +505,9 @@ def _validity(predictions: Predictions, notion: str, scheme: Recipe) -> diagrams
         return str(why)
 
 
-def tests_without_bins(source: Source, model: Recipe) -> list[TestOfCalibration | str]:
+def tests_without_bins(model: Model) -> list[TestOfCalibration | str]:
     """Kuiper's and Spiegelhalter's tests of a model, or why one of them cannot be made."""
-    return _memo(("tests", source, model), lambda: _tests(judged(source, model)))
+    return _memo(("tests", model), lambda: _tests(judged(model)))
 
 
 def _tests(predictions: Predictions) -> list[TestOfCalibration | str]:
@@ -476,19 +525,19 @@ def _tests(predictions: Predictions) -> list[TestOfCalibration | str]:
     return made
 
 
-def validity_pair(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ValidityPair:
+def validity_pair(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPair:
     """Base model and a recalibrated one on the same bins: the recalibrated one's values where they are few."""
-    made = _memo(("validity pair", source, model, notion, scheme), lambda: _pair(source, model, notion, scheme))
+    made = _memo(("validity pair", model, notion, scheme), lambda: _pair(model, notion, scheme))
     if isinstance(made, str):
         raise NotAnswerable(made)
     return made
 
 
-def _pair(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ValidityPair | str:
-    after = judged(source, model)
+def _pair(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPair | str:
+    after = judged(model)
     few = len(np.unique(after.confidence)) <= after.n_rows / 10
     try:
-        return diagrams.validity_pair(parts(source).test, after, notion, "distinct" if few else scheme.build())
+        return diagrams.validity_pair(parts(model.source).test, after, notion, "distinct" if few else scheme.build())
     except NotAnswerable as why:
         return str(why)
 
@@ -499,18 +548,16 @@ def of_counts(made: Estimate) -> bool:
     return asked is not None and asked.reduction is not None and counted(asked.estimator, asked.claims) is not None
 
 
-def class_table(source: Source, model: Recipe, notion: str, scheme: Recipe) -> diagrams.ClassTable:
+def class_table(model: Model, notion: str, scheme: Recipe) -> diagrams.ClassTable:
     """All classes of a model with their rows, share and error."""
-    key = ("class_table", source, model, notion, scheme)
-    return _memo(key, lambda: diagrams.class_table(judged(source, model), notion, scheme.build()))
+    key = ("class_table", model, notion, scheme)
+    return _memo(key, lambda: diagrams.class_table(judged(model), notion, scheme.build()))
 
 
-def class_panels(
-    source: Source, model: Recipe, notion: str, scheme: Recipe, classes: tuple[int, ...]
-) -> diagrams.ClassPanels:
+def class_panels(model: Model, notion: str, scheme: Recipe, classes: tuple[int, ...]) -> diagrams.ClassPanels:
     """Small diagrams of chosen classes of a model."""
-    key = ("class_panels", source, model, notion, scheme, classes)
-    return _memo(key, lambda: diagrams.class_panels(judged(source, model), classes, notion, scheme.build()))
+    key = ("class_panels", model, notion, scheme, classes)
+    return _memo(key, lambda: diagrams.class_panels(judged(model), classes, notion, scheme.build()))
 
 
 def _memo(key: Hashable, make: Callable[[], T]) -> T:
@@ -534,29 +581,56 @@ def _size(value: Any) -> int:
 
 # -- what is shown --------------------------------------------------------------------------------------------
 
-BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
-"""The base model: the calibrator that changes nothing."""
-
 
 @dataclass(frozen=True)
 class Models:
-    """The models on screen, the base model first, and the ticked calibrators that cannot be shown, with the reason."""
+    """The models on screen, the base model first, and those that cannot be shown, with the reason."""
 
-    shown: tuple[Recipe, ...]
-    refused: tuple[tuple[Recipe, str], ...]
+    shown: tuple[Model, ...]
+    refused: tuple[tuple[Model, str], ...]
 
-    def named(self, key: str) -> Recipe:
+    @property
+    def recalibrated(self) -> tuple[Model, ...]:
+        """Those shown that a calibrator was applied to."""
+        return tuple(model for model in self.shown if model != model.base)
+
+    def titled(self, title: str) -> Model:
         """The shown model with this title, the base model when there is none."""
-        return next((recipe for recipe in self.shown if recipe.title == key), self.shown[0])
+        return next((model for model in self.shown if model.title == title), self.shown[0])
 
 
-def models(source: Source, ticked: tuple[Recipe, ...]) -> Models:
-    """The base model and every ticked calibrator that these predictions can be given to."""
-    shown, refused = [BASE], []
-    for recipe in ticked:
+def models(selection: Selection) -> Models:
+    """Every file in use as it is and after every ticked calibrator; what cannot be made says why."""
+    shown: list[Model] = []
+    refused: list[tuple[Model, str]] = []
+    for model in _asked(selection):
+        if any(model.source == lost.source and lost == lost.base for lost, _ in refused):
+            continue  # its file cannot be used: said once
         try:
-            judged(source, recipe)
-            shown.append(recipe)
-        except NotAnswerable as why:
-            refused.append((recipe, str(why)))
+            judged(model)
+            shown.append(model)
+        except InputError as why:
+            refused.append((model, str(why)))
     return Models(tuple(shown), tuple(refused))
+
+
+def _asked(selection: Selection) -> Iterator[Model]:
+    sources = selection.sources
+    names = _told_apart(sources) if len(sources) > 1 else [""]
+    for source, name in zip(sources, names, strict=True):
+        for recipe in (BASE, *selection.calibrators):
+            yield Model(source, recipe, name)
+
+
+def _told_apart(sources: Sequence[Source]) -> list[str]:
+    """The files' titles; those that are alike are numbered."""
+    titles = [file(source.data).title if _is_here(source.data) else source.data for source in sources]
+    return [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]
+
+
+def _is_here(key: str) -> bool:
+    try:
+        file(key)
+    except InputError:
+        return False
+    return True

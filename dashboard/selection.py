@@ -18,6 +18,7 @@ BINS = (5, 25)
 CURVES = ("reliability", "validity", "kernel")
 OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
+MOST_OTHERS = 7
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Source:
 
     ``data`` and ``test`` name files: "demo:KEY", or "sha256:HASH" of an upload. With ``test`` the calibration rows
     are all of ``data``; else ``data`` is split by its split column (``by`` = "column") or at random ("share").
-    ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON.
+    ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON. Another model's
+    predictions on the same rows are divided ``like`` those they are compared with.
     """
 
     data: str = f"demo:{DEMOS[0].key}"
@@ -36,13 +38,18 @@ class Source:
     by: str = "auto"
     share: float = 0.5
     seed: int = 0
+    like: Source | None = None
 
 
 @dataclass(frozen=True)
 class Selection:
-    """All choices: the source of rows, the view, the ticked calibrators, the bins, and each view's own choices."""
+    """All choices: the source of rows, the view, the ticked calibrators, the bins, and each view's own choices.
+
+    ``others`` are files of other models on the same rows, each with what was changed in how it is read.
+    """
 
     source: Source = Source()
+    others: tuple[tuple[str, str], ...] = ()
     view: str = "reliability"
     calibrators: tuple[Recipe, ...] = (Recipe("CALIBRATORS", "temperature"),)
     binning: str = "equal-width"
@@ -62,6 +69,11 @@ class Selection:
     eps: float = 0.02
     overlay: str = "none"
     at: float = 0.8
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The rows of every model compared, those of the file in use first."""
+        return self.source, *(Source(data, reading, like=self.source) for data, reading in self.others)
 
     @property
     def scheme(self) -> Recipe:
@@ -105,7 +117,8 @@ class Selection:
 
 def _written(value: Any) -> str:
     if isinstance(value, tuple):
-        return json.dumps([recipe.to_dict() for recipe in value], separators=(",", ":"))
+        plain = [item.to_dict() if isinstance(item, Recipe) else item for item in value]
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
     return "" if value is None else str(value)
 
 
@@ -114,6 +127,13 @@ def _calibrators(text: str) -> tuple[Recipe, ...]:
     if not isinstance(data, list) or len(data) > 12:
         raise RegistryError("calibrators must be a list of at most 12 recipes")
     return tuple(dict.fromkeys(Recipe.from_dict("CALIBRATORS", item) for item in data))
+
+
+def _others(text: str) -> tuple[tuple[str, str], ...]:
+    data = json.loads(text)
+    if not isinstance(data, list) or len(data) > MOST_OTHERS:
+        raise RegistryError(f"others must be a list of at most {MOST_OTHERS} files")
+    return tuple(dict.fromkeys((_short(key), _reading(changed)) for key, changed in data))
 
 
 def _one_of(*options: str) -> Callable[[str], str]:
@@ -203,6 +223,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "by": _one_of("auto", "column", "share"),
     "share": _within(0.05, 0.95, float),
     "seed": _within(0, 2**31 - 1, int),
+    "others": _others,
     "view": _one_of(*VIEWS),
     "calibrators": _calibrators,
     "binning": lambda text: _one_of(*binned_schemes())(text),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import streamlit as st
 
@@ -12,6 +12,14 @@ from calib_core import Recipe, RegistryError
 from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
+
+
+class Titled(Protocol):
+    """What has a title."""
+
+    @property
+    def title(self) -> str: ...
+
 
 _SELECTION = "calib.selection"
 _PROBLEMS = "calib.link-problems"
@@ -70,6 +78,19 @@ def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     if st.session_state.get(key, _UNSET) != value:
         st.session_state[key] = value
     return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
+
+
+def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str = "") -> None:
+    """A button that takes a file home; what is in it is made when it is clicked."""
+    # A click does not run the page again: that would drop the file before the browser has fetched it.
+    st.download_button(label, make, file_name=name, on_click="ignore", key=f"download.{key or name}")
+
+
+def refusals(refused: Iterable[tuple[Titled, str]]) -> None:
+    """One line for each model that cannot be shown, with the reason."""
+    for model, why in refused:
+        said = f"**{markdown_plain(model.title)}** cannot be used here: {markdown_plain(why)}."
+        st.warning(said, icon=":material/warning:")
 
 
 def recipe_controls(

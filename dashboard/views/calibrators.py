@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib_core import CALIBRATORS, Recipe
+from calib_core import CALIBRATORS
 from calib_core.study import every_measure, ranks
 from dashboard import compute, widgets
 from dashboard.chart import chart
-from dashboard.compute import Models
+from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_binary_map, draw_constraint
 from dashboard.selection import Selection
@@ -26,10 +26,8 @@ LEVEL = 0.1
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection.source, selection.calibrators)
-    for recipe, why in models.refused:
-        said = f"**{markdown_plain(recipe.title)}** cannot be used here: {markdown_plain(why)}."
-        st.warning(said, icon=":material/warning:")
+    models = compute.models(selection)
+    widgets.refusals(models.refused)
     table = comparison(selection, models)
     st.markdown("#### Every number of every ticked calibrator, on the test rows")
     st.dataframe(
@@ -43,27 +41,24 @@ def render() -> None:
         "Average rank: over all errors and scores that every shown model has, 1 is best. Empty cells: the calibrator "
         "says nothing there, because it recalibrates only the claim it makes. Times are of this machine."
     )
-    st.download_button(
-        "Download this table (CSV)", lambda: csv_bytes(table), "calibrators.csv", "text/csv", key="calibrators.csv"
-    )
-    _guarantees(selection, models)
-    _side_effects(selection, models)
-    _constraints(selection, models)
+    widgets.download("Download this table (CSV)", "calibrators.csv", lambda: csv_bytes(table))
+    _guarantees(models)
+    _side_effects(models)
+    _constraints(models)
     _map(selection, models)
-    _saved(selection, models)
+    _saved(models)
 
 
 def comparison(selection: Selection, models: Models) -> pd.DataFrame:
     """One line per model: average rank, every measure, times, side effects and what its contract says."""
-    source, scheme = selection.source, selection.scheme
     values = pd.DataFrame(
-        [compute.every_measure(source, r, scheme).set_index("measure")["value"] for r in models.shown]
+        [compute.every_measure(m, selection.scheme).set_index("measure")["value"] for m in models.shown]
     ).reset_index(drop=True)
     shared = values.dropna(axis="columns")
     average = ranks(shared, every_measure()).mean(axis=1) if shared.shape[1] else np.nan
-    fits = [compute.fit(source, r) for r in models.shown]
-    flags = [CALIBRATORS[r.key].flags for r in models.shown]
-    table = pd.DataFrame({"calibrator": [r.title for r in models.shown], "average rank": average})
+    fits = [compute.fit(m) for m in models.shown]
+    flags = [CALIBRATORS[m.recipe.key].flags for m in models.shown]
+    table = pd.DataFrame({"calibrator": [m.title for m in models.shown], "average rank": average})
     table = table.join(values)
     table["fit (ms)"] = [1000 * f.fit_seconds for f in fits]
     table["apply (ms)"] = [1000 * f.apply_seconds for f in fits]
@@ -85,10 +80,10 @@ def _column(name: str) -> Any:
     return st.column_config.NumberColumn(name, format="%.4f")
 
 
-def _guarantees(selection: Selection, models: Models) -> None:
+def _guarantees(models: Models) -> None:
     """The bound that holds for this data beside each calibrator that has one; the others are named."""
     st.markdown("#### What is promised")
-    promises = {r.title: compute.fitted(selection.source, r).guarantee(LEVEL) for r in models.shown}
+    promises = {m.title: compute.fitted(m).guarantee(LEVEL) for m in models.shown}
     for title, promise in promises.items():
         if promise.holds:
             st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.said)}")
@@ -97,15 +92,15 @@ def _guarantees(selection: Selection, models: Models) -> None:
         st.caption(f"**{', '.join(titles)}**: {markdown_plain(said)}")
 
 
-def _side_effects(selection: Selection, models: Models) -> None:
+def _side_effects(models: Models) -> None:
     """What recalibration does to the decisions."""
     lines = []
-    for recipe in models.shown[1:]:
-        effects = compute.side_effects(selection.source, recipe)
+    for model in models.recalibrated:
+        effects = compute.side_effects(model)
         changed = "unknown" if effects.class_changed is None else percent(effects.class_changed, 2)
         lines.append(
             {
-                "calibrator": markdown_plain(recipe.title),
+                "calibrator": markdown_plain(model.title),
                 "accuracy change": f"{100 * effects.accuracy_change:+.2f} points",
                 "rows whose class changed": changed,
                 "rows it abstains on": percent(effects.abstained, 2),
@@ -116,43 +111,43 @@ def _side_effects(selection: Selection, models: Models) -> None:
         st.table(pd.DataFrame(lines).set_index("calibrator"))
 
 
-def _constraints(selection: Selection, models: Models) -> None:
+def _constraints(models: Models) -> None:
     """For calibrators that abstain to keep a rate: did they keep it, over repeated splits of all rows."""
-    able = [r for r in models.shown if hasattr(compute.fitted(selection.source, r), "wanted")]
-    for recipe in able:
-        st.markdown(f"#### {markdown_plain(recipe.title)}: is the rate kept?")
-        held = compute.constraint(selection.source, recipe, only_if_held=True)
+    able = [m for m in models.shown if hasattr(compute.fitted(m), "wanted")]
+    for model in able:
+        st.markdown(f"#### {markdown_plain(model.title)}: is the rate kept?")
+        held = compute.constraint(model, only_if_held=True)
         if held is None:
-            _offer_constraint(selection, recipe)
+            _offer_constraint(model)
             continue
         left, right = st.columns([0.6, 0.4], gap="medium")
         with left:
             label = f"Attained against wanted {held.rate} over {held.repeats} splits."
-            chart(draw_constraint(held), key=f"constraint-{recipe.key}", label=label)
-        right.dataframe(held.frame().round(4), hide_index=True, key=f"constraint.table.{recipe.key}")
+            chart(draw_constraint(held), key=f"constraint-{model.key}", label=label)
+        right.dataframe(held.frame().round(4), hide_index=True, key=f"constraint.table.{model.key}")
 
 
-def _offer_constraint(selection: Selection, recipe: Recipe) -> None:
+def _offer_constraint(model: Model) -> None:
     def fit_often() -> None:
-        compute.constraint(selection.source, recipe)
+        compute.constraint(model)
 
     label = f"Fit it on {compute.REPEATS} random splits of all rows, for several wanted rates"
-    st.button(label, key=f"constraint.{recipe.key}", on_click=fit_often)
+    st.button(label, key=f"constraint.{model.key}", on_click=fit_often)
 
 
 def _map(selection: Selection, models: Models) -> None:
     """Score in, score out, for a calibrator made of binary maps."""
-    able = [r for r in models.shown if hasattr(compute.fitted(selection.source, r), "maps_")]
+    able = [m for m in models.shown if hasattr(compute.fitted(m), "maps_")]
     st.markdown("#### Score in, score out")
     if not able:
         st.info("Tick a calibrator made of binary maps, such as a histogram binning: its map appears here.")
         return
-    model = next((r for r in able if r.title == selection.map_of), able[0])
-    strata: tuple[str, ...] = compute.fitted(selection.source, model).strata_
+    model = next((m for m in able if m.title == selection.map_of), able[0])
+    strata: tuple[str, ...] = compute.fitted(model).strata_
     stratum = min(selection.stratum, len(strata) - 1)
     left, right = st.columns([0.7, 0.3], gap="medium")
     with right:
-        titles = [r.title for r in able]
+        titles = [m.title for m in able]
         st.selectbox(
             "Calibrator", titles, **widgets.tied("map.of", model.title, lambda t: widgets.change(map_of=t, stratum=0))
         )
@@ -163,29 +158,24 @@ def _map(selection: Selection, models: Models) -> None:
                 format_func=lambda s: strata[s],
                 **widgets.tied("map.stratum", stratum, lambda s: widgets.change(stratum=s)),
             )
-        mapped = compute.binary_map(selection.source, model, stratum)
+        mapped = compute.binary_map(model, stratum)
         st.caption(_own(mapped.own, mapped.rows))
     with left:
         label = f"What {model.title} makes of a score in {strata[stratum]}."
         chart(draw_binary_map(mapped), key="binary-map", label=label)
 
 
-def _saved(selection: Selection, models: Models) -> None:
+def _saved(models: Models) -> None:
     """The fitted calibrators as files that the library reads back, equal to the last bit."""
     st.markdown("#### Take a fitted calibrator home")
     st.caption("JSON without code in it; `cc.load_calibrator(path).predict_proba(probs)` gives the numbers shown here.")
-    for recipe in models.shown[1:]:
-        st.download_button(
-            markdown_plain(recipe.title),
-            partial(_json, selection, recipe),
-            file_name=f"calibrator-{recipe.key.replace('+', '-')}.json",
-            mime="application/json",
-            key=f"saved.{recipe.key}",
-        )
+    for model in models.recalibrated:
+        name = f"calibrator-{model.recipe.key.replace('+', '-')}.json"
+        widgets.download(markdown_plain(model.title), name, partial(_json, model), key=f"saved.{model.key}")
 
 
-def _json(selection: Selection, recipe: Recipe) -> str:
-    return compute.fitted(selection.source, recipe).to_json()
+def _json(model: Model) -> str:
+    return compute.fitted(model).to_json()
 
 
 def _own(own: str, rows: int) -> str:
@@ -195,5 +185,3 @@ def _own(own: str, rows: int) -> str:
         "none": "Too few calibration rows: its scores stay as they are.",
     }[own]
     return f"{said} {rows} test rows; where no bar stands the map is extrapolation."
-
-

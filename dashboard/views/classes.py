@@ -25,12 +25,10 @@ def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
     _controls()
-    models = _able(selection, compute.models(selection.source, selection.calibrators))
+    models = _able(selection, compute.models(selection))
     if models is None:
         return
-    tables = [
-        (r.title, compute.class_table(selection.source, r, selection.notion, selection.scheme)) for r in models.shown
-    ]
+    tables = [(m.title, compute.class_table(m, selection.notion, selection.scheme)) for m in models.shown]
     order = ranked(tables[0][1], selection.sort, selection.search)
     if not len(order):
         st.info("No class has this in its name: change the search.")
@@ -70,12 +68,12 @@ def _controls() -> None:
 def _able(selection: Selection, models: Models) -> Models | None:
     """The models that make claims of the chosen notion; the others are named with the reason."""
     shown = []
-    for recipe in models.shown:
+    for model in models.shown:
         try:
-            compute.class_table(selection.source, recipe, selection.notion, selection.scheme)
-            shown.append(recipe)
+            compute.class_table(model, selection.notion, selection.scheme)
+            shown.append(model)
         except NotAnswerable as why:
-            st.info(f"**{markdown_plain(recipe.title)}** is not shown: {markdown_plain(why)}.")
+            st.info(f"**{markdown_plain(model.title)}** is not shown: {markdown_plain(why)}.")
     return Models(tuple(shown), models.refused) if shown else None
 
 
@@ -96,15 +94,10 @@ def _paged(selection: Selection, order: NDArray[np.intp]) -> tuple[int, ...]:
 
 
 def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]) -> None:
-    panels = [
-        (r.title, compute.class_panels(selection.source, r, selection.notion, selection.scheme, page))
-        for r in models.shown
-    ]
+    panels = [(m.title, compute.class_panels(m, selection.notion, selection.scheme, page)) for m in models.shown]
     label = f"{selection.curve} of {len(page)} classes, a small diagram each."
     kernels = (
-        [compute.class_curves(selection.source, r, selection.notion, page) for r in models.shown]
-        if selection.curve == "kernel"
-        else []
+        [compute.class_curves(m, selection.notion, page) for m in models.shown] if selection.curve == "kernel" else []
     )
     chart(draw_class_panels(panels, selection.curve, kernels), key="panels", label=label)
 
@@ -129,13 +122,7 @@ def _table(tables: list[tuple[str, ClassTable]], order: NDArray[np.intp]) -> Non
         height=min(36 * (len(frame) + 1), 460),
         column_config={name: st.column_config.NumberColumn(name, format="%.4f") for name in numbers},
     )
-    st.download_button(
-        "Download this table (CSV)",
-        lambda: csv_bytes(frame),
-        file_name="classes.csv",
-        mime="text/csv",
-        key="classes.csv",
-    )
+    widgets.download("Download this table (CSV)", "classes.csv", lambda: csv_bytes(frame))
 
 
 def class_frame(tables: list[tuple[str, ClassTable]]) -> pd.DataFrame:

@@ -8,13 +8,13 @@ import inspect
 import pandas as pd
 import streamlit as st
 
-from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, Recipe
+from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
 from calib_core.diagrams import ValidityPlot
 from calib_core.estimators import ELSEWHERE
 from calib_core.inference import coverage_table
 from dashboard import compute, widgets
 from dashboard.chart import chart
-from dashboard.compute import Models
+from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_sweep, draw_trade, draw_validity
 from dashboard.selection import Selection
@@ -28,8 +28,8 @@ STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-col
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection.source, selection.calibrators)
-    model = models.named(selection.model)
+    models = compute.models(selection)
+    model = models.titled(selection.model)
     _controls(models, model)
     estimates = _estimates(selection, model)
     _sharpen(estimates, selection.asked)
@@ -45,22 +45,16 @@ def render() -> None:
         "these predictions stay below (the noise floor). Orange: stands out of the noise (p at most 0.05); blue: does "
         "not; no colour: not asked yet. Plug-in errors can lie above their own interval: noise inflates them."
     )
-    st.download_button(
-        "Download this table (CSV)",
-        lambda: csv_bytes(frame.reset_index()),
-        "estimators.csv",
-        "text/csv",
-        key="estimators.csv",
-    )
-    _tests(selection, models)
+    widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(frame.reset_index()))
+    _tests(models)
     _coverage()
     _about(selection)
     _curves(selection, models)
 
 
-def _controls(models: Models, model: Recipe) -> None:
+def _controls(models: Models, model: Model) -> None:
     left, middle, right = st.columns([0.34, 0.33, 0.33], vertical_alignment="bottom")
-    titles = [recipe.title for recipe in models.shown]
+    titles = [one.title for one in models.shown]
     left.selectbox(
         "Model", titles, **widgets.tied("estimators.model", model.title, lambda title: widgets.change(model=title))
     )
@@ -77,17 +71,17 @@ def _controls(models: Models, model: Recipe) -> None:
     )
 
 
-def _estimates(selection: Selection, model: Recipe) -> dict[tuple[str, str], Estimate | str]:
+def _estimates(selection: Selection, model: Model) -> dict[tuple[str, str], Estimate | str]:
     """Every (estimator, notion): the estimate, or why there is none."""
     made: dict[tuple[str, str], Estimate | str] = {}
-    test = compute.judged(selection.source, model)
+    test = compute.judged(model)
     large = test.n_rows * (test.n_classes or 1) > LARGE
     if large:
         st.caption("With this many rows and classes only the notion chosen above is computed.")
     for notion in (selection.asked,) if large else tuple(REDUCTIONS):
         for key in ESTIMATORS:
             try:
-                made[key, notion] = compute.estimate(selection.source, model, notion, key, selection.scheme)
+                made[key, notion] = compute.estimate(model, notion, key, selection.scheme)
             except NotAnswerable as why:
                 made[key, notion] = str(why)
     return made
@@ -99,10 +93,7 @@ def _sharpen(estimates: dict[tuple[str, str], Estimate | str], notion: str) -> N
     wanted = [
         e
         for (_, where), e in estimates.items()
-        if where == notion
-        and isinstance(e, Estimate)
-        and not compute.sharpened(e)
-        and (slow or compute.of_counts(e))
+        if where == notion and isinstance(e, Estimate) and not compute.sharpened(e) and (slow or compute.of_counts(e))
     ]
     if not wanted:
         return
@@ -142,14 +133,14 @@ def _colour(made: Estimate | str) -> str:
     return STANDS_OUT if made.p_value <= 0.05 else HIDDEN
 
 
-def _tests(selection: Selection, models: Models) -> None:
+def _tests(models: Models) -> None:
     """Tests of calibration that need no bins, of every model shown."""
     lines: dict[str, dict[str, str]] = {}
-    for recipe in models.shown:
-        for test in compute.tests_without_bins(selection.source, recipe):
+    for model in models.shown:
+        for test in compute.tests_without_bins(model):
             if not isinstance(test, str):
                 said = f"{test.statistic:.4g} (p = {test.p_value:.3f})"
-                lines.setdefault(markdown_plain(test.name), {})[markdown_plain(recipe.title)] = said
+                lines.setdefault(markdown_plain(test.name), {})[markdown_plain(model.title)] = said
     st.markdown("#### Tests without bins")
     st.table(pd.DataFrame(lines).T.fillna("–"))
 
@@ -187,7 +178,7 @@ def _curves(selection: Selection, models: Models) -> None:
     """How the error depends on the number of bins, on which rows it falls, and what it costs."""
     st.markdown("#### Error against number of bins")
     label = "ECE for 5 to 25 bins, confidence dashed, top-label solid, above what noise alone shows."
-    chart(draw_sweep(compute.error_sweep(selection.source, models.shown)), key="sweep", label=label)
+    chart(draw_sweep(compute.error_sweep(models.shown)), key="sweep", label=label)
     st.caption("Dashed: confidence; solid: top-label. Grey: what 95 % of calibrated models like the base model show.")
     left, right = st.columns(2, gap="medium")
     with left:
@@ -200,44 +191,47 @@ def _curves(selection: Selection, models: Models) -> None:
         st.caption("A recalibrated model and the base model beside it are judged on the same bins, where they can be.")
     with right:
         st.markdown("#### Mean squared error against calibration error")
-        notion = "confidence" if compute.parts(selection.source).test.kind == "confidence" else "top-label"
-        points = [(recipe.title, *_trade(selection, recipe, notion)) for recipe in models.shown]
+        points = [(model.title, *_trade(selection, model)) for model in models.shown]
         chart(draw_trade(points), key="trade", label="Mean squared error against calibration error, a point per model.")
 
 
 def _validity(selection: Selection, models: Models) -> list[tuple[str, ValidityPlot]]:
     """The base model, then each recalibrated one with the base model on its bins where their claims are the same."""
     plots: list[tuple[str, ValidityPlot]] = []
-    source, asked, scheme = selection.source, selection.asked, selection.scheme
-    for recipe in models.shown:
+    asked, scheme = selection.asked, selection.scheme
+    for model in models.shown:
         try:
-            pair = compute.validity_pair(source, recipe, asked, scheme)
-            plots.append((recipe.title, pair.after))
-            if recipe != models.shown[0]:
-                plots.append((f"{models.shown[0].title}, bins of {recipe.title}", pair.before))
+            pair = compute.validity_pair(model, asked, scheme)
+            plots.append((model.title, pair.after))
+            if model != model.base:
+                plots.append((f"{model.base.title}, bins of {model.title}", pair.before))
         except NotAnswerable:
             with contextlib.suppress(NotAnswerable):
-                plots.append((f"{recipe.title}, own bins", compute.validity(source, recipe, asked, scheme)))
+                plots.append((f"{model.title}, own bins", compute.validity(model, asked, scheme)))
     return plots
 
 
-def _trade(selection: Selection, model: Recipe, notion: str) -> tuple[float, float]:
+def _trade(selection: Selection, model: Model) -> tuple[float, float]:
     """Debiased squared calibration error, and mean squared error of the same claims."""
-    source, scheme = selection.source, selection.scheme
-    squared, whole = (compute.estimate(source, model, notion, key, scheme).value for key in ("debiased-l2", "brier"))
+    notion = top_notion(model)
+    squared, whole = (compute.estimate(model, notion, key, selection.scheme).value for key in ("debiased-l2", "brier"))
     return squared, whole
+
+
+def top_notion(model: Model) -> str:
+    """The strictest notion of the claim a model makes that its predictions can answer."""
+    return "confidence" if compute.judged(model).kind == "confidence" else "top-label"
 
 
 def strip(selection: Selection) -> str:
     """One line on whether the models shown are calibrated, as far as these rows can tell."""
-    models = compute.models(selection.source, selection.calibrators)
-    return " · ".join(_said(selection, recipe) for recipe in models.shown)
+    models = compute.models(selection)
+    return " · ".join(_said(selection, model) for model in models.shown)
 
 
-def _said(selection: Selection, model: Recipe) -> str:
-    kind = compute.judged(selection.source, model).kind
-    notion = "confidence" if kind == "confidence" else "top-label"
-    made = compute.estimate(selection.source, model, notion, "ece", selection.scheme)
+def _said(selection: Selection, model: Model) -> str:
+    notion = top_notion(model)
+    made = compute.estimate(model, notion, "ece", selection.scheme)
     verdict = made.verdict(selection.eps)
     word = {"within": f"within {selection.eps:g}", "miscalibrated": "miscalibrated", "not shown": "not shown"}
     span, floor = made.interval(), made.noise_floor

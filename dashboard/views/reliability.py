@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from calib_core import Predictions, Recipe
+from calib_core import Predictions
 from calib_core.diagrams import BinZoom, ReliabilityDiagram
 from calib_core.study import MEASURES, Measure
 from dashboard import compute, widgets
 from dashboard.chart import chart, waiting
-from dashboard.compute import Models, Parts
+from dashboard.compute import Model, Models, Parts
 from dashboard.export import csv_bytes
 from dashboard.figures import (
     consistency_bands,
@@ -46,15 +46,13 @@ ROWS_SHOWN = 5000
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection.source, selection.calibrators)
+    models = compute.models(selection)
     _follow_click(models)
     selection = widgets.selection()
-    diagrams = [
-        (recipe.title, compute.reliability(selection.source, recipe, selection.scheme)) for recipe in models.shown
-    ]
+    diagrams = [(model.title, compute.reliability(model, selection.scheme)) for model in models.shown]
     left, right = st.columns([0.6, 0.4], gap="medium") if len(models.shown) <= BESIDE else (st.container(), None)
     with left:
-        overlay = _overlay(selection, models.named(selection.model))
+        overlay = _overlay(selection, models.titled(selection.model))
         chart(draw_reliability(diagrams, overlay), key="reliability", label=_in_words(diagrams), height=560)
         st.selectbox(
             "Lay over it",
@@ -63,7 +61,7 @@ def render() -> None:
             help="For the model chosen below: how far stars may lie by chance, or a curve without bins.",
             **widgets.bound("overlay"),
         )
-        _about_overlay(selection, models.named(selection.model))
+        _about_overlay(selection, models.titled(selection.model))
         st.caption(
             "★ accuracy of the bin's rows against their mean confidence. **+** the same, class by class: as far from "
             "the diagonal as the predicted classes are off on average. Bars: share of rows. Hollow: fewer than 10 "
@@ -84,34 +82,34 @@ def _follow_click(models: Models) -> None:
         widgets.change(zoom=int(click.customdata[0]), model=models.shown[index].title)
 
 
-def _overlay(selection: Selection, model: Recipe) -> list[Any]:
+def _overlay(selection: Selection, model: Model) -> list[Any]:
     """The traces of what is laid over the diagram of the chosen model."""
-    source, scheme = selection.source, selection.scheme
+    scheme = selection.scheme
     draw: dict[str, Callable[[], list[Any]]] = {
         "none": list,
-        "wilson": lambda: wilson_intervals(compute.bands(source, model, scheme)),
-        "consistency": lambda: consistency_bands(compute.bands(source, model, scheme)),
-        "corp": lambda: corp_curve(compute.corp(source, model)),
-        "kernel": lambda: kernel_band(compute.kernel_curve(source, model)),
+        "wilson": lambda: wilson_intervals(compute.bands(model, scheme)),
+        "consistency": lambda: consistency_bands(compute.bands(model, scheme)),
+        "corp": lambda: corp_curve(compute.corp(model)),
+        "kernel": lambda: kernel_band(compute.kernel_curve(model)),
     }
     return draw[selection.overlay]()
 
 
-def _about_overlay(selection: Selection, model: Recipe) -> None:
+def _about_overlay(selection: Selection, model: Model) -> None:
     """What the overlay says in numbers."""
     title = markdown_plain(model.title)
     if selection.overlay in ("wilson", "consistency"):
-        held = compute.bands(selection.source, model, selection.scheme)
+        held = compute.bands(model, selection.scheme)
         stars = f"{held.outside} of {len(held.frame())} stars"
         st.caption(f"{title}: {stars} outside the 90 % consistency band; one in ten is by chance.")
     elif selection.overlay == "corp":
-        curve = compute.corp(selection.source, model)
+        curve = compute.corp(model)
         st.caption(
             f"{title}: Brier score {error(curve.score)} = miscalibration {error(curve.miscalibration)} "
             f"− discrimination {error(curve.discrimination)} + uncertainty {error(curve.uncertainty)}."
         )
     elif selection.overlay == "kernel":
-        kernel = compute.kernel_curve(selection.source, model)
+        kernel = compute.kernel_curve(model)
         st.caption(f"{title}: bandwidth {kernel.bandwidth:.2g}, ECE by kernel densities {error(kernel.error)}.")
         st.slider("Local calibration error at a confidence of", 0.0, 1.0, step=0.01, **widgets.bound("at"))
         there = kernel.local_error(selection.at)
@@ -135,7 +133,7 @@ def _in_words(diagrams: list[tuple[str, ReliabilityDiagram]]) -> str:
 
 def _numbers(selection: Selection, models: Models, *, transposed: bool) -> None:
     """The summary of every model, one column (or line) each, and why some numbers are missing."""
-    frames = {r.title: compute.measures(selection.source, r, selection.scheme) for r in models.shown}
+    frames = {m.title: compute.measures(m, selection.scheme) for m in models.shown}
     st.markdown("##### Before and after, on the test rows")
     table = before_and_after(frames)
     st.table(table.T if transposed else table)
@@ -144,12 +142,10 @@ def _numbers(selection: Selection, models: Models, *, transposed: bool) -> None:
     for title, frame in frames.items():
         for note, missing in frame[frame["note"] != ""].groupby("note", sort=False)["measure"]:
             st.caption(f"**{markdown_plain(title)}**, {', '.join(missing)} not defined: {markdown_plain(note)}.")
-    for recipe, why in models.refused:
-        said = f"**{markdown_plain(recipe.title)}** cannot be used here: {markdown_plain(why)}."
-        st.warning(said, icon=":material/warning:")
-    for recipe in models.shown:
-        _coverage(selection, recipe)
-        _set_aside(selection, recipe)
+    widgets.refusals(models.refused)
+    for model in models.shown:
+        _coverage(model)
+        _set_aside(model)
 
 
 def before_and_after(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -159,12 +155,12 @@ def before_and_after(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(cells, orient="index", columns=[markdown_plain(title) for title in values.columns])
 
 
-def _coverage(selection: Selection, recipe: Recipe) -> None:
+def _coverage(model: Model) -> None:
     """What share of the rows a model that abstains still answers."""
-    judged = compute.judged(selection.source, recipe)
+    judged = compute.judged(model)
     if judged.abstained is not None:
         st.caption(
-            f"**{markdown_plain(recipe.title)}** abstains on {percent(1 - judged.coverage)} of the test rows "
+            f"**{markdown_plain(model.title)}** abstains on {percent(1 - judged.coverage)} of the test rows "
             f"({count(int(judged.abstained.sum()))}): accuracy, stars, plusses, conf- and TL- errors are of the rest."
         )
 
@@ -177,26 +173,26 @@ def _cells(values: NDArray[np.float64], measure: Measure) -> list[str]:
     return [f"**{text}**" if len(values) > 1 and v == best else text for text, v in zip(shown, values, strict=True)]
 
 
-def _set_aside(selection: Selection, recipe: Recipe) -> None:
+def _set_aside(model: Model) -> None:
     """Groups too small to calibrate on their own, and fits that found no answer, by name."""
-    fitted = compute.fitted(selection.source, recipe)
+    fitted = compute.fitted(model)
     for attribute, verb in (("pooled_", "calibrated together as one"), ("left_alone_", "left as they were")):
         names = getattr(fitted, attribute, ())
         if names:
             listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-            st.caption(f"**{markdown_plain(recipe.title)}**: too few rows, {verb}: {markdown_plain(listed)}.")
+            st.caption(f"**{markdown_plain(model.title)}**: too few rows, {verb}: {markdown_plain(listed)}.")
     if getattr(fitted, "status_", "converged") != "converged":
-        st.caption(f"**{markdown_plain(recipe.title)}**: the fit ended {markdown_plain(fitted.status_)}.")
+        st.caption(f"**{markdown_plain(model.title)}**: the fit ended {markdown_plain(fitted.status_)}.")
 
 
 def _taken_apart(selection: Selection, models: Models) -> None:
     """The chosen bin of the chosen model: class by class, then row by row."""
-    model = models.named(selection.model)
-    diagram = compute.reliability(selection.source, model, selection.scheme)
+    model = models.titled(selection.model)
+    diagram = compute.reliability(model, selection.scheme)
     held = [int(b) for b in diagram.frame()["bin"]]
     st.markdown("#### One bin, taken apart")
     first, second, _ = st.columns([0.3, 0.3, 0.4])
-    titles = [recipe.title for recipe in models.shown]
+    titles = [one.title for one in models.shown]
     first.selectbox(
         "Model", titles, **widgets.tied("zoom.model", model.title, lambda title: widgets.change(model=title))
     )
@@ -211,15 +207,15 @@ def _taken_apart(selection: Selection, models: Models) -> None:
     if chosen is None:
         st.info("Click a star, a plus or a bar of the diagram: its classes and its rows appear here.")
         return
-    predictions = compute.judged(selection.source, model)
+    predictions = compute.judged(model)
     if predictions.kind == "confidence":
         st.info("These predictions hold confidence and correctness only: a bin cannot be taken apart by class.")
-        rows = compute.bin_rows(selection.source, model, selection.scheme, chosen)
+        rows = compute.bin_rows(model, selection.scheme, chosen)
     else:
-        zoom = compute.zoom(selection.source, model, selection.scheme, chosen)
+        zoom = compute.zoom(model, selection.scheme, chosen)
         _classes(zoom)
         rows = zoom.rows
-    _rows(compute.parts(selection.source), predictions, rows, diagram.label(chosen))
+    _rows(compute.parts(model.source), predictions, rows, diagram.label(chosen))
 
 
 def _classes(zoom: BinZoom) -> None:
@@ -260,13 +256,7 @@ def _rows(parts: Parts, predictions: Predictions, rows: NDArray[np.intp], label:
     )
     if len(table) > ROWS_SHOWN:
         st.caption(f"The first {count(ROWS_SHOWN)} rows are shown; the download has all {count(len(table))}.")
-    st.download_button(
-        "Download these rows (CSV)",
-        lambda: csv_bytes(table),
-        file_name="rows-of-bin.csv",
-        mime="text/csv",
-        key="zoom.csv",
-    )
+    widgets.download("Download these rows (CSV)", "rows-of-bin.csv", lambda: csv_bytes(table))
 
 
 def row_table(parts: Parts, predictions: Predictions, rows: NDArray[np.intp]) -> pd.DataFrame:

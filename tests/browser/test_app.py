@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 import calib_core as cc
 from calib_core import Recipe
 from dashboard import compute
+from dashboard.compute import Model
 from dashboard.selection import Selection
 
 DRAWN = """keys => keys.every(key => {
@@ -34,6 +35,11 @@ POINT = """(node, [name, bin]) => {
 def drawn(page: Page, *keys: str) -> None:
     """Wait until these charts show their newest figures."""
     page.wait_for_function(DRAWN, arg=list(keys))
+
+
+def settled(page: Page) -> None:
+    """Wait until the page is not being made anew: a file asked for meanwhile is lost."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def node(page: Page, key: str):  # type: ignore[no-untyped-def]
@@ -104,6 +110,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     assert worst[0] == "owl"
     assert worst[1] < -0.3
 
+    settled(page)
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Download these rows (CSV)").click()
     rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
@@ -167,13 +174,14 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
 def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=calibrators", height=1400)
     button = page.get_by_test_id("stDownloadButton").get_by_role("button", name="Temperature scaling", exact=True)
+    settled(page)
     with page.expect_download() as downloading:
         button.click()
     saved = tmp_path / "calibrator.json"
     saved.write_bytes(Path(downloading.value.path()).read_bytes())
     source = Selection().source
     test = compute.parts(source).test
-    there = compute.judged(source, Recipe("CALIBRATORS", "temperature")).probs
+    there = compute.judged(Model(source, Recipe("CALIBRATORS", "temperature"))).probs
     np.testing.assert_array_equal(cc.load_calibrator(saved).predict_proba(test.probs), there)
 
 

@@ -13,7 +13,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from calib_core.datasets import DEMOS
 from dashboard import compute
-from dashboard.compute import Shelf
+from dashboard.compute import Model, Shelf
 from dashboard.selection import Selection, Source
 
 CSV = b"cat,dog,label\n" + b"0.7,0.3,cat\n0.4,0.6,dog\n" * 20
@@ -114,14 +114,18 @@ def test_a_calibrator_is_fitted_on_the_calibration_rows_only() -> None:
     parts = compute.parts(source)
     recipe = Recipe("CALIBRATORS", "temperature")
     expected = CALIBRATORS.make("temperature").fit(parts.fit.probs, parts.fit.true_labels).temperature_
-    assert compute.fitted(source, recipe).temperature_ == expected  # type: ignore[attr-defined]
+    assert compute.fitted(Model(source, recipe)).temperature_ == expected  # type: ignore[attr-defined]
 
 
 def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() -> None:
     source = Source(data="demo:language-model")
     with pytest.raises(NotAnswerable, match="probabilities of the other classes are unknown"):
-        compute.judged(source, Recipe("CALIBRATORS", "temperature"))
-    models = compute.models(source, (Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb")))
+        compute.judged(Model(source, Recipe("CALIBRATORS", "temperature")))
+    models = compute.models(
+        Selection(
+            source=source, calibrators=(Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
+        )
+    )
     assert [recipe.key for recipe in models.shown] == ["identity", "top-label-hb"]
     assert [recipe.key for recipe, _ in models.refused] == ["temperature"]
 
@@ -130,7 +134,7 @@ def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() 
 def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
     selection = Selection(source=Source(data="demo:digits-naive-bayes"), bins=bins)
     test = compute.parts(selection.source).test
-    frame = compute.measures(selection.source, compute.BASE, selection.scheme).set_index("measure")["value"]
+    frame = compute.measures(Model(selection.source, compute.BASE), selection.scheme).set_index("measure")["value"]
     # The slider's bins are merged from one fine grid: sums of the same numbers in another order.
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)

@@ -20,6 +20,7 @@ from calib_core.registry import Choice, Flag, Range
 from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
+from dashboard.compute import Model
 from dashboard.selection import CURVES, OVERLAYS, VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
 from dashboard.theme import error
 from dashboard.views.classes import ranked
@@ -51,7 +52,7 @@ def test_every_view_with_every_calibrator(view: str, key: str) -> None:
     recipe = Recipe("CALIBRATORS", key)
     app = opened(Selection(view=view, calibrators=(recipe,)))
     assert not app.error
-    refused = compute.models(Selection().source, (recipe,)).refused
+    refused = compute.models(Selection(calibrators=(recipe,))).refused
     if CALIBRATORS[key].flags.may_refuse and refused:
         assert view == "classes" or refused[0][1] in app.warning[0].value.replace("\\", "")
         return
@@ -77,13 +78,14 @@ def test_the_calibrators_view_shows_what_is_computed() -> None:
     table = app.dataframe[0].value
     assert table["calibrator"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
     for line, recipe in zip(table.itertuples(), (compute.BASE, *ticked), strict=True):
-        expected = compute.every_measure(selection.source, recipe, selection.scheme).set_index("measure")["value"]
+        measured = compute.every_measure(Model(selection.source, recipe), selection.scheme)
+        expected = measured.set_index("measure")["value"]
         for measure, value in expected.items():
             np.testing.assert_equal(table.loc[line.Index, measure], value)
     written = " ".join(m.value for m in (*app.markdown, *app.caption)).replace("\\", "")
-    assert compute.fitted(selection.source, ticked[1]).guarantee(0.1).said in written
+    assert compute.fitted(Model(selection.source, ticked[1])).guarantee(0.1).said in written
     drawn_map = drawn(app)["binary-map"].trace("recalibrated score")
-    np.testing.assert_array_equal(drawn_map["y"], compute.binary_map(selection.source, ticked[1], 0).output)
+    np.testing.assert_array_equal(drawn_map["y"], compute.binary_map(Model(selection.source, ticked[1]), 0).output)
 
 
 @pytest.mark.parametrize("key", [key for key in model_keys() if CALIBRATORS[key].flags.may_refuse])
@@ -91,18 +93,18 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
     recipe = Recipe("CALIBRATORS", key)
     selection = Selection(source=Source(data="demo:synthetic-three-class"), calibrators=(recipe,))
     app = opened(selection)
-    models = compute.models(selection.source, (recipe,))
+    models = compute.models(selection)
     said = " ".join(m.value for m in (*app.caption, *app.warning)).replace("\\", "")
     if models.refused:
         assert models.refused[0][1] in said
         return
-    judged = compute.judged(selection.source, recipe)
+    judged = compute.judged(Model(selection.source, recipe))
     assert f"abstains on {100 * (1 - judged.coverage):.1f}%" in said
     app = opened(selection.replace(view="calibrators"))
     button = next(b for b in app.button if "random splits" in b.label)
     button.click().run()
     assert not app.exception
-    diagram = compute.constraint(selection.source, recipe)
+    diagram = compute.constraint(Model(selection.source, recipe))
     known = ~np.isnan(diagram.attained)
     trace = drawn(app)[f"constraint-{key}"].trace(f"attained {diagram.rate}")
     np.testing.assert_array_equal(trace["y"], diagram.attained[known])
@@ -148,10 +150,10 @@ def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
     added = {"none": set(), "wilson": {"90% Wilson intervals"}, "consistency": {"90% of calibrated models"}}
     assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve, 90% band"}.get(overlay)}) <= traces
     if overlay == "kernel":
-        there = compute.kernel_curve(selection.source, compute.BASE).local_error(selection.at)
+        there = compute.kernel_curve(Model(selection.source, compute.BASE)).local_error(selection.at)
         assert any(error(there) in c.value for c in app.caption)
     if overlay == "corp":
-        curve = compute.corp(selection.source, compute.BASE)
+        curve = compute.corp(Model(selection.source, compute.BASE))
         assert any(f"miscalibration {error(curve.miscalibration)}" in c.value for c in app.caption)
 
 
@@ -160,11 +162,11 @@ def test_the_numbers_on_screen_are_those_computed() -> None:
     app = opened(selection)
     shown = app.table[0].value
     recipe = selection.calibrators[0]
-    measures = compute.measures(selection.source, recipe, selection.scheme).set_index("measure")["value"]
+    measures = compute.measures(Model(selection.source, recipe), selection.scheme).set_index("measure")["value"]
     cells = shown["Temperature scaling"].str.strip("*")
     assert cells["TL-ECE"] == f"{measures['TL-ECE']:.4f}"
     assert cells["conf-ECE"] == f"{measures['conf-ECE']:.4f}"
-    frame = compute.reliability(selection.source, recipe, selection.scheme).frame()
+    frame = compute.reliability(Model(selection.source, recipe), selection.scheme).frame()
     trace = drawn(app)["reliability"].trace("Temperature scaling")
     np.testing.assert_array_equal(trace["y"], frame["accuracy"])
 
@@ -178,7 +180,7 @@ def test_a_click_on_a_bin_opens_its_classes_and_rows() -> None:
     assert not app.exception
     assert "zoom" in drawn(app)
     selection = Selection(zoom=int(point[0]))
-    zoom = compute.zoom(selection.source, compute.BASE, selection.scheme, int(point[0]))
+    zoom = compute.zoom(Model(selection.source, compute.BASE), selection.scheme, int(point[0]))
     np.testing.assert_array_equal(drawn(app)["zoom"].trace("classes")["y"], zoom.accuracy)
     assert len(app.dataframe[-1].value) == len(zoom.rows)
     assert app.query_params["zoom"] == str(int(point[0]))
@@ -284,7 +286,7 @@ def test_a_registered_calibrator_appears_with_its_own_controls(plugged_in: str) 
 
 def test_classes_are_ranked_by_what_is_asked_and_found_by_name() -> None:
     selection = Selection(source=Source(data="demo:digits-naive-bayes"))
-    table = compute.class_table(selection.source, compute.BASE, "top-label", selection.scheme)
+    table = compute.class_table(Model(selection.source, compute.BASE), "top-label", selection.scheme)
     errors = table.error[ranked(table, "error", "")]
     assert (np.diff(errors) <= 0).all()
     assert (np.diff(table.count[ranked(table, "rows", "")]) >= 0).all()
