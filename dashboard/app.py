@@ -78,6 +78,8 @@ def _data_card(selection: Selection) -> None:
         st.markdown("**No data**")
         return
     st.markdown(f"**{markdown_plain(held.title)}**")
+    for name in compute.file_names(selection)[1:]:
+        st.markdown(f"**{markdown_plain(name)}**")
     test = parts.test
     shape = f"{count(test.n_classes)} classes, " if test.n_classes else ""
     st.caption(

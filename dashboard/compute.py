@@ -12,7 +12,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -615,20 +615,20 @@ def models(selection: Selection) -> Models:
 
 
 def _asked(selection: Selection) -> Iterator[Model]:
-    sources = selection.sources
-    names = _told_apart(sources) if len(sources) > 1 else [""]
-    for source, name in zip(sources, names, strict=True):
+    names = file_names(selection) if selection.others else [""]
+    for source, name in zip(selection.sources, names, strict=True):
         for recipe in (BASE, *selection.calibrators):
             yield Model(source, recipe, name)
 
 
-def _told_apart(sources: Sequence[Source]) -> list[str]:
-    """The files' titles; those that are alike are numbered."""
-    titles = [file(source.data).title if _is_here(source.data) else source.data for source in sources]
+def file_names(selection: Selection) -> list[str]:
+    """Titles of the files compared, the one in use first; those that are alike are numbered."""
+    titles = [file(key).title if is_here(key) else "A file that is not here" for key in selection.files]
     return [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]
 
 
-def _is_here(key: str) -> bool:
+def is_here(key: str) -> bool:
+    """Tell whether a file is held."""
     try:
         file(key)
     except InputError:

@@ -76,6 +76,11 @@ class Selection:
         return self.source, *(Source(data, reading, like=self.source) for data, reading in self.others)
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """Keys of the files compared, the one in use first."""
+        return self.source.data, *(data for data, _ in self.others)
+
+    @property
     def scheme(self) -> Recipe:
         """The binning scheme chosen."""
         return BINNINGS.described(self.binning, bins=self.bins)

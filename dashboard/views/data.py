@@ -12,7 +12,15 @@ from calib_core.readers.limits import FILE_BYTES
 from calib_core.readers.wording import size
 from dashboard import compute, launch, widgets
 from dashboard.theme import markdown_plain
-from dashboard.views import data_card, data_choice, data_findings, data_inspect, data_reading, data_rows
+from dashboard.views import (
+    data_card,
+    data_choice,
+    data_findings,
+    data_inspect,
+    data_models,
+    data_reading,
+    data_rows,
+)
 from dashboard.views.data_trial import in_use, said, trial
 
 _OPENED = "calib.data.opened"
@@ -39,7 +47,7 @@ def open_launched() -> None:
         return
     st.session_state[_OPENED] = True
     asked = "data" in st.query_params
-    if asked and data_choice.is_here(in_use("data")[0]):
+    if asked and compute.is_here(in_use("data")[0]):
         return
     data_choice.take("data", lambda: (_bytes(path), path.name), use=not asked)
     if not asked and (trial("data") or said("data")):
@@ -79,14 +87,16 @@ def _in_use() -> None:
     with st.container():
         data_rows.line()
         readable = _found(key, changed)
-    card, divided, reading, first = st.tabs(
-        ["Summary", "Calibration and test rows", "How it is read", "First rows"], key="data.tabs"
+    card, divided, models, reading, first = st.tabs(
+        ["Summary", "Calibration and test rows", "Other models", "How it is read", "First rows"], key="data.tabs"
     )
     if readable:
         with card:
             data_card.draw(key, changed)
         with divided:
             data_rows.draw()
+        with models:
+            data_models.draw()
     with reading:
         data_reading.draw("data")
     with first:

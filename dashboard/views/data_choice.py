@@ -50,7 +50,8 @@ def upload(role: Role, label: str) -> None:
 def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True) -> None:
     """Read a file and use it, or keep the sentence that says why not; what was in use stays until then."""
     source = widgets.selection().source
-    awaited = [key for key in (source.data, source.test) if key and not is_here(key)]
+    asked = (source.data, source.test, *(key for key, _ in widgets.selection().others))
+    awaited = [key for key in asked if key and not compute.is_here(key)]
     try:
         held = compute.hold(*read())
     except InputError as why:
@@ -66,18 +67,9 @@ def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True)
         choose(role, held.key)
 
 
-def is_here(key: str) -> bool:
-    """Tell whether a file is held."""
-    try:
-        compute.file(key)
-    except InputError:
-        return False
-    return True
-
-
 def files_of_session() -> tuple[str, ...]:
     """Keys of the files this session has read and that are still held; files of other sessions are not shown."""
-    return tuple(key for key in st.session_state.get(_UPLOADS, ()) if is_here(key))
+    return tuple(key for key in st.session_state.get(_UPLOADS, ()) if compute.is_here(key))
 
 
 def demo_keys() -> tuple[str, ...]:

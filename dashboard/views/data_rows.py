@@ -11,7 +11,7 @@ from dashboard.compute import Parts
 from dashboard.selection import Source
 from dashboard.theme import count, markdown_plain
 from dashboard.views import data_findings, data_inspect, data_reading
-from dashboard.views.data_choice import demo_keys, files_of_session, is_here, titled, upload
+from dashboard.views.data_choice import demo_keys, files_of_session, titled, upload
 from dashboard.views.data_trial import SAME_FILE, choose, drop, looked_at, trial
 
 _WORDS = {"share": "Split at random", "column": "Split column", "files": "Two files"}
@@ -136,7 +136,7 @@ def _second_file() -> None:
         **widgets.tied("data.rows.test", value if value in keys else None, chosen),
     )
     upload("test", "File of the test rows")
-    if is_here(value):
+    if compute.is_here(value):
         data_inspect.findings("test")
         with st.expander("How the test file is read", expanded=trial("test") is not None):
             data_reading.draw("test")

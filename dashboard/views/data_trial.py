@@ -14,7 +14,8 @@ from calib_core.readers import Finding, Reading
 from dashboard import compute, widgets
 from dashboard.selection import Source, written_changes
 
-Role = Literal["data", "test"]
+Role = Literal["data", "test", "more"]
+"""The file in use, the file of its test rows, or another model's file to compare with it."""
 
 _FOLLOWERS: dict[str, tuple[str, ...]] = {
     "layout": ("kind", "scores", "label", "label_coding", "classes", "confidence", "predicted", "correct"),
@@ -66,7 +67,8 @@ def drop(role: Role) -> None:
 def in_use(role: Role) -> tuple[str, str]:
     """Key and changed reading of the file in use."""
     source = widgets.selection().source
-    return (source.data, source.reading) if role == "data" else (source.test, source.test_reading)
+    held = {"data": (source.data, source.reading), "test": (source.test, source.test_reading), "more": ("", "")}
+    return held[role]
 
 
 def looked_at(role: Role) -> str:
@@ -170,6 +172,8 @@ def _source(role: Role, key: str, changed: str) -> Source:
     old = widgets.selection().source
     if role == "test":
         return dataclasses.replace(old, test=key, test_reading=changed)
+    if role == "more":
+        return Source(key, changed, like=old)
     if key == old.data:
         return dataclasses.replace(old, reading=changed)
     return _split(Source(key, changed, share=old.share, seed=old.seed))
@@ -188,14 +192,19 @@ def _split(source: Source) -> Source:
 
 
 def _check(role: Role, source: Source) -> None:
-    """Whether the file can be read, and as test rows: whether it has the classes of the calibration rows.
+    """Whether the file can be read, and beside another: whether it has its classes, or its very rows.
 
     The other way round is not asked: where both files need a change, one of them has to come first.
     """
     compute.whole(source.data, source.reading)
-    if role == "test":
+    if role != "data":
         compute.parts(source)
 
 
 def _take(source: Source) -> None:
-    widgets.change(**vars(source), zoom=None, page=1, search="")
+    selection = widgets.selection()
+    if source.like is not None:
+        widgets.change(others=(*selection.others, (source.data, source.reading)))
+        return
+    others = selection.others if source.data == selection.source.data else ()
+    widgets.change(**vars(source), others=others, zoom=None, page=1, search="")

@@ -1,0 +1,65 @@
+"""Other models' predictions on the same rows, compared with those in use."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core import InputError
+from dashboard import compute, widgets
+from dashboard.selection import MOST_OTHERS, Selection
+from dashboard.theme import markdown_plain
+from dashboard.views import data_findings, data_inspect
+from dashboard.views.data_choice import demo_keys, files_of_session, titled, upload
+from dashboard.views.data_trial import choose, looked_at
+
+
+def draw() -> None:
+    """Draw the models compared and the ways to add one."""
+    selection = widgets.selection()
+    st.caption(
+        "Files with other models' predictions on the same rows in the same order. Every view then shows all of them, "
+        "and the Calibrators view their paired differences."
+    )
+    for i in range(len(selection.others)):
+        _in_use(selection, i)
+    if len(selection.others) >= MOST_OTHERS:
+        st.caption(f"At most {MOST_OTHERS + 1} models are compared at once.")
+        return
+    _another(selection)
+
+
+def _in_use(selection: Selection, i: int) -> None:
+    """One model compared, a way to leave it out, and why it cannot be compared if so."""
+    left, right = st.columns([0.7, 0.3], vertical_alignment="center")
+    left.markdown(f"**{markdown_plain(compute.file_names(selection)[i + 1])}**")
+    right.button("Leave it out", key=f"data.more.drop.{i}", on_click=leave_out, args=(selection.files[i + 1],))
+    try:
+        compute.parts(selection.sources[i + 1])
+    except InputError as why:
+        data_findings.sentence(str(why))
+
+
+def leave_out(key: str) -> None:
+    """Compare a model no longer."""
+    others = widgets.selection().others
+    widgets.change(others=tuple(other for other in others if other[0] != key), model="", map_of="")
+
+
+def _another(selection: Selection) -> None:
+    def chosen(new: str | None) -> None:
+        if new is not None:
+            choose("more", new)
+
+    keys = tuple(key for key in (*files_of_session(), *demo_keys()) if key not in selection.files)
+    value = looked_at("more")
+    st.selectbox(
+        "Another model from",
+        keys,
+        index=None,
+        format_func=titled,
+        placeholder="Choose a file, or upload one",
+        **widgets.tied("data.more", value if value in keys else None, chosen),
+    )
+    upload("more", "File of another model")
+    if compute.is_here(value):
+        data_inspect.findings("more")

@@ -1,0 +1,104 @@
+"""Several models' predictions on the same rows: chosen in the data view, shown in every other, refused with a reason."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib_core import Recipe
+from dashboard import compute
+from dashboard.compute import Model
+from dashboard.selection import VIEWS, Selection, Source
+from dashboard.views.calibrators import comparison
+from tests.dashboard.test_views import opened
+
+BAYES, FOREST, MLP = ("demo:digits-naive-bayes", "demo:digits-random-forest", "demo:digits-mlp")
+BOTH = Selection(source=Source(data=BAYES), others=((FOREST, ""),))
+
+
+def test_a_link_names_the_files_compared() -> None:
+    assert Selection.from_query(BOTH.to_query()) == (BOTH, ())
+    kept, said = Selection.from_query({"others": '["demo:x"]'})
+    assert kept.others == () and len(said) == 1
+
+
+def test_every_file_is_shown_as_it_is_and_after_every_calibrator() -> None:
+    shown = compute.models(BOTH).shown
+    names = ["Handwritten digits, naive Bayes", "Handwritten digits, random forest"]
+    assert [m.title for m in shown] == [t for n in names for t in (n, f"{n}, Temperature scaling")]
+    table = comparison(BOTH, compute.models(BOTH))
+    alone = Selection(source=Source(data=FOREST))
+    expected = comparison(alone, compute.models(alone))
+    for column in ("Accuracy", "Log loss", "TL-ECE"):
+        np.testing.assert_array_equal(table[column].to_numpy()[2:], expected[column].to_numpy())
+
+
+def test_the_rows_of_another_file_are_divided_like_those_of_the_first() -> None:
+    # By a seed of its own: equal labels would be divided alike without any help.
+    first, second = (compute.parts(s) for s in BOTH.replace(seed=5).sources)
+    np.testing.assert_array_equal(first.test_rows, second.test_rows)
+    np.testing.assert_array_equal(first.test.true_labels, second.test.true_labels)
+    whole = compute.whole(FOREST, "")
+    np.testing.assert_array_equal(second.test.probs, whole.probs[first.test_rows])
+
+
+@pytest.mark.parametrize("view", [v for v in VIEWS if v != "data"])
+def test_every_view_shows_both_models(view: str) -> None:
+    app = opened(BOTH.replace(view=view))
+    assert not app.exception
+    shown = " ".join(block.value for block in (*app.sidebar.markdown, *app.markdown, *app.caption))
+    assert "naive Bayes" in shown and "random forest" in shown
+
+
+def shifted(labels: pd.Series, name: str) -> str:
+    """An upload with the labels given."""
+    table = pd.DataFrame({str(k): 0.1 for k in range(10)}, index=range(len(labels))).assign(label=labels)
+    data = io.BytesIO()
+    table.to_csv(data, index=False)
+    return compute.hold(data.getvalue(), name).key
+
+
+def test_a_file_of_other_rows_is_refused_with_the_first_row_that_differs() -> None:
+    labels = pd.Series(compute.whole(BAYES, "").true_labels)
+    labels[17] = (labels[17] + 1) % 10
+    key = shifted(labels, "other.csv")
+    refused = compute.models(BOTH.replace(others=((key, ""), (MLP, "")))).refused
+    assert [model.source.data for model, _ in refused] == [key]
+    assert "row 17 has the label" in refused[0][1]
+
+
+def test_a_file_that_is_not_here_is_named_once_and_the_others_stay() -> None:
+    gone = "sha256:" + "0" * 64
+    models = compute.models(BOTH.replace(others=((gone, ""), (FOREST, ""))))
+    assert len(models.refused) == 1 and "not here" in models.refused[0][1]
+    assert len(models.shown) == 4
+
+
+def test_models_are_not_compared_on_two_files() -> None:
+    two = BOTH.replace(test=MLP)
+    assert "one file each" in compute.models(two).refused[0][1]
+
+
+def test_a_calibrator_of_one_file_is_fitted_on_that_file() -> None:
+    recipe = Recipe("CALIBRATORS", "temperature")
+    fits = [compute.fitted(Model(source, recipe)) for source in BOTH.sources]
+    assert fits[0].temperature_ != fits[1].temperature_  # type: ignore[attr-defined]
+
+
+def test_another_model_is_chosen_in_the_data_view_and_left_out_again() -> None:
+    app = opened(Selection(view="data", source=Source(data=BAYES)))
+    app.selectbox(key="data.more").select(FOREST).run()
+    assert not app.exception
+    assert app.session_state["calib.selection"].others == ((FOREST, ""),)
+    app.button(key="data.more.drop.0").click().run()
+    assert app.session_state["calib.selection"].others == ()
+
+
+def test_another_file_in_use_ends_the_comparison() -> None:
+    app = opened(BOTH.replace(view="data"))
+    app.radio(key="data.choice.demo").set_value("demo:wine-logistic").run()
+    assert not app.exception
+    assert app.session_state["calib.selection"].others == ()
