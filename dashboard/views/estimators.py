@@ -22,6 +22,8 @@ from dashboard.theme import error, markdown_plain
 
 LARGE = 5_000_000
 """Beyond this many probabilities every notion by every estimator would take minutes."""
+IN_FULL = 2
+"""Up to this many models the verdict says every number in words."""
 STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-color: rgba(0, 114, 178, 0.16)"
 
 
@@ -225,16 +227,20 @@ def top_notion(model: Model) -> str:
 
 def strip(selection: Selection) -> str:
     """One line on whether the models shown are calibrated, as far as these rows can tell."""
-    models = compute.models(selection)
-    return " · ".join(_said(selection, model) for model in models.shown)
+    shown = compute.models(selection).shown
+    said = " · ".join(_said(selection, model, brief=len(shown) > IN_FULL) for model in shown)
+    return said if len(shown) <= IN_FULL else f"{said} (ECE of the top label, or of bare confidences; 90 % interval)"
 
 
-def _said(selection: Selection, model: Model) -> str:
+def _said(selection: Selection, model: Model, *, brief: bool) -> str:
     notion = top_notion(model)
     made = compute.estimate(model, notion, "ece", selection.scheme)
     verdict = made.verdict(selection.eps)
     word = {"within": f"within {selection.eps:g}", "miscalibrated": "miscalibrated", "not shown": "not shown"}
     span, floor = made.interval(), made.noise_floor
+    if brief:
+        numbers = f"{error(made.value)} [{error(span.low)}, {error(span.high)}]"
+        return f"**{markdown_plain(model.title)}: {word[verdict.word]}** {numbers}"
     return (
         f"**{markdown_plain(model.title)}: {word[verdict.word]}** ({REDUCTIONS[notion].title} ECE {error(made.value)}, "
         f"90 % interval {error(span.low)} to {error(span.high)}, noise floor {error(floor.high)})"
