@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "dashboard" / "app.py"
@@ -28,6 +28,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 60_000
+"""Milliseconds a page may take: tests wait for what they expect, and other tests keep the machine busy meanwhile."""
+expect.set_options(timeout=PATIENCE)
 LOCAL = {"localhost", "127.0.0.1"}
 
 
@@ -175,7 +178,7 @@ def open_page(browser: Browser, watch: Watch) -> Iterator[OpenPage]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         watch.follow(page)
         page.goto(url)
         return page

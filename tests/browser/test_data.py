@@ -35,7 +35,7 @@ def upload(page: Page, file: Path) -> None:
 
 def title(page: Page, text: str) -> None:
     """The data in use, as the sidebar names it."""
-    expect(page.get_by_test_id("stSidebar").get_by_text(text, exact=True)).to_be_visible(timeout=20_000)
+    expect(page.get_by_test_id("stSidebar").get_by_text(text, exact=True)).to_be_visible()
 
 
 def test_an_upload_is_explained_then_used(data_page: Page, tmp_path: Path) -> None:
