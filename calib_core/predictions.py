@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeVar
 
@@ -12,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen, owned
+from calib_core._threads import chunks, shared_out
 
 T = TypeVar("T")
 Kind = Literal["full", "per-class", "top-label", "confidence"]
@@ -28,7 +28,6 @@ MOST_COPIES = 20_000_000
 
 _CHUNK_ROWS = 4096
 """Rows one worker checks at a time; fixed, so that results do not depend on the number of workers."""
-_WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-rows")
 
 
 class InputError(ValueError):
@@ -506,8 +505,7 @@ def _matrix(values: ArrayLike, what: str) -> Floats:
 
 
 def _over_chunks(n: int, work: Callable[[slice], T]) -> Iterator[T]:
-    chunks = [slice(i, min(i + _CHUNK_ROWS, n)) for i in range(0, n, _CHUNK_ROWS)]
-    return map(work, chunks) if len(chunks) == 1 else _WORKERS.map(work, chunks)
+    return shared_out(work, chunks(n, _CHUNK_ROWS))
 
 
 def _simplex(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Codes, Floats]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from calib_core._arrays import Codes, Float64s, Floats, frozen
+from calib_core._threads import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.calibrators.nearest import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
@@ -22,7 +23,6 @@ SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.2, 1.0)
 THRESHOLDS = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.05, 0.1, 1.0)
 """Thresholds that cross-validation tries."""
 
-_WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-neighbours")
 _ROWS = Contract("full", keeps_argmax=False, sums_to_one=True)
 
 
@@ -61,14 +61,13 @@ class Neighbours(Calibrator):
         correct = _Correction(self, np.arange(len(self.points_)))
         step = correct.rows_at_once
 
-        def work(start: int) -> None:
-            where = slice(start, min(start + step, len(out)))
+        def work(where: slice) -> None:
             block = rows.part(where).array().astype(np.float64)
             (proposed,) = correct(block, [self.neighbours_])
             out[where] = normalised(block, proposed, self.threshold_, _rounding(self.points_))
 
         with one_thread():
-            list(_WORKERS.map(work, range(0, len(out), step)))
+            list(shared_out(work, chunks(len(out), step)))
         return predictions.with_probs(frozen(out))
 
     def _cross_validated(self) -> Float64s:
@@ -84,8 +83,8 @@ class Neighbours(Calibrator):
             for f in range(10):
                 correct = _Correction(self, np.flatnonzero(fold != f))
                 held, step = np.flatnonzero(fold == f), correct.rows_at_once
-                parts = [held[i : i + step] for i in range(0, len(held), step)]
-                for losses in _WORKERS.map(self._losses, parts, [correct] * len(parts)):
+                parts = [held[part] for part in chunks(len(held), step)]
+                for losses in shared_out(partial(self._losses, correct=correct), parts):
                     total += losses
         return total / (self.weights_.sum() if len(self.weights_) else n)
 

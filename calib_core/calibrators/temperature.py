@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
+from calib_core._threads import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.predictions import Logits, Predictions
@@ -24,7 +24,6 @@ _KEPT_BYTES = 1 << 24
 """Logarithms are kept between Newton's steps up to 16 MB; beyond that they are taken again, block by block."""
 
 _CHUNK_ROWS = 2048
-_WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-temperature")
 
 
 @CALIBRATORS.register(
@@ -84,7 +83,7 @@ def softened(predictions: Predictions, temperature: float) -> Floats:
             z /= z.sum(axis=1, keepdims=True)
             out[chunk.start + where.start : chunk.start + where.stop] = z
 
-    list(_WORKERS.map(work, _chunks(len(out))))
+    list(shared_out(work, chunks(len(out), _CHUNK_ROWS)))
     return frozen(out)
 
 
@@ -95,7 +94,7 @@ class _Loss:
         self.logs, self.true, self.tops = logs, true, tops
         self.weights = weights / weights.sum()
         n, k = logs.rows.shape
-        self.chunks = _chunks(n)
+        self.chunks = chunks(n, _CHUNK_ROWS)
         self.kept: dict[int, list[tuple[slice, Floats]]] | None = None
         if n * k * logs.rows.dtype.itemsize <= _KEPT_BYTES:
             self.kept = {}
@@ -123,7 +122,7 @@ class _Loss:
         return None if sample.separable else sample
 
     def __call__(self, b: float) -> tuple[float, float]:
-        parts = np.array(list(_WORKERS.map(lambda chunk: self._part(chunk, b), self.chunks)))
+        parts = np.array(list(shared_out(lambda chunk: self._part(chunk, b), self.chunks)))
         slope, curvature = parts.sum(axis=0)
         return float(slope), float(curvature)
 
@@ -240,7 +239,3 @@ def _divided(logits: Rows, temperature: float) -> Logits:
     for where, block in logits.blocks():
         np.divide(block, logits.dtype.type(temperature), out=out[where])
     return Logits(frozen(out))
-
-
-def _chunks(n: int) -> list[slice]:
-    return [slice(i, min(i + _CHUNK_ROWS, n)) for i in range(0, n, _CHUNK_ROWS)]
