@@ -7,19 +7,18 @@ a stratum: the claim (i, j) says that column j is the one that hit in row i; 50,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
+from calib_core._threads import chunks, shared_out
 from calib_core.predictions import NotAnswerable
 
 _CHUNK_ROWS = 8192
 """Rows one worker counts at a time; fixed, so that sums are the same bits for any number of workers."""
-_WORKERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="calib-claims")
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,9 +199,8 @@ class ColumnClaims:
         """
         n, k = self.rows.shape
         cells = len(edges) + 1
-        chunks = [slice(i, min(i + _CHUNK_ROWS, n)) for i in range(0, n, _CHUNK_ROWS)]
         work = self._counted if self.weights is None else self._weighed
-        parts = list(_WORKERS.map(lambda chunk: work(chunk, edges), chunks))
+        parts = list(shared_out(lambda chunk: work(chunk, edges), chunks(n, _CHUNK_ROWS)))
         count, score = np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
         if self.weights is None:
             total = np.sum([p[2] for p in parts], axis=0)
@@ -274,6 +272,14 @@ class VectorClaims:
     labels: Codes
     class_names: tuple[str, ...]
     weights: Float64s | None = None
+    sum_to_one: bool = True
+
+    def counted(self) -> VectorClaims:
+        """The claims that count: a row of weight 0 is no row."""
+        if self.weights is None or (self.weights > 0).all():
+            return self
+        kept = np.flatnonzero(self.weights > 0)
+        return replace(self, rows=self.rows.take(kept), labels=self.labels[kept], weights=self.weights[kept])
 
     @property
     def strata(self) -> tuple[str, ...]:

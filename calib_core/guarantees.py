@@ -8,6 +8,7 @@ References: P1 Gupta & Ramdas 2022; P2 Kumar, Liang & Ma 2019; P4 Ma & Blaschko 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -143,6 +144,64 @@ def rows_per_class(points: int, bins: int = 1) -> int:
     302
     """
     return points * bins
+
+
+# -- frequencies of several classes: multinomial concentration ------------------------------------------------
+
+
+def bretagnolle_huber_carol_eps(rows: int, classes: int, alpha: float) -> float:
+    """How far class frequencies can be from the truth in sum, with probability at least 1 - alpha.
+
+    P(||f - pi||_1 >= eps) <= 2^K exp(-n eps^2 / 2) for the frequencies f of K classes among n independent labels of
+    mean distribution pi, so eps = sqrt((2 / n) (K ln 2 + ln(1 / alpha))). Above 2 it says nothing.
+
+    References: Bretagnolle, Huber & Carol (van der Vaart & Wellner 1996, Prop. A.6.6); Podkopaev & Ramdas 2021, Thm 3.
+
+    >>> round(bretagnolle_huber_carol_eps(200, 3, 0.1), 4)  # sqrt(.01 (3 ln 2 + ln 10))
+    0.2093
+    """
+    return _l1_eps(rows, classes * math.log(2.0), alpha)
+
+
+def weissman_eps(rows: int, classes: int, alpha: float) -> float:
+    """The same from the subsets of classes that matter: sqrt((2 / n) ln((2^K - 2) / alpha)), always the smaller one.
+
+    ||f - pi||_1 = 2 max_A (f(A) - pi(A)) over the 2^K - 2 sets A of classes but none and all; each exceeds eps / 2 with
+    probability at most exp(-n eps^2 / 2) by Hoeffding, whether or not the labels have one distribution.
+
+    References: Weissman, Ordentlich, Seroussi, Verdu & Weinberger 2003, Theorem 2.1 with phi = 2.
+
+    >>> round(weissman_eps(200, 3, 0.1), 4), round(weissman_eps(200, 2, 0.1), 4)  # sqrt(.01 ln 60), sqrt(.01 ln 20)
+    (0.2023, 0.1731)
+    """
+    return _l1_eps(rows, classes * math.log(2.0) + math.log1p(-(2.0 ** (1 - classes))), alpha)
+
+
+def cell_eps(rows: int, classes: int, alpha: float, cells: int = 1) -> float:
+    """The better of the two bounds on ||f - pi||_1 for a cell of so many rows, for ``cells`` of them at once.
+
+    Each cell is given alpha / cells (union bound); at most 2, which holds always.
+
+    >>> cell_eps(200, 3, 0.1) == weissman_eps(200, 3, 0.1), cell_eps(1, 3, 0.1)
+    (True, 2.0)
+    """
+    each = alpha / cells
+    return min(2.0, weissman_eps(rows, classes, each), bretagnolle_huber_carol_eps(rows, classes, each))
+
+
+def rows_for_cell(eps: float, classes: int, alpha: float, cells: int = 1) -> int:
+    """Fewest rows of a cell with ``cell_eps`` at most eps.
+
+    >>> rows_for_cell(0.1, 3, 0.1)  # 200 ln 60 = 818.9
+    819
+    """
+    return _least(lambda n: cell_eps(n, classes, alpha, cells) <= eps, eps, least=1)
+
+
+def _l1_eps(rows: float, log_sets: float, alpha: float) -> float:
+    if rows <= 0 or not 0 < alpha < 1:
+        raise ValueError(f"rows is {rows} and alpha {alpha}; rows must be above 0 and alpha between 0 and 1")
+    return math.sqrt(2.0 / rows * (log_sets - math.log(alpha)))
 
 
 # -- bins of nearly equal mass: P2 Definition 4.2 and Lemma 4.3 ----------------------------------------------
@@ -453,6 +512,39 @@ def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) ->
         f"{sure} of the classes with enough rows of their own is at most {each:.3f} on new rows of the same kind; "
         f"nothing is promised for {many} with too few ({some})."
     )
+
+
+def simplex_promise(rows: ArrayLike, classes: int, alpha: float, names: Sequence[str]) -> Promise:
+    """What class frequencies within cells promise of whole vectors: cells of ``rows`` (B,) labels, named.
+
+    "marginal": the L1 distance of one new row's vector, in any cell, with alpha for each cell; "conditional": of all
+    cells at once, alpha / B each. Cells in which the bound for all at once is 2 or more are left out by name.
+
+    References: P1 Appendix G; `weissman_eps`.
+
+    >>> simplex_promise([500, 400, 2], 3, 0.1, ["a", "b", "c"]).left_out
+    ('c',)
+    """
+    n = np.asarray(rows)
+    each = np.array([cell_eps(int(r), classes, alpha, len(n)) if r > 0 else 2.0 for r in n])
+    covered = each < 2.0
+    left_out = tuple(name for name, kept in zip(names, covered, strict=True) if not kept)
+    if not covered.any():
+        return no_promise(f"no cell holds enough calibration rows to bound the frequencies of {classes} classes")
+    fewest = int(n[covered].min())
+    every, single = float(each[covered].max()), cell_eps(fewest, classes, alpha)
+    sure = f"With probability at least {(1.0 - alpha) * 100:.4g} %"
+    whose = "cells with enough calibration rows" if left_out else "all cells that hold calibration rows"
+    said = (
+        f"{sure} over the calibration rows, the vectors returned in {whose} are all within {every:.3f} (sum of "
+        "absolute differences) of the truth they stand for"
+    )
+    some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+    rest = f"; nothing is promised for {len(left_out)} with too few ({some})" if left_out else ""
+    new_row = f"{sure}, a new row's vector, in one of these cells, is within {single:.3f} of the truth it stands for."
+    together = f"{said}, and so is the canonical error (ECE and MCE) there."
+    bounds = (Bound("marginal", single, 1.0 - alpha, new_row), Bound("conditional", every, 1.0 - alpha, together))
+    return Promise(bounds, f"{said}{rest}.", left_out)
 
 
 def miscoverage_promise(held_out: int, exceed: float, alpha: float) -> Promise:

@@ -1,7 +1,26 @@
 """Where the bins lie and what they hold; to add a scheme, write a file and import it here."""
 
-from calib_core.binning.base import BINNINGS, BinningScheme, as_binning
+from calib_core.binning.base import (
+    BINNINGS,
+    BinningScheme,
+    IntervalScheme,
+    Partition,
+    SimplexScheme,
+    as_binning,
+    as_intervals,
+    as_simplex,
+)
 from calib_core.binning.interval import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
+from calib_core.binning.simplex import (
+    Grid,
+    Projection,
+    Sierpinski,
+    SimplexTable,
+    partition,
+    simplex_points,
+    simplex_table,
+    vector_sums,
+)
 from calib_core.binning.table import BinTable, tabulate, tabulate_at
 
 __all__ = [
@@ -12,8 +31,21 @@ __all__ = [
     "Edges",
     "EqualMass",
     "EqualWidth",
+    "Grid",
+    "IntervalScheme",
+    "Partition",
     "PointsPerBin",
+    "Projection",
+    "Sierpinski",
+    "SimplexScheme",
+    "SimplexTable",
     "as_binning",
+    "as_intervals",
+    "as_simplex",
+    "partition",
+    "simplex_points",
+    "simplex_table",
     "tabulate",
     "tabulate_at",
+    "vector_sums",
 ]

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core.binning.base import BinningScheme
+from calib_core.binning.base import IntervalScheme
 from calib_core.binning.table import BinTable, padded
 from calib_core.claims import Claims, Stratum, Tally
 
@@ -82,7 +82,7 @@ def centres(edges: Float64s) -> Float64s:
     return np.asarray((outer[:-1] + outer[1:]) / 2)
 
 
-def allocated(claims: Claims, scheme: BinningScheme, allocation: Allocation, low: float = 0.0) -> BinTable:
+def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, low: float = 0.0) -> BinTable:
     """The table of claims shared out over bins of [low, 1]; counts are sums of shares.
 
     The scheme places its bins on the scores stretched from [low, 1] to [0, 1], in float64; ``low`` = 1/K is the range
@@ -101,7 +101,7 @@ def allocated(claims: Claims, scheme: BinningScheme, allocation: Allocation, low
     return table
 
 
-def _row(stratum: Stratum, scheme: BinningScheme, allocation: Allocation, low: float) -> tuple[Float64s, Tally]:
+def _row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation, low: float) -> tuple[Float64s, Tally]:
     # Centres depend on where exactly an edge lies, so that rows of weight 0 would be felt.
     ordered = stratum.counted().in_order()
     scores = ordered.scores.astype(np.float64)

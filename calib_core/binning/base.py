@@ -1,16 +1,18 @@
-"""What an interval binning scheme is, and the registry of schemes."""
+"""What a binning scheme is, of an interval or of the simplex, and the one registry of both."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from calib_core._arrays import Float64s, Floats
+from calib_core._arrays import Codes, Float64s, Floats, Rows
+from calib_core.predictions import NotAnswerable
 from calib_core.registry import Registry
 
 
-class BinningScheme(Protocol):
+@runtime_checkable
+class IntervalScheme(Protocol):
     """Places the inner edges of bins in [0, 1] from scores only, never from outcomes.
 
     Bins are closed on the left, the last one on both sides.
@@ -23,6 +25,41 @@ class BinningScheme(Protocol):
         """Inner edges for these ascending scores (and their weights), ascending, in the scores' dtype."""
 
 
+class Partition(Protocol):
+    """The simplex cut into cells: every distribution over the classes lies in exactly one."""
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are, those without rows included."""
+
+    def codes(self, rows: Rows) -> Codes:
+        """The cell of each row, (n,), 0..n_cells-1, from the row alone."""
+
+    def interior(self, rows: Rows, weights: Float64s | None) -> Float64s | None:
+        """What each of the rows the cells were placed on counts in an estimate within its cell; None: all 1."""
+
+    def outlines(self) -> tuple[tuple[Float64s, ...], ...]:
+        """For three classes, each cell's polygons as barycentric vertices (m, 3); empty for other numbers."""
+
+    def title(self, cell: int, class_names: tuple[str, ...]) -> str:
+        """Where the cell lies, in words."""
+
+
+@runtime_checkable
+class SimplexScheme(Protocol):
+    """Cuts the simplex into cells, from predictions only, never from outcomes."""
+
+    def placed(self, rows: Rows, weights: Float64s | None) -> Float64s:
+        """Cutting planes placed on these rows, (m, K + 1): direction and threshold; m = 0 where cells are fixed."""
+
+    def partition(self, n_classes: int, planes: Float64s) -> Partition:
+        """The cells these planes cut."""
+
+    def unproven(self) -> str:
+        """Why bounds that hold within given cells do not hold within these, in words; empty where they do."""
+
+
+BinningScheme: TypeAlias = IntervalScheme | SimplexScheme
 BINNINGS: Registry[BinningScheme] = Registry("BINNINGS")
 
 
@@ -31,3 +68,31 @@ def as_binning(bins: int | str | BinningScheme) -> BinningScheme:
     if isinstance(bins, str):
         return BINNINGS.make(bins)
     return BINNINGS.make("equal-width", bins=int(bins)) if isinstance(bins, (int, np.integer)) else bins
+
+
+def as_intervals(bins: int | str | BinningScheme) -> IntervalScheme:
+    """The same for scores of one number; NotAnswerable for a partition of the simplex.
+
+    >>> as_intervals("sierpinski")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    NotAnswerable
+    """
+    scheme = as_binning(bins)
+    if isinstance(scheme, IntervalScheme):
+        return scheme
+    raise NotAnswerable(
+        "a partition of the simplex holds whole probability vectors, and the claims here are single scores: choose "
+        "bins of an interval (equal-width, say), or the canonical notion"
+    )
+
+
+def as_simplex(bins: int | str | BinningScheme) -> SimplexScheme:
+    """The same for whole probability vectors; NotAnswerable for bins of an interval."""
+    scheme = as_binning(bins)
+    if isinstance(scheme, SimplexScheme):
+        return scheme
+    known = ", ".join(key for key in BINNINGS if issubclass(BINNINGS[key].cls or object, SimplexScheme))
+    raise NotAnswerable(
+        "canonical calibration is a claim about the whole probability vector, which bins of an interval cannot hold: "
+        f"choose another notion, or a partition of the simplex (bins= one of {known})"
+    )

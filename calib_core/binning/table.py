@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core.binning.base import BinningScheme
+from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
 from calib_core.claims import Claims, Tally
 
 
@@ -92,9 +92,10 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme]) -> list[BinTable]
     >>> tabulate(claims, [EqualWidth(5)])[0].frame()[["count", "mean_score"]].values.tolist()
     [[1.0, 0.7], [1.0, 0.8]]
     """
-    fixed = [scheme.fixed_edges() for scheme in schemes]
+    intervals = [as_intervals(scheme) for scheme in schemes]
+    fixed = [scheme.fixed_edges() for scheme in intervals]
     shared = iter(_by_shared_edges(claims, [edges for edges in fixed if edges is not None]))
-    placed = iter(_by_stratum(claims, [s for s, edges in zip(schemes, fixed, strict=True) if edges is None]))
+    placed = iter(_by_stratum(claims, [s for s, edges in zip(intervals, fixed, strict=True) if edges is None]))
     return [next(placed if edges is None else shared) for edges in fixed]
 
 
@@ -121,7 +122,7 @@ def _table(claims: Claims, tally: Tally, edges: Float64s) -> BinTable:
     return BinTable(claims.strata, claims.shares, lower, upper, tally)
 
 
-def _by_stratum(claims: Claims, schemes: list[BinningScheme]) -> list[BinTable]:
+def _by_stratum(claims: Claims, schemes: list[IntervalScheme]) -> list[BinTable]:
     if not schemes:
         return []
     rows = [_stratum_rows(claims, s, schemes) for s in range(len(claims.strata))]
@@ -131,7 +132,7 @@ def _by_stratum(claims: Claims, schemes: list[BinningScheme]) -> list[BinTable]:
 _Row = tuple[Floats, Tally]
 
 
-def _stratum_rows(claims: Claims, s: int, schemes: list[BinningScheme]) -> list[_Row]:
+def _stratum_rows(claims: Claims, s: int, schemes: list[IntervalScheme]) -> list[_Row]:
     """For each scheme: the edges of this stratum's bins and their sums."""
     stratum = claims.stratum(s).in_order()
     found = []

@@ -26,6 +26,7 @@ from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.temperature import Temperature
 from calib_core.calibrators.wrappers import WRAPPERS
 
@@ -57,6 +58,7 @@ __all__ = [
     "Reduced",
     "ScalingBinning",
     "ScalingMap",
+    "SimplexBinning",
     "Temperature",
     "VectorScaling",
     "as_calibrator",

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Bools, Float64s, Floats
-from calib_core.binning import BinningScheme, EqualMass
+from calib_core.binning import EqualMass, IntervalScheme
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.claims import Stratum
 from calib_core.registry import Part
@@ -34,7 +34,9 @@ class LeceHistogram(BinaryCalibrator):
     [0.0, 0.3]
     """
 
-    binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualMass)
+    binning: Annotated[IntervalScheme, Part("BINNINGS", IntervalScheme), "where the bins lie"] = field(
+        default_factory=EqualMass
+    )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         if weights is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, as_binning
+from calib_core.binning import BinningScheme, BinTable, IntervalScheme, as_intervals
 from calib_core.claims import Claims
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
@@ -48,10 +48,11 @@ def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:
     """
     weight = table.weight if stratum is None else table.within[stratum]
     gap = np.abs(table.gap if stratum is None else table.gap[stratum])
-    return _steps(gap[weight > 0], weight[weight > 0])
+    return steps(gap[weight > 0], weight[weight > 0])
 
 
-def _steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
+def steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
+    """V of groups that are off by ``gap`` and hold a share ``weight`` of the rows."""
     eps, step = np.unique(gap, return_inverse=True)
     share: Float64s = np.cumsum(np.bincount(step.ravel(), weight, minlength=len(eps)).astype(np.float64))
     return ValidityPlot(eps, share / share[-1:])
@@ -96,16 +97,16 @@ def validity_pair(
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)
     old, new = notion.split(before), notion.split(after)
-    scheme = as_binning(bins)
+    scheme = as_intervals(bins)
     chosen = range(len(new.strata)) if stratum is None else (stratum,)
     groups = [_groups(old, new, s, scheme) for s in chosen]
     weights = np.ones(len(new.shares)) if stratum is not None else new.shares
     shares = np.concatenate([weights[s] * g[0] for s, g in zip(chosen, groups, strict=True)])
     gaps = [np.concatenate([g[i] for g in groups]) for i in (1, 2)]
-    return ValidityPair(_steps(gaps[0], shares), _steps(gaps[1], shares))
+    return ValidityPair(steps(gaps[0], shares), steps(gaps[1], shares))
 
 
-def _groups(old: Claims, new: Claims, s: int, scheme: BinningScheme) -> tuple[Float64s, Float64s, Float64s]:
+def _groups(old: Claims, new: Claims, s: int, scheme: IntervalScheme) -> tuple[Float64s, Float64s, Float64s]:
     """Share, base gap and recalibrated gap of each group of one stratum."""
     a, b = old.stratum(s), new.stratum(s)
     if not np.array_equal(a.outcomes, b.outcomes):

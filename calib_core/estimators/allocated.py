@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from calib_core.binning import BinningScheme
+from calib_core.binning import IntervalScheme
 from calib_core.binning.allocation import Convex, allocated
 from calib_core.binning.square_root import RootMass, RootWidth
 from calib_core.claims import Claims
@@ -37,7 +37,9 @@ class ConvexBinned:
     0.35
     """
 
-    binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=RootWidth)
+    binning: Annotated[IntervalScheme, Part("BINNINGS", IntervalScheme), "where the bins lie"] = field(
+        default_factory=RootWidth
+    )
     attainable: Annotated[bool, Flag(), "bins over the range a score can have, not over [0, 1]"] = False
 
     def __call__(self, claims: Claims) -> Estimated:

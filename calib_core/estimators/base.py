@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, as_binning
+from calib_core.binning import BinningScheme, BinTable, SimplexTable, as_binning
 from calib_core.claims import Claims
 from calib_core.predictions import Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
@@ -21,17 +21,18 @@ from calib_core.registry import Recipe, Registry, RegistryError
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """What an estimator makes of claims: the value, each stratum's own value, and the bins behind it."""
+    """What an estimator makes of claims: the value, each stratum's own value, and the bins (or cells) behind it."""
 
     value: float
     per_stratum: Float64s
     bins: BinTable | None = None
+    cells: SimplexTable | None = None
 
 
 class Estimator(Protocol):
     """Parameters only; called with claims."""
 
-    def __call__(self, claims: Claims) -> Estimated:
+    def __call__(self, claims: Any) -> Estimated:
         """The estimate over all strata, and its parts."""
 
 
@@ -101,6 +102,7 @@ class Estimate:
     bins: BinTable | None
     recipe: tuple[Recipe | None, Recipe]
     question: Question | None = None
+    cells: SimplexTable | None = None
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
@@ -132,6 +134,11 @@ class Estimate:
         """Whether its "interval", "floor" or "verdict" was made already, so that asking costs nothing."""
         return any(key[0] == what for key in self._kept)
 
+    def keep(self, key: tuple[Any, ...], value: Any) -> None:
+        """Keep an answer that was made for several estimates at once, unless there is one."""
+        with self._turn:
+            self._kept.setdefault(key, value)
+
     def _once(self, key: tuple[Any, ...], make: Callable[[Inference, Question], T]) -> T:
         if self.question is None:
             raise RegistryError("this estimate does not know its predictions; make it with estimate(...)")
@@ -143,9 +150,10 @@ class Estimate:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One line per non-empty bin where the estimator bins, else one per stratum."""
-        if self.bins is not None:
-            return self.bins.frame()
+        """One line per non-empty bin or cell where the estimator bins, else one per stratum."""
+        held = self.bins or self.cells
+        if held is not None:
+            return held.frame()
         return pd.DataFrame(
             {"stratum": np.asarray(self.strata, dtype=object), "value": self.per_stratum, "weight": self.shares}
         )
@@ -205,7 +213,7 @@ def estimate(
     made = method(claims)
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
     asked = Question(predictions, notion, method)
-    return Estimate(made.value, claims.strata, made.per_stratum, claims.shares, made.bins, recipe, asked)
+    return Estimate(made.value, claims.strata, made.per_stratum, claims.shares, made.bins, recipe, asked, made.cells)
 
 
 def by_stratum(claims: Claims, values: Sequence[float] | Float64s) -> Estimated:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
 from scipy.special import erf
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, EqualWidth, tabulate
+from calib_core.binning import (
+    BinningScheme,
+    BinTable,
+    EqualWidth,
+    IntervalScheme,
+    SimplexScheme,
+    SimplexTable,
+    simplex_table,
+    tabulate,
+)
 from calib_core.binning.square_root import whole
-from calib_core.claims import Claims, Stratum
+from calib_core.claims import Claims, Stratum, VectorClaims
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
+from calib_core.estimators.simplex import debiased
 from calib_core.registry import Flag, Part
 
 _MORE_THAN_ONE = 1 + 1e-9
@@ -37,6 +47,9 @@ class DebiasedL2:
     Weights: whole ones are copies of rows, n_b their sum; others state importance, and n_b = (sum w)^2 / sum w^2,
     which keeps the correction unbiased.
 
+    In the canonical notion, on a partition of the simplex with frequencies f_b and mean predictions h_b: sum_b n_b/n
+    [||f_b - h_b||_2^2 - sum_l f_bl (1 - f_bl) / (n_b - 1)], the same summed over the classes l; from -1 to 2.
+
     References: P2 Def. 5.2, Lemma F.8, after Broecker 2012 and Ferro & Fricker 2012.
 
     >>> from calib_core.predictions import Predictions
@@ -49,7 +62,9 @@ class DebiasedL2:
     binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
     root: Annotated[bool, Flag(), "show the root of the squared error, negative ones as 0"] = False
 
-    def __call__(self, claims: Claims) -> Estimated:
+    def __call__(self, claims: Claims | VectorClaims) -> Estimated:
+        if isinstance(claims, VectorClaims) or isinstance(self.binning, SimplexScheme):
+            return self.of_simplex(simplex_table(claims, self.binning))
         table = tabulate(claims, [self.binning])[0]
         made = _over_bins(claims, table, self._terms(table, worth(claims, table)))
         if not self.root:
@@ -57,10 +72,36 @@ class DebiasedL2:
         per = np.sqrt(np.maximum(made.per_stratum, 0.0))
         return Estimated(max(made.value, 0.0) ** 0.5, per, table)
 
+    def of_simplex(self, table: SimplexTable) -> Estimated:
+        """The canonical estimate of predictions already counted into cells of the simplex."""
+        value = self.of_labels(table, table.outcome[None])
+        return Estimated(float(value[0]), value, cells=table)
+
+    def of_labels(self, table: SimplexTable, outcomes: Float64s) -> Float64s:
+        """Canonical values (replicates,) for outcome sums (replicates, B, K) in place of the table's own."""
+        squared = debiased(table, outcomes)
+        return np.sqrt(np.maximum(squared, 0.0)) if self.root else squared
+
+    def of_outcomes(self, table: BinTable, outcomes: Float64s) -> Float64s:
+        """The values (replicates,) for outcome sums (replicates, strata, bins) in place of the table's own."""
+        return self.of_sums(replace(table, tally=replace(table.tally, outcome=outcomes)), table.shares)
+
+    def of_sums(self, table: BinTable, shares: Float64s) -> Float64s:
+        """The values (replicates,) of a table of sums (replicates, strata, bins), shares (strata,) or one a replicate.
+
+        Rows count as their weight says: whole ones only.
+        """
+        terms = np.nan_to_num(self._terms(table, table.count)) * table.count
+        rows = table.count.sum(axis=-1)
+        per = np.divide(terms.sum(axis=-1), rows, out=np.zeros(terms.shape[:-1]), where=rows > 0)
+        values = np.asarray((per * shares).sum(axis=-1))
+        return np.sqrt(np.maximum(values, 0.0)) if self.root else values
+
     @staticmethod
     def _terms(table: BinTable, rows: Float64s) -> Float64s:
-        spread = table.mean_outcome * (1 - table.mean_outcome)
-        correction = np.divide(spread, rows - 1, out=np.zeros(rows.shape), where=rows > _MORE_THAN_ONE)
+        outcome = table.mean_outcome
+        spread = outcome * (1 - outcome)
+        correction = np.divide(spread, rows - 1, out=np.zeros(spread.shape), where=rows > _MORE_THAN_ONE)
         return np.asarray(np.square(table.gap) - correction)
 
 
@@ -86,14 +127,27 @@ class DebiasedECE:
     -0.1995
     """
 
-    binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
+    binning: Annotated[IntervalScheme, Part("BINNINGS", IntervalScheme), "where the bins lie"] = field(
+        default_factory=EqualWidth
+    )
 
     def __call__(self, claims: Claims) -> Estimated:
         table = tabulate(claims, [self.binning])[0]
         rows = worth(claims, table)
-        variance = np.maximum(table.mean_outcome * (1 - table.mean_outcome), 0.0)
-        noise = np.sqrt(np.divide(variance, rows, out=np.zeros(rows.shape), where=rows > 0))
-        return _over_bins(claims, table, 2 * np.abs(table.gap) - folded(table.gap, noise))
+        return _over_bins(claims, table, self._terms(table, rows))
+
+    def of_outcomes(self, table: BinTable, outcomes: Float64s) -> Float64s:
+        """The values (replicates,) for outcome sums (replicates, strata, bins) in place of the table's own."""
+        many = replace(table, tally=replace(table.tally, outcome=outcomes))
+        terms = self._terms(many, table.count)
+        return np.asarray((np.nan_to_num(terms) * table.weight).sum(axis=(1, 2)))
+
+    @staticmethod
+    def _terms(table: BinTable, rows: Float64s) -> Float64s:
+        gap, outcome = table.gap, table.mean_outcome
+        variance = np.maximum(outcome * (1 - outcome), 0.0)
+        noise = np.sqrt(np.divide(variance, rows, out=np.zeros(outcome.shape), where=rows > 0))
+        return 2 * np.abs(gap) - folded(gap, noise)
 
 
 def folded(mean: Float64s, deviation: Float64s) -> Float64s:

@@ -25,4 +25,5 @@ class Canonical:
 
     def split(self, predictions: Predictions) -> VectorClaims:
         names = predictions.class_names or ()
-        return VectorClaims(predictions.rows, predictions.true_labels, names, predictions.weights)
+        whole = predictions.kind != "per-class"
+        return VectorClaims(predictions.rows, predictions.true_labels, names, predictions.weights, whole)

@@ -30,7 +30,16 @@ def test_the_promised_keys_are_there():
             "top-k-label",
             "canonical",
         },
-        "BINNINGS": {"equal-width", "equal-mass", "points-per-bin", "distinct", "edges"},
+        "BINNINGS": {
+            "equal-width",
+            "equal-mass",
+            "points-per-bin",
+            "distinct",
+            "edges",
+            "sierpinski",
+            "grid",
+            "projection",
+        },
         "BINARY_CALIBRATORS": {"identity", "histogram", "isotonic"},
         "CALIBRATORS": {
             "identity",
@@ -45,6 +54,9 @@ def test_the_promised_keys_are_there():
             "normalised-hb",
             "isotonic-ovr",
             "temperature",
+            "sierpinski",
+            "grid",
+            "projection",
         },
         "ESTIMATORS": {"ece", "mce", "rmsce", "log-loss", "brier", "accuracy"},
     }

@@ -1,0 +1,267 @@
+"""Projection binning: equally many rows cut off, direction after direction (P1 Appendix G.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Annotated, Literal
+
+import numpy as np
+
+from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
+from calib_core.binning.base import BINNINGS
+from calib_core.binning.simplex.fixed import by_blocks
+from calib_core.binning.square_root import effective_rows
+from calib_core.registry import Choice, Range
+
+_SLACK = 1e-9
+"""Weights that should add up to a whole number of rows can miss it by rounding."""
+_FEW_CLASSES = 16
+"""Up to so many classes a row's sum is added up column by column, which is faster on long blocks of short rows."""
+
+
+@BINNINGS.register("projection", "Projections", reference="P1 Alg. 10")
+@dataclass(frozen=True)
+class Projection:
+    """Cells cut off one after the other by planes, each holding about as many of the rows they were placed on.
+
+    With n rows and B = ``bins``: c = floor((n + 1) / B); plane b has direction q_b and the threshold T_b that is the
+    c-th smallest s.q_b of the rows not cut off yet; a prediction belongs to the first b with s.q_b < T_b, or to the
+    last cell. Every cell has at least c - 1 of the rows inside; those on a plane are left out of its estimates.
+    B is at most (n + 1) / 2, so that no cell is empty.
+
+    Directions: "axes" takes -e_1, -e_2, ..., -e_K, -e_1, ... in turn, each cutting off the rows surest of a class;
+    "shares" takes the same axes as often as the classes are predicted on average (at every step the class furthest
+    behind its share; the paper leaves the rule open, but would look at other rows); "random" draws them uniformly from
+    the sphere.
+
+    Ties: T_b is the smallest value with c - 1 rows below it, one row's weight is left out, shared by the rows tied on
+    the plane, and a plane is dropped that would leave fewer than c - 1 rows on either side. What can mislead: cells
+    move with the data, and late cells are what earlier ones left over: thin slices, seldom a compact region.
+
+    References: P1 Appendix G.3, Algorithm 10.
+
+    >>> rows = Rows(np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7], [0.1, 0.9]]))
+    >>> scheme = Projection(bins=2)
+    >>> planes = scheme.placed(rows, None)
+    >>> planes.tolist(), scheme.partition(2, planes).codes(rows).tolist()
+    ([[-1.0, 0.0, -0.6]], [0, 0, 1, 1, 1])
+    """
+
+    bins: Annotated[int, Range(1, 200), "number of cells"] = 27
+    directions: Annotated[
+        Literal["axes", "random", "shares"],
+        Choice(("axes", "random", "shares")),
+        "where planes look: classes in turn, at random, classes by their share",
+    ] = "axes"
+    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of random directions"] = 0
+
+    def placed(self, rows: Rows, weights: Float64s | None) -> Float64s:
+        n, k = rows.shape
+        mass = _mass(n, weights)
+        total = float(mass.sum()) + 1 + _SLACK
+        bins = max(1, min(self.bins, int(total) // 2))
+        least = int(total // bins) - 1
+        planes: list[Float64s] = []
+        left = _Left(np.flatnonzero(mass > 0), mass)
+        for direction in self._sequence(rows, weights, bins - 1):
+            side = _projected(rows, left.index, direction)
+            at = _threshold(side, left.own_mass, least)
+            if at is not None:
+                planes.append(np.append(direction, at))
+                left.cut(side, at)
+        return np.array(planes).reshape(-1, k + 1)
+
+    def partition(self, n_classes: int, planes: Float64s) -> ProjectionCells:
+        return ProjectionCells(n_classes, planes)
+
+    def unproven(self) -> str:
+        return "the planes' directions follow the calibration rows" if self.directions == "shares" else ""
+
+    def _sequence(self, rows: Rows, weights: Float64s | None, planes: int) -> Float64s:
+        """Unit vectors (planes, K)."""
+        k = rows.shape[1]
+        if self.directions == "random":
+            drawn = np.random.default_rng(self.random_state).standard_normal((planes, k))
+            return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+        turns = np.arange(planes) % k if self.directions == "axes" else _by_share(_mean(rows, weights), planes)
+        axes = np.zeros((planes, k))
+        axes[np.arange(planes), turns] = -1.0
+        return axes
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectionCells:
+    """The cells of ``Projection``: cell b is what plane b (direction and threshold) cuts off what is left."""
+
+    n_classes: int
+    planes: Float64s
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.planes) + 1
+
+    def codes(self, rows: Rows) -> Codes:
+        return by_blocks(rows, self._coded)
+
+    def _coded(self, block: Floats) -> Codes:
+        codes = np.full(len(block), len(self.planes), dtype=np.intp)
+        turned = block.astype(np.float64, order="C") if self._slanted else block
+        # From the last plane to the first: what an earlier one cuts off is its own.
+        for cell in range(len(self.planes) - 1, -1, -1):
+            direction, at = self.planes[cell, :-1], self.planes[cell, -1]
+            axis = _axis(direction)
+            # The threshold of an axis is a score: cast, it meets its own row in float32 and in float64.
+            inside = _along(turned, direction) < at if axis is None else block[:, axis] > (-at).astype(block.dtype)
+            np.copyto(codes, cell, where=inside)
+        return codes
+
+    @property
+    def _slanted(self) -> bool:
+        return any(_axis(plane[:-1]) is None for plane in self.planes)
+
+    def interior(self, rows: Rows, weights: Float64s | None) -> Float64s | None:
+        """The weights less one row's worth for every plane, shared by the rows tied on it."""
+        mass = _mass(rows.shape[0], weights)
+        scale = 1.0 if weights is None else float(weights.sum() / mass.sum())
+        left = _Left(np.flatnonzero(mass > 0), mass)
+        for plane in self.planes:
+            left.cut(_projected(rows, left.index, plane[:-1]), plane[-1])
+        return mass * scale
+
+    def outlines(self) -> tuple[tuple[Float64s, ...], ...]:
+        if self.n_classes != 3:
+            return ()
+        rest, cells = np.eye(3), []
+        for plane in self.planes:
+            side = rest @ plane[:-1] - plane[-1]
+            cells.append(_clipped(rest, -side))
+            rest = _clipped(rest, side)
+        return tuple((cell,) if len(cell) else () for cell in [*cells, rest])
+
+    def title(self, cell: int, class_names: tuple[str, ...]) -> str:
+        if cell == len(self.planes):
+            return "what is left"
+        direction, at = self.planes[cell, :-1], self.planes[cell, -1]
+        axis = _axis(direction)
+        return f"cut {cell + 1}" if axis is None else f"cut {cell + 1}: {class_names[axis]} above {-at:.3g}"
+
+
+@dataclass
+class _Left:
+    """The rows not cut off yet: their positions, ``index``, in the ``mass`` of all rows, which cuts change."""
+
+    index: Codes
+    mass: Float64s
+
+    def __post_init__(self) -> None:
+        self.own_mass: Float64s | None = self.mass[self.index]
+        if (self.own_mass == 1.0).all():
+            self.own_mass = None
+
+    def cut(self, side: Float64s, at: float) -> None:
+        """Take one row's worth off the rows on the plane and leave what lies on it or beyond."""
+        on_plane = self.index[side == at]
+        tied = float(self.mass[on_plane].sum())
+        self.mass[on_plane] *= max(0.0, 1.0 - 1.0 / tied) if tied > 1.0 + _SLACK else 0.0
+        if tied > 1.0 + _SLACK or self.own_mass is not None:
+            beyond = self.index[side >= at]
+            self.index = beyond[self.mass[beyond] > 0]
+            self.own_mass = self.mass[self.index]
+        else:
+            self.index = self.index[side > at]
+
+
+def _mass(n: int, weights: Float64s | None) -> Float64s:
+    """How many rows each row is worth: whole weights are copies, others are scaled to what all together are worth."""
+    if weights is None:
+        return np.ones(n)
+    return np.asarray(weights * (effective_rows(n, weights) / weights.sum()))
+
+
+def _axis(direction: Float64s) -> int | None:
+    """The class l where the direction is -e_l."""
+    held = np.flatnonzero(direction)
+    return int(held[0]) if len(held) == 1 and direction[held[0]] == -1.0 else None
+
+
+def _along(block: Floats, direction: Float64s) -> Float64s:
+    """s.q of the rows of a block."""
+    # No matrix product: its last bits depend on how many rows are multiplied at once.
+    if block.shape[1] > _FEW_CLASSES:
+        return np.asarray(np.einsum("ij,j->i", block, direction))
+    return _added_up((block[:, j] for j in range(block.shape[1])), direction)
+
+
+def _projected(rows: Rows, index: Codes, direction: Float64s) -> Float64s:
+    """s.q of these rows, the same bits as of a block."""
+    chosen, axis = rows.take(index), _axis(direction)
+    if axis is not None:
+        return -chosen.column(axis).astype(np.float64)
+    if rows.shape[1] <= _FEW_CLASSES:
+        return _added_up((chosen.column(j).astype(np.float64) for j in range(rows.shape[1])), direction)
+    side = np.empty(len(index))
+    for where, block in chosen.blocks(LARGE_BLOCK_BYTES):
+        side[where] = _along(block.astype(np.float64, order="C"), direction)
+    return side
+
+
+def _added_up(columns: Iterable[Floats], direction: Float64s) -> Float64s:
+    """Columns times numbers, added up from the first to the last."""
+    parts = (column * by for column, by in zip(columns, direction, strict=True))
+    return np.asarray(reduce(np.add, parts))
+
+
+def _threshold(side: Float64s, mass: Float64s | None, least: int) -> float | None:
+    """The smallest value with so much mass below it; None where less is left at or above it, but for one row."""
+    need = least - _SLACK
+    if mass is None:
+        if len(side) <= least:
+            return None
+        at = float(np.partition(side, least)[least])
+        if np.count_nonzero(side < at) < need:
+            at = float(np.min(side[side > at], initial=np.inf))
+        total, below = float(len(side)), float(np.count_nonzero(side < at))
+    else:
+        order = np.argsort(side, kind="stable")
+        upto = np.append(0.0, np.cumsum(mass[order]))
+        starts = np.append(0, np.flatnonzero(np.diff(side[order])) + 1)
+        enough = starts[upto[starts] >= need]
+        if not len(enough):
+            return None
+        at, below, total = float(side[order[enough[0]]]), float(upto[enough[0]]), float(upto[-1])
+    return at if total - below - 1.0 >= need else None
+
+
+def _mean(rows: Rows, weights: Float64s | None) -> Float64s:
+    total = np.zeros(rows.shape[1])
+    for where, block in rows.blocks(LARGE_BLOCK_BYTES):
+        mine = block if weights is None else block * weights[where, None]
+        total += mine.sum(axis=0, dtype=np.float64)
+    return np.asarray(total / total.sum())
+
+
+def _by_share(shares: Float64s, turns: int) -> Codes:
+    """Classes in turn, at every step the one furthest behind its share, the lowest index on a tie.
+
+    >>> _by_share(np.array([0.25, 0.75]), 4).tolist()
+    [1, 0, 1, 1]
+    """
+    given, found = np.zeros(len(shares)), np.zeros(turns, dtype=np.intp)
+    for step in range(turns):
+        # Rounded: shares summed in another order must not turn the sequence round.
+        found[step] = np.argmax(np.round(shares * (step + 1) - given, 9))
+        given[found[step]] += 1
+    return found
+
+
+def _clipped(vertices: Float64s, side: Float64s) -> Float64s:
+    """The part of a convex polygon where ``side``, a number for each vertex and linear between them, is not below 0."""
+    kept: list[Float64s] = []
+    for a, b, here, there in zip(vertices, np.roll(vertices, -1, axis=0), side, np.roll(side, -1), strict=True):
+        if here >= 0:
+            kept.append(a)
+        if here * there < 0:
+            kept.append(a + (b - a) * (here / (here - there)))
+    return np.array(kept).reshape(-1, 3)

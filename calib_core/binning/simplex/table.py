@@ -1,0 +1,166 @@
+"""What each cell of a partition of the simplex holds: rows, mean prediction, frequencies of the classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+
+from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
+from calib_core.binning.base import BinningScheme, Partition, SimplexScheme, as_simplex
+from calib_core.binning.square_root import whole
+from calib_core.claims import Claims, VectorClaims
+from calib_core.predictions import NotAnswerable
+
+MOST_NUMBERS = 20_000_000
+"""Largest table, occupied cells times classes: 160 MB for the means and as much for the frequencies."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimplexTable:
+    """What each occupied cell holds: arrays are (B,) and (B, K), cells by ascending number.
+
+    ``cells`` are the cells' numbers in the ``partition``, ``codes`` (n,) each row's position among them, ``count`` the
+    rows (or their weight), ``score`` and ``outcome`` the sums of the predictions and of the one-hot labels, ``worth``
+    how many independent rows a cell's rows are worth: whole weights are copies, others (sum w)^2 / sum w^2 (Kish).
+    """
+
+    partition: Partition
+    class_names: tuple[str, ...]
+    cells: Codes
+    codes: Codes
+    count: Float64s
+    score: Float64s
+    outcome: Float64s
+    worth: Float64s
+
+    @property
+    def mean(self) -> Float64s:
+        """Mean prediction of each cell, (B, K)."""
+        return np.asarray(self.score / self.count[:, None])
+
+    @property
+    def frequency(self) -> Float64s:
+        """Share of each class among the labels of each cell, (B, K)."""
+        return np.asarray(self.outcome / self.count[:, None])
+
+    @property
+    def gap(self) -> Float64s:
+        """Frequency minus mean prediction, (B, K); each row sums to 0."""
+        return np.asarray((self.outcome - self.score) / self.count[:, None])
+
+    @property
+    def weight(self) -> Float64s:
+        """Share of the rows in each cell."""
+        return np.asarray(self.count / self.count.sum())
+
+    def frame(self) -> pd.DataFrame:
+        """One line per occupied cell: where it lies, rows, means, frequencies, and the L1 distance between them."""
+        columns: dict[str, object] = {
+            "cell": self.cells,
+            "place": [self.partition.title(int(cell), self.class_names) for cell in self.cells],
+            "count": self.count,
+            "weight": self.weight,
+        }
+        k = len(self.class_names)
+        columns |= {f"mean_{j}": self.mean[:, j] for j in range(k)}
+        columns |= {f"outcome_{j}": self.frequency[:, j] for j in range(k)}
+        return pd.DataFrame({**columns, "distance": np.abs(self.gap).sum(axis=1)})
+
+
+def partition(scheme: SimplexScheme, rows: Rows, weights: Float64s | None = None) -> Partition:
+    """The cells of a scheme placed on these predictions (n, K).
+
+    >>> from calib_core.binning import Grid
+    >>> partition(Grid(5), Rows(np.array([[0.2, 0.3, 0.5]]))).n_cells
+    25
+    """
+    return scheme.partition(rows.shape[1], scheme.placed(rows, weights))
+
+
+def simplex_table(
+    claims: Claims | VectorClaims, bins: str | BinningScheme, at: Partition | None = None
+) -> SimplexTable:
+    """Whole predictions counted into cells: those of ``at``, by default placed on these very rows.
+
+    NotAnswerable for claims about single scores, for interval bins, for rows that need not sum to 1, and beyond
+    20 million numbers.
+
+    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.reductions import Canonical
+    >>> claims = Canonical().split(Predictions([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.4, 0.3, 0.3]], [0, 1, 2]))
+    >>> made = simplex_table(claims, as_simplex("sierpinski"))
+    >>> made.count.tolist(), made.gap.round(2).tolist()
+    ([2.0, 1.0], [[-0.15, 0.15, 0.0], [-0.4, -0.3, 0.7]])
+    """
+    scheme = as_simplex(bins)
+    points = simplex_points(claims)
+    cells = partition(scheme, points.rows, points.weights) if at is None else at
+    return _counted(points, cells)
+
+
+def simplex_points(claims: Claims | VectorClaims) -> VectorClaims:
+    """The claims that count, as points of the simplex; NotAnswerable where they are none."""
+    if not isinstance(claims, VectorClaims):
+        raise NotAnswerable(
+            "a partition of the simplex holds whole probability vectors, and this notion speaks of single scores: "
+            "choose the canonical notion, or bins of an interval (equal-width, say)"
+        )
+    if not claims.sum_to_one:
+        raise NotAnswerable(
+            "these rows hold one probability per class and need not sum to 1, so they are no points of the simplex: "
+            "normalise them, or choose a notion of single scores"
+        )
+    return claims.counted()
+
+
+def _counted(claims: VectorClaims, cells: Partition) -> SimplexTable:
+    held, codes = occupied(cells.codes(claims.rows), cells.n_cells)
+    k, b = claims.rows.shape[1], len(held)
+    check_size(b, k)
+    count = np.bincount(codes, claims.weights, minlength=b).astype(np.float64)
+    outcome = np.bincount(codes * k + claims.labels, claims.weights, minlength=b * k).astype(np.float64)
+    score = vector_sums(claims, codes, b)
+    worth = count
+    if claims.weights is not None and not whole(claims.weights):
+        worth = np.square(count) / np.bincount(codes, np.square(claims.weights), minlength=b)
+    return SimplexTable(cells, claims.class_names, held, codes, count, score, outcome.reshape(b, k), worth)
+
+
+def occupied(codes: Codes, n_cells: int) -> tuple[Codes, Codes]:
+    """The cells that occur, ascending, and each row's position among them.
+
+    >>> held, at = occupied(np.array([7, 2, 7]), 9)
+    >>> held.tolist(), at.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    if n_cells > max(4 * len(codes), 1_000_000):
+        held, at = np.unique(codes, return_inverse=True)
+        return held, at
+    there = np.zeros(n_cells, dtype=bool)
+    there[codes] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+
+
+def check_size(cells: int, classes: int) -> None:
+    """NotAnswerable where a table of so many cells would not fit."""
+    if cells * classes > MOST_NUMBERS:
+        raise NotAnswerable(
+            f"{cells:,} occupied cells of {classes:,} classes are too many to tabulate: choose a coarser partition"
+        )
+
+
+def vector_sums(points: VectorClaims, codes: Codes, cells: int) -> Float64s:
+    """Sums of the predictions in each of so many cells, (cells, K); ``codes`` (n,) are the rows' cells."""
+    total = np.zeros((cells, points.rows.shape[1]))
+    mass = np.ones(len(codes)) if points.weights is None else points.weights
+    for where, block in points.rows.blocks(LARGE_BLOCK_BYTES):
+        n = len(block)
+        # Of many cells only those this block touches.
+        there, at = np.unique(codes[where], return_inverse=True) if cells > n else (np.arange(cells), codes[where])
+        # One line a row with a single entry, its cell: a sparse product adds rows up.
+        member = csr_array((mass[where], at, np.arange(n + 1)), shape=(n, len(there)))
+        total[there] += np.asarray(member.T @ block.astype(np.float64))
+    return total

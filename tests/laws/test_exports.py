@@ -1,0 +1,33 @@
+"""Laws of exports, over the registry: a calibrator's export equals it, or it is refused in a sentence."""
+
+import numpy as np
+import pytest
+from exports import CASES, LOOKED_UP, fitted, fresh_rows, module, refused
+
+from calib_core import NotAnswerable
+from calib_core.exporting import python_source
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not refused(case)])
+def test_the_module_says_what_the_calibrator_says(case):
+    calibrator, rows = fitted(case), fresh_rows()
+    wanted = calibrator.predict_proba(rows)
+    made = np.array(module(python_source(calibrator)).predict_proba(rows.tolist()))
+    assert made.shape == wanted.shape
+    np.testing.assert_allclose(made, wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if refused(case)])
+def test_a_calibrator_without_an_export_says_so_in_one_sentence(case):
+    with pytest.raises(
+        NotAnswerable, match=r"^[^.]+ has no export: .* JSON, which calib_core.load_calibrator reads back$"
+    ):
+        python_source(fitted(case))
+
+
+def test_few_calibrators_have_no_export():
+    assert {case.removeprefix("ts+") for case in CASES if refused(case)} <= LOOKED_UP | {
+        "sierpinski",
+        "grid",
+        "projection",
+    }
