@@ -8,6 +8,7 @@ References: P1 Gupta & Ramdas 2022; P2 Kumar, Liang & Ma 2019; P3 Valk & Kull 20
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 
@@ -171,7 +172,8 @@ class Demo:
     """A prediction file to try things on, and the one thing to learn from it.
 
     `lesson` is shown on screen; `source` says where the predictions come from, and `real` is False when no
-    classifier was trained to make them.
+    classifier was trained to make them. `truth` maps predictions (m, K) to what they should have been, where that is
+    known because the labels were drawn from it.
     """
 
     key: str
@@ -182,6 +184,7 @@ class Demo:
     rows: int
     classes: int
     real: bool = True
+    truth: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
 
 
 DEMOS: tuple[Demo, ...] = (
@@ -255,6 +258,7 @@ DEMOS: tuple[Demo, ...] = (
         rows=6000,
         classes=3,
         real=False,
+        truth=true_valk_kull,
     ),
     Demo(
         "imbalanced-forest",

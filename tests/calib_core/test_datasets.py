@@ -239,6 +239,18 @@ def test_lesson_synthetic_three_class():
     }
 
 
+@pytest.mark.parametrize("entry", [one for one in DEMOS if one.truth], ids=lambda one: one.key)
+def test_labels_of_a_demo_with_a_known_truth_follow_it(entry):
+    predictions = read_predictions(FOLDER / entry.file)
+    truth = entry.truth(predictions.probs.astype(float))
+    surprise = np.eye(entry.classes)[predictions.labels] - truth
+    # In each half of each class's probabilities the mean surprise is within 4 standard errors of 0.
+    for j in range(entry.classes):
+        for half in (predictions.probs[:, j] < 0.5, predictions.probs[:, j] >= 0.5):
+            spread = np.sqrt((truth[half, j] * (1 - truth[half, j])).sum()) / half.sum()
+            assert abs(surprise[half, j].mean()) < 4 * spread
+
+
 def test_lesson_imbalanced_forest():
     names = [f"class {k}" for k in range(1, 8)]
     probs, labels = wide("imbalanced_forest.parquet", names)

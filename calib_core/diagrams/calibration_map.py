@@ -1,0 +1,186 @@
+"""Where a calibrator sends the points of the triangle: the calibration map of three classes (P3 Fig. 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._arrays import Float64s
+from calib_core.calibrators import Calibrator
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+
+ARROWS = 12
+"""Arrows along a side of the triangle."""
+CELLS = 60
+"""Small triangles along a side of the triangle, each with a colour of its own."""
+
+_Answer = Callable[[Float64s], Float64s]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationMap:
+    """A map of the simplex into itself: what becomes of ``at`` (m, 3) is ``to`` (m, 3), rows in barycentric order.
+
+    ``cells`` is the number of small triangles along a side and ``ground`` (cells^2, 3) the error at their middles, in
+    the order of `small_triangles`, for the colours behind the arrows. Where the calibrator abstains, or gives three
+    zeros, ``to`` and ``ground`` are NaN. ``said`` is a sentence on what else there is to know, or empty.
+    """
+
+    title: str
+    class_names: tuple[str, ...]
+    at: Float64s
+    to: Float64s
+    ground: Float64s
+    cells: int
+    said: str = ""
+
+    @property
+    def error(self) -> Float64s:
+        """to - at (m, 3), each row of sum 0: above 0 the class gets more than the model gave it.
+
+        P3 writes the calibration error as p - c(p), with the other sign.
+        """
+        return self.to - self.at
+
+    @property
+    def largest(self) -> float:
+        """The largest change of one class's probability, anywhere: what colours of several maps are scaled to."""
+        every = np.abs(np.concatenate([self.ground, self.error]))
+        return float(np.nanmax(every)) if np.isfinite(every).any() else 0.0
+
+    def frame(self) -> pd.DataFrame:
+        """One line per arrow, exactly the numbers drawn."""
+        parts = {"at": self.at, "to": self.to, "error": self.error}
+        return pd.DataFrame({f"{name}_{j}": values[:, j] for name, values in parts.items() for j in range(3)})
+
+
+def calibration_map(
+    calibrator: Calibrator,
+    lattice: int = ARROWS,
+    *,
+    cells: int = CELLS,
+    title: str = "",
+    class_names: Sequence[str] = ("0", "1", "2"),
+) -> CalibrationMap:
+    """What a fitted calibrator makes of every prediction over three classes: arrows, and colours behind them.
+
+    ``lattice`` arrows a side start in the middles of equally large triangles, lattice (lattice + 1) / 2 in all; none
+    lies on an edge, where log-based calibrators only see the floor of the logarithm. Answers that need not sum to one
+    (class-wise calibrators) are divided by their sum, which ``said`` tells.
+
+    What can mislead: the map is drawn everywhere, but it was learned where the calibration rows lie. NotAnswerable
+    for calibrators that answer for the predicted class alone; InputError for another number of classes than 3.
+
+    References: P3 §3 and 4.1, Fig. 1 and 2.
+
+    >>> from calib_core.calibrators import Identity
+    >>> same = Identity().fit([[0.2, 0.3, 0.5]], [2])
+    >>> calibration_map(same, lattice=1).frame().values.round(2).tolist()
+    [[0.33, 0.33, 0.33, 0.33, 0.33, 0.33, 0.0, 0.0, 0.0]]
+    """
+    if len(calibrator.classes_) != 3:
+        k = len(calibrator.classes_)
+        raise InputError(f"a calibration map needs three classes; this calibrator was fitted with {k}")
+    return _drawn(lambda points: _answer(calibrator, points), lattice, cells, title, class_names)
+
+
+def true_map(
+    truth: Callable[[Float64s], Float64s],
+    lattice: int = ARROWS,
+    *,
+    cells: int = CELLS,
+    title: str = "True map",
+    class_names: Sequence[str] = ("0", "1", "2"),
+) -> CalibrationMap:
+    """The map no calibrator can better: where predictions go that become the probabilities their rows really have.
+
+    ``truth`` maps predictions (m, 3) to P(y | prediction) (m, 3), which only generated data can know.
+
+    References: P3 §4.1.1, Fig. 1c and 2d.
+
+    >>> from calib_core.datasets import true_valk_kull
+    >>> true_map(true_valk_kull, lattice=1).to.round(2).tolist()
+    [[0.38, 0.32, 0.3]]
+    """
+    return _drawn(lambda points: (truth(points), ""), lattice, cells, title, class_names)
+
+
+def map_difference(learned: CalibrationMap, truth: CalibrationMap) -> CalibrationMap:
+    """What a learned map still gets wrong: at every point the learned answer minus the true one.
+
+    An arrow leads from ``at`` to ``at`` + (learned - true), so it may leave the triangle; its length and the colour
+    behind it are the mistake. Both maps must be over the same points.
+
+    >>> from calib_core.datasets import true_valk_kull
+    >>> best = true_map(true_valk_kull, lattice=2)
+    >>> float(np.abs(map_difference(best, best).error).max())
+    0.0
+    """
+    if learned.cells != truth.cells or learned.at.shape != truth.at.shape:
+        raise InputError("two calibration maps are compared point by point: draw both with the same lattice and cells")
+    to, ground = learned.at + (learned.to - truth.to), learned.ground - truth.ground
+    title = f"{learned.title} minus truth"
+    return CalibrationMap(title, learned.class_names, learned.at, to, ground, learned.cells, learned.said)
+
+
+def small_triangles(n: int) -> Float64s:
+    """The n^2 equal triangles of a triangle whose sides are cut into n: vertices (n^2, 3 vertices, 3 coordinates).
+
+    First those that point the same way as the whole, n (n + 1) / 2 of them, then the others.
+
+    >>> small_triangles(1).tolist()
+    [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]
+    """
+    steps = np.eye(3, dtype=np.intp)
+    same, other = _lattice(n - 1)[:, None] + steps, _lattice(n - 2)[:, None] + (1 - steps)
+    return np.concatenate([same, other]) / n
+
+
+def _lattice(n: int) -> NDArray[np.intp]:
+    """Every (i, j, k) of whole numbers from 0 with i + j + k = n, in falling order."""
+    i, j = np.divmod(np.arange((n + 1) ** 2), max(n + 1, 1))
+    held = i + j <= n
+    found = np.stack([i, j, n - i - j], axis=1)[held]
+    return found[::-1]
+
+
+def _drawn(
+    answer: Callable[[Float64s], tuple[Float64s, str]],
+    lattice: int,
+    cells: int,
+    title: str,
+    class_names: Sequence[str],
+) -> CalibrationMap:
+    if lattice < 1 or cells < 1:
+        raise InputError(f"lattice is {lattice} and cells {cells}; both must be 1 or more")
+    starts = small_triangles(lattice)[: lattice * (lattice + 1) // 2].mean(axis=1)
+    middles = small_triangles(cells).mean(axis=1)
+    to, said = answer(np.concatenate([starts, middles]))
+    split = len(starts)
+    return CalibrationMap(title, tuple(class_names), starts, to[:split], to[split:] - middles, cells, said)
+
+
+def _answer(calibrator: Calibrator, points: Float64s) -> tuple[Float64s, str]:
+    """The calibrator's answer at these points, NaN where it has none, and what to know about it."""
+    # The label is not looked at: a fitted calibrator answers from the scores alone.
+    made = calibrator.apply(Predictions(points, np.zeros(len(points), dtype=np.intp)))
+    if made.kind not in ("full", "per-class"):
+        raise NotAnswerable(
+            "this calibrator answers for the predicted class only and says nothing of the other two: "
+            "it has no map of the triangle"
+        )
+    to = made.probs.astype(np.float64)
+    total = to.sum(axis=1)
+    silent = total == 0 if made.abstained is None else (total == 0) | made.abstained
+    to[silent] = np.nan
+    notes = []
+    if made.kind == "per-class":
+        to = to / np.where(silent, 1.0, total)[:, None]
+        notes.append("its three probabilities need not sum to one; they are drawn divided by their sum")
+    if silent.any():
+        notes.append(f"it gives no answer on {silent.mean():.0%} of the triangle, which is left blank")
+    return to, "; ".join(notes)
