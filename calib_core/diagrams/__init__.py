@@ -2,29 +2,37 @@
 
 from calib_core.diagrams.bands import ReliabilityBands, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
+from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, true_map
 from calib_core.diagrams.classes import ClassPanels, ClassTable, class_panels, class_table
 from calib_core.diagrams.constraints import ConstraintDiagram, constraint
 from calib_core.diagrams.corp import CorpCurve, corp
 from calib_core.diagrams.curve import KernelCurve, kernel_curve, kernel_curves
+from calib_core.diagrams.recalibration import RecalibrationDiagram, canonical_validity, recalibration
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.sweep import ErrorSweep, error_sweep
+from calib_core.diagrams.trade import TradeOff, trade_off
 from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
 from calib_core.diagrams.zoom import BinZoom, zoom
 
 __all__ = [
     "BinZoom",
     "BinaryMap",
+    "CalibrationMap",
     "ClassPanels",
     "ClassTable",
     "ConstraintDiagram",
     "CorpCurve",
     "ErrorSweep",
     "KernelCurve",
+    "RecalibrationDiagram",
     "ReliabilityBands",
     "ReliabilityDiagram",
+    "TradeOff",
     "ValidityPair",
     "ValidityPlot",
     "binary_map",
+    "calibration_map",
+    "canonical_validity",
     "class_panels",
     "class_table",
     "constraint",
@@ -32,8 +40,12 @@ __all__ = [
     "error_sweep",
     "kernel_curve",
     "kernel_curves",
+    "map_difference",
+    "recalibration",
     "reliability",
     "reliability_bands",
+    "trade_off",
+    "true_map",
     "validity",
     "validity_pair",
     "zoom",

@@ -15,8 +15,6 @@ from calib_core.estimators.kernel.resampling import occupied, resampled
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
 
-_WIDEST_STRIDE = 8
-_POINTS_PER_WIDTH = 4
 _STEPS_TO_RESOLVE = 3
 
 
@@ -25,8 +23,9 @@ class KernelCurve:
     """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a pointwise bootstrap band.
 
     ``curve`` is NaN where no data lie: a gap. ``median``, ``lower`` and ``upper`` are over the resamples, NaN without
-    any; ``level`` is the share of resamples between the two. ``bandwidth`` and the grid's ``step`` are in score,
-    ``error`` is the stratum's ECE_KDE, ``rows`` its number (or weight) of claims.
+    any; ``level`` is the share of resamples between the two. ``bandwidth``, the grid's ``step`` and what the density
+    is per are in ``unit`` (score or log-odds), ``error`` is the stratum's ECE_KDE, ``rows`` its number (or weight) of
+    claims.
     """
 
     stratum: str
@@ -42,6 +41,7 @@ class KernelCurve:
     step: float
     error: float
     rows: float
+    unit: str = "score"
 
     @property
     def warning(self) -> str:
@@ -117,14 +117,15 @@ def kernel_curves(
 
 
 def _curve(claims: Claims, s: int, method: KernelECE, resamples: int, level: float, random_state: int) -> KernelCurve:
-    stratum, grid = claims.stratum(s), Grid(claims.floor)
-    width = method.bandwidth(stratum.scores, stratum.weights) if stratum.total > 0 else 0.0
+    stratum, grid = claims.stratum(s), method.grid(claims.floor)
+    width = method.width(stratum) if stratum.total > 0 else 0.0
     damping = response(method.kernel, width, grid)
     whole = local_calibration(stratum, damping, grid)
-    stride = _stride(width, grid)
+    stride = grid.stride(width)
     curve = whole.curve[::stride]
     bounds = ((1 - level) / 2, 0.5, (1 + level) / 2)
-    band = _band(stratum, damping, grid, stride, resamples, random_state, bounds)
+    shown = grid.every(stride)
+    band = _band(stratum, response(method.kernel, width, shown), shown, resamples, random_state, bounds)
     lower, median, upper = (np.where(np.isnan(curve), np.nan, quantile) for quantile in band)
     return KernelCurve(
         claims.strata[s],
@@ -140,34 +141,25 @@ def _curve(claims: Claims, s: int, method: KernelECE, resamples: int, level: flo
         grid.step,
         float(whole.error) if stratum.total > 0 else float("nan"),
         stratum.total,
+        grid.scale.unit,
     )
 
 
-def _stride(width: float, grid: Grid) -> int:
-    """Every how many nodes a point is shown: as few points as draw a kernel of this width smoothly."""
-    stride = _WIDEST_STRIDE
-    while stride > 1 and stride * grid.step * _POINTS_PER_WIDTH > width:
-        stride //= 2
-    return stride
-
-
 def _band(
-    stratum: Stratum,
-    damping: Float64s,
-    grid: Grid,
-    stride: int,
-    resamples: int,
-    random_state: int,
-    levels: tuple[float, ...],
+    stratum: Stratum, damping: Float64s, grid: Grid, resamples: int, random_state: int, levels: tuple[float, ...]
 ) -> list[Float64s]:
-    """Quantiles over the resamples at every shown score; NaN without resamples or claims."""
-    points = grid.cells // stride + 1
+    """Quantiles over the resamples at every shown score, the nodes of ``grid``; NaN without resamples or claims.
+
+    Resamples live on the shown nodes: four of them to a bandwidth widen the kernel by half a percent, and cost an
+    eighth of the full grid.
+    """
+    points = grid.cells + 1
     if resamples < 1 or not stratum.total > 0:
         return [np.full(points, np.nan)] * len(levels)
     cells = occupied(stratum, grid)
     curves = np.empty((points, resamples))
     done = 0
-    for batch in resampled(cells, damping, resamples, random_state, stride):
+    for batch in resampled(cells, damping, resamples, random_state):
         drawn = batch.curve
         curves[:, done : done + len(drawn)] = drawn.T
         done += len(drawn)

@@ -5,7 +5,7 @@ from calib_core.estimators.base import ESTIMATORS, Estimate, Estimated, Estimato
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
 from calib_core.estimators.elsewhere import ELSEWHERE
-from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, KernelECE
+from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, SCALES, KernelECE
 from calib_core.estimators.scores import Accuracy, Brier, LogLoss
 from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.estimators.smooth import SmoothECE
@@ -16,6 +16,7 @@ __all__ = [
     "ELSEWHERE",
     "ESTIMATORS",
     "KERNELS",
+    "SCALES",
     "Accuracy",
     "Binned",
     "Brier",

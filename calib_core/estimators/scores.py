@@ -29,7 +29,11 @@ class LogLoss:
         return _over_strata(claims, lambda s: -safe_log(np.where(s.outcomes, s.scores, 1.0 - s.scores)))
 
     def of(self, predictions: Predictions) -> float:
-        return scores.mean(scores.log_losses(predictions), predictions)
+        return scores.mean(self.losses(predictions), predictions)
+
+    def losses(self, predictions: Predictions) -> Float64s:
+        """Each row's term of the mean, (n,)."""
+        return scores.log_losses(predictions)
 
 
 @ESTIMATORS.register("brier", "Brier score", reference="P3 §2.4")
@@ -48,7 +52,11 @@ class Brier:
         return _over_strata(claims, lambda s: np.square(s.scores.astype(np.float64) - s.outcomes))
 
     def of(self, predictions: Predictions) -> float:
-        return scores.mean(scores.brier_scores(predictions), predictions)
+        return scores.mean(self.losses(predictions), predictions)
+
+    def losses(self, predictions: Predictions) -> Float64s:
+        """Each row's term of the mean, (n,)."""
+        return scores.brier_scores(predictions)
 
 
 @ESTIMATORS.register("accuracy", "Accuracy")
@@ -65,6 +73,11 @@ class Accuracy:
 
     def of(self, predictions: Predictions) -> float:
         return predictions.accuracy
+
+    def losses(self, predictions: Predictions) -> Float64s:
+        """Each row's term of the mean, (n,): 1 where it is right; NaN, no term, where the model abstains."""
+        right = predictions.correct.astype(np.float64)
+        return right if predictions.abstained is None else np.where(predictions.abstained, np.nan, right)
 
 
 def _over_strata(claims: Claims, losses: object) -> Estimated:

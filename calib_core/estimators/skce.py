@@ -38,11 +38,12 @@ class KernelCalibrationError:
     """Mean, over pairs of rows, of how alike their residuals are, counting pairs by how alike their predictions are.
 
     SKCE = mean over pairs i < j of (e_i - p_i) . (e_j - p_j) exp(-TV(p_i, p_j) / scale), with p the probabilities, e
-    the one-hot outcome and TV half the sum of absolute differences. In the canonical notion rows are dealt into blocks
-    and only pairs within a block are looked at: n blocks of b rows cost n b K and need b^2 memory. In binary notions
-    the residual is z - s, TV is |s - s'|, and all pairs of a stratum enter, after one sort (for two classes the
-    canonical value is twice that of one class). It is unbiased for a *squared* error: for a calibrated model it is
-    as often below 0 as above, and its size is not comparable to an ECE; ask whether it differs from 0. What can
+    the one-hot outcome and TV half the sum of absolute differences. In the canonical notion rows are dealt into
+    blocks and only pairs within a block are looked at: n blocks of b rows cost n b K and need b^2 memory. In binary
+    notions the residual is z - s, TV is |s - s'|, and all pairs of a stratum enter, after one sort (for two classes
+    the canonical value is twice that of one class). It is unbiased for a *squared* error: for a calibrated model it
+    is as often below 0 as above, and its size is not comparable to an ECE; ask whether it differs from 0 (the p-value
+    of an estimate is that of outcomes drawn from the predictions themselves, valid for any n and K). What can
     mislead: with many classes most pairs are equally far apart, and a local error then hardly shows.
 
     The dealing depends on ``random_state`` and on what the rows hold, not on their order. A whole weight is that many

@@ -19,6 +19,7 @@ _UNHEARD = 9.0
 """Frequencies beyond this over the width are damped by e^-40: below rounding."""
 _STEPS_PER_WIDTH = 4
 """A kernel narrower than this many steps is put on the finer grid: linear binning widens it by up to 0.5 %."""
+_HALVINGS = 10
 
 
 @ESTIMATORS.register("smece", "Smooth ECE", reference="Błasiok & Nakkiran 2023, Def. 6-8")
@@ -69,6 +70,22 @@ def fixed_point(error: Callable[[float], float]) -> float:
     """The width s* with error(s*) = s*: the error falls with the width from at most 1, so the two meet exactly once."""
     # Rounding can lift an error of 1 over 1.
     return float(brentq(lambda width: error(width) - width, 0.0, 1.0 + 1e-9, xtol=1e-15, rtol=1e-14))
+
+
+def smooth_errors(masses: Float64s, grid: Grid) -> Float64s:
+    """The smooth errors (m,) of several sets of residuals, given as masses (m, cells + 1), by common bisection.
+
+    To a thousandth part of the unsmoothed error: for many draws of noise, not for an estimate.
+    """
+    spectrum = grid.spectrum(masses)
+    half_squares = -0.5 * np.square(np.pi * np.arange(grid.cells + 1))
+    low, high = np.zeros(len(masses)), np.abs(masses).sum(axis=1)
+    for _ in range(_HALVINGS):
+        width = (low + high) / 2
+        damped = spectrum * np.exp(np.square(width)[:, None] * half_squares)
+        wider = grid.integral(np.abs(grid.density(damped))) > width
+        low, high = np.where(wider, width, low), np.where(wider, high, width)
+    return np.asarray((low + high) / 2)
 
 
 def _of_stratum(stratum: Stratum) -> float:

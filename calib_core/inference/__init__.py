@@ -5,27 +5,39 @@ from __future__ import annotations
 from calib_core.estimators.base import INFERENCE, Estimate, Question
 from calib_core.inference.intervals import Interval, clopper_pearson, interval, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
+from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
+from calib_core.inference.paired import PairedDifference, compare, paired_difference
+from calib_core.inference.per_class import per_class_tests
 from calib_core.inference.resampling import bootstrap
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
-from calib_core.inference.tested import coverage_table
-from calib_core.inference.verdict import Verdict, verdict
+from calib_core.inference.tested import coverage_table, rejection_table
+from calib_core.inference.together import sharpen
+from calib_core.inference.verdict import Verdict, on_scale_of, verdict
 
 __all__ = [
     "CellGaps",
     "Interval",
     "NoiseFloor",
+    "PairedDifference",
     "TestOfCalibration",
     "Verdict",
     "bootstrap",
     "clopper_pearson",
+    "compare",
     "coverage_table",
+    "holm",
     "interval",
     "inverted",
     "kuiper",
     "noise_floor",
+    "on_scale_of",
+    "paired_difference",
+    "per_class_tests",
     "percentile",
     "pivotal",
+    "rejection_table",
+    "sharpen",
     "spiegelhalter",
     "verdict",
     "wilson",

@@ -16,20 +16,24 @@ from calib_core.estimators.base import Estimator
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The table of the claims, and what the estimator makes of any table in its place."""
+    """The table of the claims, and what the estimator makes of any table in its place.
+
+    ``many`` is the same for outcome sums (replicates, strata, bins) at once, where the estimator has a way.
+    """
 
     table: BinTable
     value: Callable[[BinTable], float]
+    many: Callable[[BinTable, Float64s], Float64s] | None = None
 
     def values(self, outcomes: Float64s) -> Float64s:
         """The estimate for each of the outcome sums (replicates, strata, bins) in place of the table's own."""
+        if self.many is not None:
+            return self.many(self.table, outcomes)
         old = self.table.tally
         return np.array([self.value(replace(self.table, tally=Tally(old.count, old.score, o))) for o in outcomes])
 
 
-def of_counts(
-    estimator: Estimator, claims: FlatClaims | ColumnClaims, table: BinTable | None = None
-) -> Counted | None:
+def of_counts(estimator: Estimator, claims: FlatClaims | ColumnClaims, table: BinTable | None = None) -> Counted | None:
     """How to estimate from counts, None for estimators that look at the rows.
 
     An estimator with ``of_table`` says so itself. One that has a ``binning`` is asked about claims that consist of
@@ -42,11 +46,11 @@ def of_counts(
     method: Any = estimator
     table = tabulate(claims, [binning])[0] if table is None else table
     if hasattr(method, "of_table"):
-        return Counted(table, lambda given: float(method.of_table(given).value))
+        return Counted(table, lambda given: float(method.of_table(given).value), getattr(method, "of_outcomes", None))
     if claims.weights is not None or "binning" not in getattr(method, "__dataclass_fields__", {}):
         return None
     same: Any = replace(method, binning=_AsCounted(table.count.shape[1]))
-    counted = Counted(table, lambda given: float(same(_BinSums(given)).value))
+    counted = Counted(table, lambda given: float(same(_BinSums(given)).value), getattr(method, "of_outcomes", None))
     try:
         agrees = abs(counted.value(table) - method(claims).value) <= 1e-9
     except _LooksAtRows:

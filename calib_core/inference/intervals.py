@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.stats import beta, norm
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.binning import BinTable
-from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.estimators import Accuracy, Binned, Brier, DebiasedECE, DebiasedL2, LogLoss
+from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
+from calib_core.estimators import Accuracy, Binned, Brier, DebiasedECE, DebiasedL2, KernelCalibrationError, LogLoss
 from calib_core.estimators.base import Question
+from calib_core.inference import pairs, simplex, wild
 from calib_core.inference.cells import CellSums, column_sums, listed_sums
 from calib_core.inference.counted import of_counts
 from calib_core.inference.inversion import CellGaps, binomial_null, draws_for, inverted
@@ -57,10 +59,12 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     """Where the true value lies with this confidence, given the predictions.
 
     Default by what is estimated: binned errors (ECE, RMSCE and their debiased forms) by test inversion, the largest
-    error by Clopper-Pearson bounds that hold for all cells at once, means of rows (log loss, Brier score, accuracy) by
-    the percentile bootstrap, anything else by the pivotal bootstrap; neither is in the coverage table.
-    ``percentile`` and ``pivotal`` ask for the bootstrap forms of any estimate: of plug-in and debiased binned errors
-    they do not cover.
+    error by Clopper-Pearson (canonical: multinomial) bounds that hold for all cells at once, errors that are a norm
+    of the residuals (kernel, smooth, convex, swept, cumulative) by what a norm can gain from noise, the squared
+    kernel error by test inversion or from its blocks, means of rows (log loss, Brier score, accuracy) by the
+    percentile bootstrap. All but the last are in the coverage table or have a proof; what is left over has the
+    pivotal bootstrap and says that it is untested. ``percentile`` and ``pivotal`` ask for the bootstrap forms of any
+    estimate: of plug-in and debiased binned errors they do not cover.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
@@ -73,9 +77,9 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     question = question.written_out
     if method != "default":
         return _bootstrapped(question, level, random_state, method)
-    made = _of_bins(question, level, random_state) if question.reduction is not None else None
-    if made is not None:
-        return made
+    for form in (_of_bins, _of_cells, _of_norms, _of_pairs) if question.reduction is not None else ():
+        if (made := form(question, level, random_state)) is not None:
+            return made
     rows = isinstance(question.estimator, (LogLoss, Brier, Accuracy))
     return _bootstrapped(question, level, random_state, "percentile" if rows else "pivotal")
 
@@ -146,7 +150,7 @@ def _bootstrapped(question: Question, level: float, random_state: int, method: s
     return Interval(*pivotal(value, draws, level), level, "pivotal bootstrap", False)
 
 
-def _target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
+def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
     """Which binned error the estimator is about, and the scale it reports it on."""
     if isinstance(estimator, Binned):
         return estimator.order, float
@@ -158,35 +162,102 @@ def _target(estimator: object) -> tuple[int | str, Callable[[float], float]] | N
 
 
 def _of_bins(question: Question, level: float, random_state: int) -> Interval | None:
-    target = _target(question.estimator)
-    claims = question.claims
-    if target is None or not isinstance(claims, (FlatClaims, ColumnClaims)):
+    if target(question.estimator) is None or not isinstance(question.claims, (FlatClaims, ColumnClaims)):
         return None
-    order, scale = target
-    counted = of_counts(Binned(question.estimator.binning), claims)
-    assert counted is not None
-    table = counted.table
-    held = (table.count > 0) & (table.weight > 0)
-    gaps = _gaps(table, held, claims.weights)
+    return InBins(question, random_state).interval(question.estimator, level)
+
+
+def _of_cells(question: Question, level: float, random_state: int) -> Interval | None:
+    cells, about = simplex.in_cells([question.estimator], question.claims), target(question.estimator)
+    if cells is None or about is None:
+        return None
+    order, scale = about
+    low, high = simplex.bounds(cells, order, level, random_state)
     if order == "max":
-        low, high = _largest(gaps, level)
-        return Interval(low, high, level, "simultaneous Clopper-Pearson, conservative", True)
-    rng = np.random.default_rng(np.random.SeedSequence(random_state))
-    power = int(order)
-    if isinstance(claims, FlatClaims) and question.ranks == 1:
-        noise = rng.standard_normal((draws_for(len(gaps.rows)), len(gaps.rows)))
-        null = binomial_null(gaps, power, rng, 1000)
-    else:
-        sums = _row_sums(claims, table, question.ranks)
-        normal = rng.standard_normal((sums.rows, 1000))
-        noise, null = sums.noise(normal)[:, held], None
-    ends = inverted(gaps, power, level, noise, null)
-    if power == 1 and float(gaps.rows.mean()) < LEAST_ROWS:
-        method = "test inversion, upper end only: bins hold too few rows for a lower one"
-        return Interval(0.0, scale(ends[1]), level, method, claims.weights is None)
-    method = "test inversion, bins and predictions given"
-    # The coverage table has no case of weights.
-    return Interval(scale(ends[0]), scale(ends[1]), level, method, claims.weights is None)
+        return Interval(low, high, level, "multinomial bounds for all cells at once, conservative", True)
+    if order == 1 and float(cells.worth.mean()) < LEAST_ROWS:
+        method = "test inversion, upper end only: cells hold too few rows for a lower one"
+        return Interval(0.0, scale(high), level, method, False)
+    return Interval(scale(low), scale(high), level, "test inversion, cells and predictions given", False)
+
+
+class InBins:
+    """Intervals of all errors in the same bins of the same claims: the rows' noise and the ends are made once.
+
+    ``question`` is about an estimator that has a binning, with whole-number weights written out.
+    """
+
+    def __init__(self, question: Question, random_state: int) -> None:
+        self._claims, self._ranks = question.claims, question.ranks
+        counted = of_counts(Binned(question.estimator.binning), question.claims)
+        assert counted is not None
+        self._table = counted.table
+        self._held = (self._table.count > 0) & (self._table.weight > 0)
+        self._gaps = _gaps(self._table, self._held, self._claims.weights)
+        self._rng = np.random.default_rng(np.random.SeedSequence(random_state))
+        self._ends: dict[tuple[int, float], tuple[float, float]] = {}
+
+    def interval(self, estimator: object, level: float) -> Interval:
+        """The interval of one estimator that reads these bins."""
+        about = target(estimator)
+        assert about is not None
+        order, scale = about
+        if order == "max":
+            low, high = _largest(self._gaps, level)
+            return Interval(low, high, level, "simultaneous Clopper-Pearson, conservative", True)
+        low, high = self._inverted(int(order), level)
+        # The coverage table has no case of weights.
+        tested = self._claims.weights is None
+        if order == 1 and float(self._gaps.rows.mean()) < LEAST_ROWS:
+            method = "test inversion, upper end only: bins hold too few rows for a lower one"
+            return Interval(0.0, scale(high), level, method, tested)
+        return Interval(scale(low), scale(high), level, "test inversion, bins and predictions given", tested)
+
+    def _inverted(self, order: int, level: float) -> tuple[float, float]:
+        if (order, level) not in self._ends:
+            noise = self._noise
+            null = self._null**order @ self._gaps.weight if self._disjoint else None
+            self._ends[order, level] = inverted(self._gaps, order, level, noise, null)
+        return self._ends[order, level]
+
+    @property
+    def _disjoint(self) -> bool:
+        """Does every row make one claim?"""
+        return isinstance(self._claims, FlatClaims) and self._ranks == 1
+
+    @cached_property
+    def _null(self) -> Float64s:
+        return binomial_null(self._gaps, self._rng, 1000)
+
+    @cached_property
+    def _noise(self) -> Float64s:
+        cells = len(self._gaps.rows)
+        if self._disjoint:
+            return self._rng.standard_normal((draws_for(cells), cells))
+        sums = _row_sums(self._claims, self._table, self._ranks)
+        return sums.noise(self._rng.standard_normal((sums.rows, 1000)))[:, self._held]
+
+
+def _of_norms(question: Question, level: float, random_state: int) -> Interval | None:
+    claims = question.claims
+    if not isinstance(claims, (FlatClaims, ColumnClaims)):
+        return None
+    made = question.answer(question.predictions)
+    ends = wild.bounds(question.estimator, claims, made, question.ranks, level, random_state)
+    if ends is None:
+        return None
+    return Interval(*ends, level, "bounds for a norm of residuals, predictions given", claims.weights is None)
+
+
+def _of_pairs(question: Question, level: float, random_state: int) -> Interval | None:
+    if not isinstance(question.estimator, KernelCalibrationError):
+        return None
+    claims = question.claims
+    if isinstance(claims, VectorClaims):
+        ends = pairs.of_blocks(question.estimator.blocks(claims), level)
+        return ends and Interval(*ends, level, "independent blocks of rows", claims.weights is None)
+    ends = pairs.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
+    return Interval(*ends, level, "test inversion, predictions given", claims.weights is None)
 
 
 def _row_sums(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> CellSums:

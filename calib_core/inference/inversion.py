@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.stats import norm
 
-from calib_core._arrays import Float64s
+from calib_core._arrays import BLOCK_BYTES, Float64s
 
 DRAWS = 4000
 """Noise draws for few cells; fewer for many, where single draws vary less."""
@@ -66,11 +66,13 @@ def inverted(
     the largest excess over all cells when all are noise), the upper one the observed gaps
     with half as much again in proportion to the deviations.
 
-    ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. When T is
-    smaller than nearly all of noise alone (below its alpha/2 point), no theta fits and the upper end is the observed
-    error itself. What can mislead: the target is the error of the binned model, at most that of the model.
+    ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the
+    upper end a T below the middle of noise alone counts as that middle (a power-constrained limit): bins that fit too
+    well, as those of a calibrator judged on the rows it was fitted on do, must not make an error look smaller than
+    these rows could show. What can mislead: the target is the error of the binned model, at most that of the model.
 
-    References: test inversion as in Casella & Berger 2002, §9.2.1; threshold sqrt(2 log n) Donoho & Johnstone 1994.
+    References: test inversion as in Casella & Berger 2002, §9.2.1; threshold sqrt(2 log n) Donoho & Johnstone 1994;
+    power-constrained limits Cowan et al. 2011.
 
     >>> gaps = CellGaps(np.ones(1), np.array([100.0]), np.array([0.7]), np.array([0.5]))
     >>> low, high = inverted(gaps, 2, 0.9, np.random.default_rng(0).standard_normal((4000, 1)))
@@ -83,22 +85,22 @@ def inverted(
         return 0.0, min(1.0, _hidden(gaps, order, alpha))
     low_way, high_way = _directions(gaps, order)
     low_law = _law(gaps, low_way / _size(gaps, low_way, order), size, order, deviation * noise)
-    high_law = _law(gaps, high_way / _size(gaps, high_way, order), size, order, deviation * noise)
-    top = size + 6.0 * float(np.sqrt((gaps.weight * np.square(deviation)).sum())) + 1e-9
+    middle = float(np.median(np.abs(deviation * noise) ** order @ gaps.weight)) ** (1 / order)
+    high_law = _law(gaps, high_way / _size(gaps, high_way, order), max(size, middle), order, deviation * noise)
+    top = max(size, middle) + 6.0 * float(np.sqrt((gaps.weight * np.square(deviation)).sum())) + 1e-9
     unremarkable = null is not None and np.mean(null <= size**order * (1.0 - 1e-12)) <= 1.0 - alpha / 2
     low = 0.0 if unremarkable or low_law(0.0) <= 1.0 - alpha / 2 else _where(low_law, 1.0 - alpha / 2, top)
-    high = size if high_law(0.0) < alpha / 2 else _where(high_law, alpha / 2, top)
-    return low, float(np.clip(high, low, 1.0))
+    return low, float(np.clip(_where(high_law, alpha / 2, top), low, 1.0))
 
 
-def binomial_null(gaps: CellGaps, order: int, rng: np.random.Generator, count: int) -> Float64s:
-    """T under perfect calibration with every cell's positives binomial at its mean score, (count,).
+def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int) -> Float64s:
+    """Gaps (count, cells) under perfect calibration, with every cell's positives binomial at its mean score.
 
     Real cells mix scores, which makes their counts vary a little less: the lower end errs on the side of 0.
     """
     rows = np.maximum(np.round(gaps.rows), 1.0)
     drawn = rng.binomial(rows.astype(np.int64), np.clip(gaps.score, 0.0, 1.0), size=(count, len(rows)))
-    return np.asarray((np.abs(drawn / rows - gaps.score) ** order) @ gaps.weight)
+    return np.asarray(np.abs(drawn / rows - gaps.score))
 
 
 def _size(gaps: CellGaps, way: Float64s, order: int) -> float:
@@ -122,9 +124,28 @@ def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s
     """P(T_theta <= T) over the noise draws; for squares a polynomial of theta in every draw."""
     limit = size**order * (1.0 + 1e-12)
     if order == 1:
-        return lambda theta: float(np.mean(np.abs(theta * way + noise) @ gaps.weight <= limit))
+        return _absolute_law(gaps.weight, way, limit, noise)
     linear, square = noise @ (gaps.weight * way), np.square(noise) @ gaps.weight
     return lambda theta: float(np.mean(theta**2 + 2.0 * theta * linear + square <= limit))
+
+
+def _absolute_law(weight: Float64s, way: Float64s, limit: float, noise: Float64s) -> Law:
+    """The same for absolute values. Cells that the direction leaves alone are summed once, the others in blocks."""
+    moved = way != 0
+    still = np.abs(noise[:, ~moved]) @ weight[~moved]
+    way, weight = way[moved], weight[moved]
+    step = max(1, BLOCK_BYTES // (8 * max(len(way), 1)))
+    blocks = [noise[i : i + step, moved] for i in range(0, len(noise), step)]
+    room = np.empty((step, len(way)))
+
+    def law(theta: float) -> float:
+        sums = np.empty(len(noise))
+        for i, block in enumerate(blocks):
+            part = np.add(block, theta * way, out=room[: len(block)])
+            sums[i * step : i * step + len(block)] = np.abs(part, out=part) @ weight
+        return float(np.mean(sums + still <= limit))
+
+    return law
 
 
 def _where(law: Law, target: float, top: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy
 from calib_core.estimators.base import Question
-from calib_core.inference import draws
+from calib_core.inference import draws, simplex
 from calib_core.inference.cells import cell_codes, column_bins, same_edges
-from calib_core.inference.counted import of_counts
+from calib_core.inference.counted import Counted, of_counts
 
 RESAMPLES = 1000
 
@@ -45,11 +45,39 @@ class NoiseFloor:
 
     @property
     def p_value(self) -> float:
-        """(1 + #{T* >= T}) / (R + 1): the chance that a calibrated model shows as much, never 0."""
-        # Sums in another order may differ in the last bit: a draw equal to the observed value counts.
+        """(1 + #{T* >= T}) / (R + 1): the chance that a calibrated model shows as much, never 0.
+
+        Never too small, whatever the statistic. What can mislead: where the statistic takes few values (the largest
+        error of a hundred rows is that of one row), draws equal to the observed value are many and the test rejects
+        less often than its level says.
+        """
+        worse, equal = self._ahead
+        return (1 + worse + equal) / (len(self.draws) + 1)
+
+    def exact_p_value(self, random_state: int) -> float:
+        """The p-value with draws equal to the observed value put before or behind it at random: exact at any level.
+
+        (1 + #{T* > T} + U) / (R + 1), U uniform on 0..#{T* = T}: under calibration every rank is equally likely, so
+        that P(p <= a) = a for a = 1/(R+1), 2/(R+1), ... What can mislead: the seed has a say in the answer where draws
+        tie; choose it before looking. At most ``p_value``.
+
+        References: Dufour 2006, Monte Carlo tests with nuisance parameters, Prop. 2.4.
+
+        >>> NoiseFloor(0.0, np.zeros(999)).p_value, NoiseFloor(0.0, np.zeros(999)).exact_p_value(0) < 1
+        (1.0, True)
+        """
+        worse, equal = self._ahead
+        rank = int(np.random.default_rng(random_state).integers(equal + 1))
+        return (1 + worse + rank) / (len(self.draws) + 1)
+
+    @property
+    def _ahead(self) -> tuple[int, int]:
+        """How many draws are worse than the observed value, and how many equal to it."""
+        # Sums in another order may differ in the last bit: what differs by less is equal.
         slack = 1e-12 * max(1.0, abs(self.observed))
-        worse = self.draws >= self.observed - slack if self.higher_is_worse else self.draws <= self.observed + slack
-        return float((1 + worse.sum()) / (len(self.draws) + 1))
+        over = self.draws - self.observed if self.higher_is_worse else self.observed - self.draws
+        worse = int((over > slack).sum())
+        return worse, int((over >= -slack).sum()) - worse
 
     @property
     def resamples(self) -> int:
@@ -69,32 +97,56 @@ def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: in
     >>> exact.value, exact.noise_floor.p_value
     (0.0, 1.0)
     """
-    question = question.written_out
-    observed = question.answer(question.predictions).value
-    found = np.concatenate(list(_null_values(question, resamples, random_state)))
-    return NoiseFloor(observed, found, not isinstance(question.estimator, Accuracy))
+    return noise_floors([question], resamples, random_state)[0]
 
 
-def _null_values(question: Question, resamples: int, random_state: int) -> Iterator[Float64s]:
+def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:
+    """Noise floors of questions about the same predictions, notion and bins: outcomes are drawn once for all."""
+    first = questions[0].written_out
+    every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
+    found = np.concatenate(list(_null_values(every, resamples, random_state)), axis=1)
+    return [
+        NoiseFloor(q.answer(q.predictions).value, values, not isinstance(q.estimator, Accuracy))
+        for q, values in zip(every, found, strict=True)
+    ]
+
+
+def _null_values(questions: Sequence[Question], resamples: int, random_state: int) -> Iterator[Float64s]:
+    """Values under perfect calibration, (questions, replicates), replicates in parts."""
     streams = draws.streams(resamples, random_state)
+    question, estimators = questions[0], [q.estimator for q in questions]
     if question.reduction is None:
         for count, rng in streams:
-            yield _whole_values(question, rng, count)
+            yield np.array([_whole_values(question, rng, count)])
         return
-    claims, estimator = question.claims, question.estimator
+    claims = question.claims
     if not isinstance(claims, FlatClaims):
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1:
         claims = in_order(claims)
-    counted = None if isinstance(claims, VectorClaims) else of_counts(estimator, claims)
-    if counted is not None:
-        table = counted.table
-        outcomes = null_outcomes(claims, table, question.ranks)
+    cells = simplex.in_cells(estimators, claims)
+    if cells is not None:
         for count, rng in streams:
-            yield counted.values(outcomes(rng, count))
+            yield simplex.null_values(estimators, claims, cells, rng, count)
+        return
+    counted = None if isinstance(claims, VectorClaims) else _all_of_counts(estimators, claims)
+    if counted is not None:
+        outcomes = null_outcomes(claims, counted[0].table, question.ranks)
+        for count, rng in streams:
+            drawn = outcomes(rng, count)
+            yield np.array([one.values(drawn) for one in counted])
         return
     for count, rng in streams:
-        yield np.array([estimator(one).value for one in _drawn(claims, question.ranks, rng, count)])
+        drawn_claims = _drawn(claims, question.ranks, rng, count)
+        yield np.array([[estimator(one).value for estimator in estimators] for one in drawn_claims]).T
+
+
+def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims) -> list[Counted] | None:
+    """How to estimate each from the counts of the first one's bins, None if one of them looks at the rows."""
+    first = of_counts(estimators[0], claims)
+    rest = [None if first is None else of_counts(e, claims, first.table) for e in estimators[1:]]
+    counted = [one for one in (first, *rest) if one is not None]
+    return counted if len(counted) == len(estimators) else None
 
 
 def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int = 1) -> Any:
@@ -109,9 +161,7 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
         sums = np.zeros((table.count.size, count))
         blocks = (
-            draws.hits(claims.scores, rng, count)
-            if ranks == 1
-            else draws.ranked_hits(claims.scores, ranks, rng, count)
+            draws.hits(claims.scores, rng, count) if ranks == 1 else draws.ranked_hits(claims.scores, ranks, rng, count)
         )
         for where, came_true in blocks:
             sums += np.asarray(cells[where].T @ came_true.astype(np.float64), dtype=np.float64)

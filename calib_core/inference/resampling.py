@@ -45,9 +45,11 @@ def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int 
 
 
 def _values(question: Question) -> Callable[[np.random.Generator, int], Float64s]:
-    claims = None if question.reduction is None else question.claims
-    counted = None if claims is None or isinstance(claims, VectorClaims) else of_counts(question.estimator, claims)
-    if claims is None or counted is None:
+    if question.reduction is None:
+        return lambda rng, count: np.array(list(_of_means(question, rng, count)))
+    claims = question.claims
+    counted = None if isinstance(claims, VectorClaims) else of_counts(question.estimator, claims)
+    if counted is None:
         return lambda rng, count: np.array(list(_on_rows(question, rng, count)))
     sample = _sampler(claims, counted.table, question.ranks)
     follow = shares_follow_rows(claims)
@@ -58,6 +60,16 @@ def _on_rows(question: Question, rng: np.random.Generator, count: int) -> Iterat
     n = question.predictions.n_rows
     for _ in range(count):
         yield question.answer(question.predictions.take(rng.integers(n, size=n))).value
+
+
+def _of_means(question: Question, rng: np.random.Generator, count: int) -> Iterator[float]:
+    """Scores of whole predictions are means of rows: their terms are worked out once."""
+    terms, weights = question.estimator.losses(question.predictions), question.predictions.weights
+    weight = np.where(np.isnan(terms), 0.0, 1.0 if weights is None else weights)
+    weighed = weight * np.nan_to_num(terms)
+    for _ in range(count):
+        at = rng.integers(len(terms), size=len(terms))
+        yield float(weighed[at].sum() / weight[at].sum())
 
 
 def _on_tables(counted: Counted, tally: Tally, follow: bool) -> Iterator[float]:

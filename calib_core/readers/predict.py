@@ -43,11 +43,12 @@ def read_predictions(
             raise InputError('bytes need a file name, whose ending tells the format: filename="preds.csv"')
         table = read_table(source, filename)
     else:
-        table = read_table(_file_bytes(source), filename or os.fspath(source))
+        table = read_table(file_bytes(source), filename or os.fspath(source))
     return predictions(table, propose(table, **changes))
 
 
-def _file_bytes(path: str | os.PathLike[str]) -> bytes:
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file of at most the size that is read; InputError says why it cannot be had."""
     name = file_label(os.fspath(path))
     try:
         held = Path(path).stat().st_size

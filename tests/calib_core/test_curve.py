@@ -8,7 +8,7 @@ from calib_core.claims import Stratum
 from calib_core.diagrams import KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.curve import _quantiles
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import Fixed, Gaussian, Grid, StandardDeviation, local_calibration
+from calib_core.estimators.kernel import Fixed, Gaussian, Grid, Linear, LogOdds, StandardDeviation, local_calibration
 from calib_core.estimators.kernel.kernels import Triweight, response
 from calib_core.estimators.kernel.local import binned
 from calib_core.estimators.kernel.resampling import BATCH, Cells, occupied, resampled
@@ -101,12 +101,12 @@ def test_quantiles_leave_out_resamples_without_data():
 
 
 def test_many_rows_and_fractional_weights_are_drawn_as_counts_of_cells():
-    """Above 100,000 rows cells are drawn, not rows: the same distribution."""
+    """Above eight rows a pair counts are drawn, not rows: the same distribution."""
     grid, rng = Grid(), np.random.default_rng(0)
     cells = Cells(grid, np.array([5, 5, 9]), np.array([False, True, True]), np.array([6e4, 3e4, 6e4]), np.zeros(3))
     counts = cells.draws(2000, rng)
-    few = Cells(grid, cells.cell, cells.true, cells.count / 1e3, cells.into).draws(2000, rng)
-    for drawn, n in ((counts, 150_000), (few, 150)):
+    few = Cells(grid, cells.cell, cells.true, np.array([6.0, 3.0, 6.0]), cells.into).draws(2000, rng)
+    for drawn, n in ((counts, 150_000), (few, 15)):
         assert (drawn.sum(axis=1) == n).all()
         np.testing.assert_allclose(drawn.mean(axis=0) / n, [0.4, 0.2, 0.4], atol=5 / np.sqrt(n * 2000))
         np.testing.assert_allclose(drawn.var(axis=0) / n, [0.24, 0.16, 0.24], rtol=0.15)
@@ -192,6 +192,50 @@ def test_a_class_nobody_predicted_has_no_curve():
     assert np.isnan(empty.upper).all()
     assert np.isnan(empty.error)
     assert empty.warning == ""
+
+
+@pytest.mark.parametrize("kind", ["confidence", "class"])
+def test_on_log_odds_the_curve_is_a_mean_over_claims_of_like_odds(kind):
+    """The slow twin, at single scores: outcomes averaged with kernel weights of the distance in log-odds."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 3, 2000)
+    s = 1 / (1 + np.exp(-z))
+    true = rng.random(2000) < s**1.5
+    p = Predictions(np.column_stack([1 - s, s]), true.astype(int))
+    method = KernelECE(bandwidth=Fixed(0.4), scale=LogOdds())
+    curve = kernel_curve(p, ClassSpecific(1) if kind == "class" else "confidence", method=method, resamples=50)
+    odds = z if kind == "class" else np.abs(z)
+    hit = true if kind == "class" else true == (z > 0)
+    for score in (0.02, 0.3) * (kind == "class") + (0.7, 0.98, 0.999):
+        at = np.log(score / (1 - score))
+        weight = sum(Triweight()((sign * odds - at) / 0.4) for sign in ((1,) if kind == "class" else (1, -1)))
+        assert curve.at(score) == pytest.approx(np.average(hit, weights=weight), abs=2e-3)
+    assert (curve.unit, curve.bandwidth, curve.score[-1]) == ("log-odds", 0.4, 1.0)
+    assert curve.error == pytest.approx(
+        estimate(p, ClassSpecific(1) if kind == "class" else "confidence", method).value
+    )
+    inside = ~np.isnan(curve.lower)
+    assert (curve.lower[inside] <= curve.upper[inside]).all()
+
+
+def test_on_log_odds_a_confident_calibrated_model_shows_less_error_than_on_scores():
+    rng = np.random.default_rng(1)
+    s = 1 / (1 + np.exp(-rng.normal(8, 3, 20_000)))
+    p = Predictions.from_confidence(s, rng.random(20_000) < s)
+    scores, odds = (
+        estimate(p, "confidence", KernelECE(bandwidth=b, scale=c)).value
+        for b, c in ((Fixed(0.05), Linear()), (StandardDeviation(), LogOdds()))
+    )
+    assert odds < 0.01 < scores
+    assert kernel_curve(p, method=KernelECE(scale=LogOdds()), resamples=0).warning == ""
+    assert kernel_curve(p, resamples=0).warning != ""
+
+
+def test_scores_of_0_and_1_and_their_neighbours_are_within_the_log_odds():
+    p = Predictions.from_confidence([0.0, 1.0, 1e-300, 1 - 1e-16, 0.5], [False, True, False, True, True])
+    curve = kernel_curve(p, method=KernelECE(bandwidth=Fixed(0.1), scale=LogOdds()), resamples=5)
+    assert (curve.at(0.0), curve.at(1.0), curve.at(0.5)) == pytest.approx((0, 1, 1))
+    assert np.isnan(curve.at(0.2))
 
 
 def test_a_bandwidth_below_the_grid_is_said():

@@ -2,11 +2,13 @@
 
 Run `python tests/simulations/interval_coverage.py [RUNS] [PROCESSES]` with the package installed; it writes
 calib_core/inference/coverage.csv, which the package ships, and keeps the cases that are already in it: delete the file
-to make it anew. 400 runs take half an hour on two cores.
+to make it anew. 400 runs take an hour on two cores.
 
 Predictions are softmax(scale * standard normal) over K classes, four sets of them in every cell of the table; each run
 draws labels anew from the true class probabilities, which are a function of the predictions (TRUTHS). The target is
-the binned error with each bin's mean outcome replaced by the mean of its rows' true probabilities.
+the binned error with each bin's mean outcome replaced by the mean of its rows' true probabilities; for estimators
+that look at the rows, their value when every row's outcome is its true probability (for the swept error: on the bins
+that the run's walk chose).
 """
 
 import itertools
@@ -17,11 +19,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
-from calib_core import Predictions, estimate, reductions
+from calib_core import ESTIMATORS, Predictions, estimate, reductions
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.claims import ColumnClaims, Tally
 from calib_core.estimators import Binned
+from calib_core.estimators.skce import pair_sums
 from calib_core.inference import interval
 from calib_core.inference.cells import cell_codes
 from calib_core.inference.counted import of_counts
@@ -81,8 +85,63 @@ class Case:
         return [",".join(map(str, (self.notion, self.classes, name, *parts))) for name in ("ece", "rmsce")]
 
     @property
-    def scheme(self):
-        return EqualMass(self.bins) if self.binning == "equal-mass" else EqualWidth(self.bins)
+    def estimators(self):
+        scheme = EqualMass(self.bins) if self.binning == "equal-mass" else EqualWidth(self.bins)
+        return [Binned(scheme, order) for order in (1, 2)]
+
+    def targets(self, predictions, reduction, q):
+        claims = reduction.split(predictions)
+        tables = [of_counts(e, claims).table for e in self.estimators]
+        pairs = zip(self.estimators, tables, strict=True)
+        return [e.of_table(expected(claims, table, q, predictions)).value for e, table in pairs]
+
+
+NAMES = ("ece-convex", "ece-kde", "smece", "max-deviation", "skce", "ece-sweep")
+
+
+@dataclass(frozen=True)
+class RowCase(Case):
+    """Estimators that look at the rows; those with bins have ``bins`` equally wide ones."""
+
+    @property
+    def share_of_runs(self):
+        return 0.75 if self.notion == "confidence" else 0.25
+
+    @property
+    def heads(self):
+        schemes = [("equal-width", self.bins), *[("", "")] * 4, ("chosen", "")]
+        parts = [(name, *scheme, self.rows, self.truth) for name, scheme in zip(NAMES, schemes, strict=True)]
+        return [",".join(map(str, (self.notion, self.classes, *part))) for part in parts]
+
+    @property
+    def estimators(self):
+        return [ESTIMATORS.make(name, **({"bins": self.bins} if name == "ece-convex" else {})) for name in NAMES]
+
+    def targets(self, predictions, reduction, q):
+        """The value for rows that stand once for every class, weighed by its true probability."""
+        n, k = q.shape
+        rows, labels = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+        whole = Predictions(predictions.probs[rows], labels, weights=q.ravel())
+        claims = reduction.split(predictions)
+        aims = [e(reduction.split(whole)).value for e in self.estimators[:4]]
+        return [*aims, squared(claims, predictions, q, self.estimators[4].scale), None]
+
+
+def squared(claims, predictions, q, scale):
+    """The squared kernel error of true probabilities: different rows are paired, not a row with itself.
+
+    Leaving out the pairs of a row with itself can make it a hair negative; the error of the model is then 0.
+    """
+    ranked = np.argsort(-predictions.probs, axis=1, kind="stable")[:, 0]
+    total = 0.0
+    for s, share in enumerate(claims.shares):
+        mine = np.arange(len(q)) if isinstance(claims, ColumnClaims) else np.flatnonzero(claims.codes == s)
+        true = q[mine, s] if isinstance(claims, ColumnClaims) else q[mine, ranked[mine]]
+        scores, n = claims.stratum(s).scores, len(mine)
+        order = np.argsort(scores)
+        if n > 1:
+            total += share * pair_sums(scores[order], (true - scores)[order], scale) / (n * (n - 1) / 2)
+    return max(0.0, float(total))
 
 
 GRID = [
@@ -90,6 +149,37 @@ GRID = [
     *itertools.product(["confidence"], [10], ["equal-width"], [30], [1000, 20_000]),
     *itertools.product(["confidence"], [10], ["equal-mass"], [15], [1000]),
     *itertools.product(["top-label"], [10], ["equal-width"], [15], [1000]),
+]
+
+
+@dataclass(frozen=True)
+class BlockCase(Case):
+    """The kernel calibration error of whole vectors, whose interval comes from blocks of rows."""
+
+    @property
+    def share_of_runs(self):
+        return 0.75
+
+    @property
+    def heads(self):
+        return [",".join(map(str, (self.notion, self.classes, "skce", "", "", self.rows, self.truth)))]
+
+    @property
+    def estimators(self):
+        return [ESTIMATORS.make("skce")]
+
+    def targets(self, predictions, reduction, q):
+        """The mean over all pairs of different rows of the true gaps' products."""
+        p, gap, n = predictions.probs, q - predictions.probs, self.rows
+        pairs = (gap @ gap.T) * np.exp(-0.5 * cdist(p, p, "cityblock"))
+        return [max(0.0, float(pairs.sum() - np.trace(pairs)) / (n * (n - 1)))]
+
+
+ROW_GRID = [
+    *itertools.product(["confidence"], [10], [""], [15], [250, 1000]),
+    *itertools.product(["class-wise"], [3], [""], [15], [500]),
+    *itertools.product(["top-label"], [10], [""], [15], [1000]),
+    *itertools.product(["confidence"], [10], [""], [15], [5000]),
 ]
 # Where a run costs most: fewer truths.
 COSTLY = [
@@ -102,6 +192,9 @@ FEW = ("calibrated", "over-confident", "shifted", "one interval")
 CASES = [
     *(Case(*cell, truth) for cell in GRID for truth in TRUTHS),
     *(Case(*cell, truth) for cell in COSTLY for truth in FEW),
+    *(BlockCase("canonical", k, "", 0, 1000, truth) for k in (3, 10) for truth in FEW),
+    *(RowCase(*cell, truth) for cell in ROW_GRID for truth in FEW),
+    *(RowCase(*cell, "oscillating") for cell in ROW_GRID[:3]),
 ]
 
 
@@ -113,7 +206,8 @@ def expected(claims, table, q, predictions):
     """The table with every bin's outcome sum replaced by its expectation under the true probabilities q."""
     if isinstance(claims, ColumnClaims):
         bins = table.count.shape[1]
-        at = [np.searchsorted(table.lower[j, 1:], claims.rows.column(j), side="right") for j in range(q.shape[1])]
+        edges = [lower[1:][~np.isnan(lower[1:])] for lower in table.lower]
+        at = [np.searchsorted(edges[j], claims.rows.column(j), side="right") for j in range(q.shape[1])]
         outcome = np.array([np.bincount(at[j], q[:, j], minlength=bins) for j in range(q.shape[1])])
     else:
         ranked = np.argsort(-predictions.probs, axis=1, kind="stable")[:, : len(claims.scores) // len(q)]
@@ -122,16 +216,11 @@ def expected(claims, table, q, predictions):
     return replace(table, tally=Tally(table.tally.count, table.tally.score, outcome))
 
 
-def targets(predictions, reduction, q, estimators):
-    claims = reduction.split(predictions)
-    return [e.of_table(expected(claims, of_counts(e, claims).table, q, predictions)).value for e in estimators]
-
-
 def coverage(case, runs):
     runs = int(runs * case.share_of_runs)
     rng = np.random.default_rng(case.seed)
     reduction = reductions.as_reduction(case.notion)
-    estimators = [Binned(case.scheme, order) for order in (1, 2)]
+    estimators = case.estimators
     found = np.zeros((len(estimators), runs, 2))
     true = np.zeros((len(estimators), runs))
     for i in range(runs):
@@ -141,11 +230,15 @@ def coverage(case, runs):
             p /= p.sum(1, keepdims=True)
             q = TRUTHS[case.truth](p)
             predictions = Predictions(p, np.zeros(len(p), dtype=int))
-            aims = targets(predictions, reduction, q, estimators)
+            aims = case.targets(predictions, reduction, q)
         run = predictions.relabelled(drawn(q, rng))
         for j, estimator in enumerate(estimators):
-            got = interval(estimate(run, reduction, estimator).question, LEVEL)
+            made = estimate(run, reduction, estimator)
+            got = interval(made.question, LEVEL)
+            assert got.tested
             found[j, i], true[j, i] = (got.low, got.high), aims[j]
+            if aims[j] is None:
+                true[j, i] = Binned().of_table(expected(reduction.split(run), made.bins, q, run)).value
     lines = []
     for j, head in enumerate(case.heads):
         low, high = found[j].T

@@ -1,4 +1,4 @@
-"""How often the noise-floor test rejects calibrated models: labels drawn here, by their own code, not the library's.
+"""How often the noise-floor test rejects calibrated models: labels drawn here, by numpy's sampler, not the library's.
 
 For one set of predictions the null distribution is drawn once; many label vectors are drawn from the probabilities
 and each is tested against it. A calibrated model should be rejected at the level.
@@ -6,8 +6,12 @@ and each is tested against it. A calibrated model should be rejected at the leve
 
 import numpy as np
 
-from calib_core import Predictions, estimate
-from calib_core.inference import noise_floor
+from calib_core import ESTIMATORS, Predictions
+from calib_core.estimators.base import Question
+from calib_core.inference.counted import of_counts
+from calib_core.inference.null import NoiseFloor
+from calib_core.inference.sweep import floors
+from calib_core.reductions import as_reduction
 
 LEVEL = 0.05
 
@@ -23,11 +27,58 @@ def gumbel_labels(p, rng):
     return (np.log(np.maximum(p, 1e-300)) + rng.gumbel(size=p.shape)).argmax(1)
 
 
+def many_labels(p, runs, rng):
+    """Label vectors (runs, n), every row's classes drawn by ``Generator.choice``."""
+    drawn = np.empty((runs, len(p)), dtype=np.int16)
+    for i, row in enumerate(p):
+        drawn[:, i] = rng.choice(len(row), size=runs, p=row / row.sum())
+    return drawn
+
+
 def rejection_rate(n, k, notion, estimator, runs, seed, draws=4000):
+    return rejection_rates(n, k, [notion], [estimator], runs, seed, draws)[notion, estimator][0]
+
+
+def rejection_rates(n, k, notions, estimators, runs, seed, draws=4000):
+    """{(notion, estimator): (rejected by the p-value, by the one whose ties are broken at random)}."""
     rng = np.random.default_rng([seed, n, k])
     p = spread_rows(n, k, rng)
-    first = Predictions(p, gumbel_labels(p, rng))
-    null = np.sort(noise_floor(estimate(first, notion, estimator).question, draws, seed).draws)
-    shown = [estimate(first.relabelled(gumbel_labels(p, rng)), notion, estimator).value for _ in range(runs)]
-    above = len(null) - np.searchsorted(null, np.array(shown) - 1e-12, side="left")
-    return float(np.mean((1 + above) / (draws + 1) <= LEVEL))
+    labels = many_labels(p, runs, rng)
+    first = Predictions(p, labels[0].astype(np.intp))
+    members = [ESTIMATORS.make(key) for key in estimators]
+    found = {}
+    for notion in notions:
+        made = floors(first, as_reduction(notion), members, draws, seed)
+        for key, member, floor in zip(estimators, members, made, strict=True):
+            shown = observed(first, labels, notion, member)
+            tested = [NoiseFloor(float(t), floor.draws) for t in shown]
+            rejected = [np.mean([one.p_value <= LEVEL for one in tested])]
+            rejected += [np.mean([one.exact_p_value(r) <= LEVEL for r, one in enumerate(tested)])]
+            found[notion, key] = tuple(map(float, rejected))
+    return found
+
+
+def observed(predictions, labels, notion, estimator):
+    """The estimate for every label vector; from counts made here, where it sees counts only."""
+    question = Question(predictions, as_reduction(notion), estimator)
+    counted = of_counts(estimator, question.claims)
+    if counted is None:
+        each = (predictions.relabelled(one.astype(np.intp)) for one in labels)
+        return [question.answer(relabelled).value for relabelled in each]
+    cells, right = _cells(predictions.probs, counted.table, notion)
+    size = counted.table.count.size
+    outcomes = [np.bincount(cells[right(label)], minlength=size) for label in labels]
+    return counted.values(np.array(outcomes, dtype=float).reshape(-1, *counted.table.count.shape))
+
+
+def _cells(p, table, notion):
+    """The cell of every claim, and which claims come true with given labels."""
+    n, k = p.shape
+    top, bins = p.argmax(1), table.count.shape[1]
+    edges = [line[1:][~np.isnan(line[1:])] for line in table.lower]
+    if notion == "class-wise":
+        cells = np.array([j * bins + np.searchsorted(edges[j], p[:, j], side="right") for j in range(k)])
+        return cells.T.copy(), lambda label: (np.arange(n), label)
+    strata = top if notion == "top-label" else np.zeros(n, dtype=int)
+    cells = [j * bins + np.searchsorted(edges[j], h, side="right") for j, h in zip(strata, p.max(1), strict=True)]
+    return np.array(cells), lambda label: label == top

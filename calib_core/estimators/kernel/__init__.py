@@ -5,16 +5,21 @@ from calib_core.estimators.kernel.ece import KernelECE
 from calib_core.estimators.kernel.grid import Grid
 from calib_core.estimators.kernel.kernels import KERNELS, Gaussian, Kernel, Triweight
 from calib_core.estimators.kernel.local import Smoothed, local_calibration
+from calib_core.estimators.kernel.scales import SCALES, Linear, LogOdds, Scale
 
 __all__ = [
     "BANDWIDTHS",
     "KERNELS",
+    "SCALES",
     "Bandwidth",
     "Fixed",
     "Gaussian",
     "Grid",
     "Kernel",
     "KernelECE",
+    "Linear",
+    "LogOdds",
+    "Scale",
     "Silverman",
     "Smoothed",
     "StandardDeviation",

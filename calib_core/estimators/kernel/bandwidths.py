@@ -82,8 +82,7 @@ class Fixed:
 
 
 def _scaled(sigma: float, total: float) -> float:
-    # Fractional weights of little more than 1 in all make the unbiased variance as large as one likes.
-    return float(min(sigma * (0.75 * total) ** -0.2, 1.0))
+    return float(sigma * (0.75 * total) ** -0.2)
 
 
 def _spread(scores: Floats, weights: Float64s | None) -> tuple[float, float]:

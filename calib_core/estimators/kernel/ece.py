@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from calib_core.claims import Claims
+from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.kernel.bandwidths import Bandwidth, Silverman
 from calib_core.estimators.kernel.grid import Grid
 from calib_core.estimators.kernel.kernels import Kernel, Triweight, response
 from calib_core.estimators.kernel.local import local_calibration
+from calib_core.estimators.kernel.scales import Linear, Scale
 from calib_core.registry import Part
 
 
@@ -22,11 +23,11 @@ class KernelECE:
     Integral of |P(z=1|s) - s| f(s) over the range of the scores, with P(z=1|s) = f(s|z=1) P(z=1) / f(s): density f of
     all scores and f(.|1) of those that came true by the same kernel and bandwidth, the bandwidth chosen from all
     scores of the stratum. Scores are binned linearly on 4,097 nodes (a step of at most 0.00025) and mirrored at 0 (at
-    1/K where the score is the largest of K probabilities) and at 1. Strata are averaged by their weights: class-wise
-    this is the plain mean over classes, each with its own bandwidth. In [0, 1]. What can mislead: on confident
-    networks Silverman's bandwidth falls below the grid's step and the value is noise far above the ECE; a wide fixed
-    bandwidth adds error at the ends. Compare bandwidths before believing either. A stratum in which nothing came true
-    has the curve 0, its error is its mean score.
+    1/K where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds (``scale``). Strata
+    are averaged by their weights: class-wise this is the plain mean over classes, each with its own bandwidth. In [0,
+    1]. What can mislead: on confident networks Silverman's bandwidth falls below the grid's step and the value is
+    noise far above the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing
+    either. A stratum in which nothing came true has the curve 0, its error is its mean score.
 
     References: P5 §4.4-4.5, Definition 6.
 
@@ -38,6 +39,7 @@ class KernelECE:
 
     kernel: Annotated[Kernel, Part("KERNELS"), "shape of the smoothing"] = field(default_factory=Triweight)
     bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "how wide the smoothing is"] = field(default_factory=Silverman)
+    scale: Annotated[Scale, Part("SCALES"), "smooth scores, or their log-odds"] = field(default_factory=Linear)
 
     def __call__(self, claims: Claims) -> Estimated:
         return by_stratum(claims, [self._error(claims, s) for s in range(len(claims.strata))])
@@ -46,6 +48,16 @@ class KernelECE:
         stratum = claims.stratum(s)
         if not stratum.total > 0:
             return float("nan")
-        grid = Grid(claims.floor)
-        damping = response(self.kernel, self.bandwidth(stratum.scores, stratum.weights), grid)
+        grid = self.grid(claims.floor)
+        damping = response(self.kernel, self.width(stratum), grid)
         return float(local_calibration(stratum, damping, grid).error)
+
+    def grid(self, floor: float) -> Grid:
+        """The grid for scores of at least ``floor``."""
+        return Grid(floor, scale=self.scale)
+
+    def width(self, stratum: Stratum) -> float:
+        """The bandwidth for these claims, in units of the scale and at most all of it."""
+        # Fractional weights of little more than 1 in all make the unbiased variance as large as one likes.
+        low, high = self.grid(0.0).ends
+        return min(self.bandwidth(self.scale.there(stratum.scores), stratum.weights), high - low)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.fft
 
 from calib_core._arrays import Codes, Float64s, Floats
+from calib_core.estimators.kernel.scales import Linear, Scale
 
 CELLS = 4096
 """Cells of the grid over [0, 1]: a step of 0.000244, below the 0.0003 of P5."""
+_WIDEST_STRIDE = 8
+_POINTS_PER_WIDTH = 4
 
 
 @dataclass(frozen=True)
 class Grid:
-    """``cells`` + 1 equally spaced scores from ``low`` to 1.
+    """``cells`` + 1 scores from ``low`` to 1, equally spaced on the ``scale``.
 
     Values given at scores become masses at nodes: each is shared between its two neighbours in proportion to
     nearness, which keeps sums and means. A cosine transform (type I) then stands for the masses mirrored at both ends
@@ -27,20 +31,39 @@ class Grid:
 
     low: float = 0.0
     cells: int = CELLS
+    scale: Scale = field(default_factory=Linear)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last node on the scale."""
+        low, high = self.scale.there(np.array([self.low, 1.0]))
+        return float(low), float(high)
 
     @property
     def step(self) -> float:
-        return (1.0 - self.low) / self.cells
+        """Distance of neighbouring nodes on the scale."""
+        return (self.ends[1] - self.ends[0]) / self.cells
 
     @property
     def scores(self) -> Float64s:
         """The nodes, shape (cells + 1,)."""
-        return np.linspace(self.low, 1.0, self.cells + 1)
+        return self.scale.back(np.linspace(*self.ends, self.cells + 1))
+
+    def stride(self, width: float) -> int:
+        """Every how many nodes a field is read that was smoothed this wide: 8, or less where that is too coarse."""
+        stride = _WIDEST_STRIDE
+        while stride > 1 and stride * self.step * _POINTS_PER_WIDTH > width:
+            stride //= 2
+        return stride
+
+    def every(self, stride: int) -> Grid:
+        """The grid of every stride-th node."""
+        return replace(self, cells=self.cells // stride)
 
     def places(self, scores: Floats) -> tuple[Codes, Float64s]:
         """Cell of each score, and how far into it from 0 to 1; scores a rounding below ``low`` are put at it."""
-        at = scores.astype(np.float64)
-        at -= self.low
+        at = self.scale.there(scores)
+        at -= self.ends[0]
         at *= 1.0 / self.step
         np.clip(at, 0.0, self.cells, out=at)
         cell = np.minimum(at.astype(np.intp), self.cells - 1)
@@ -69,15 +92,15 @@ class Grid:
         return np.asarray(scipy.fft.dct(mirrored, type=1, overwrite_x=True))
 
     def density(self, spectrum: Float64s, stride: int = 1) -> Float64s:
-        """Mass per unit of score at every stride-th node; ``stride`` divides the number of cells."""
+        """Mass per unit of the scale at every stride-th node; ``stride`` divides the number of cells."""
         if stride > 1:
             spectrum = _aliased(spectrum, stride) / stride
         return np.asarray(scipy.fft.idct(spectrum, type=1)) / self.step
 
     def integral(self, values: Float64s) -> Float64s:
-        """Trapezoid sums over [low, 1] of values (..., m) at m equally spaced scores."""
+        """Trapezoid sums from end to end of values (..., m) at m equally spaced nodes."""
         inner = values.sum(axis=-1) - 0.5 * (values[..., 0] + values[..., -1])
-        return np.asarray(inner * ((1.0 - self.low) / (values.shape[-1] - 1)))
+        return np.asarray(inner * ((self.ends[1] - self.ends[0]) / (values.shape[-1] - 1)))
 
 
 def _aliased(spectrum: Float64s, stride: int) -> Float64s:

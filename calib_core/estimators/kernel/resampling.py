@@ -15,8 +15,8 @@ from calib_core.estimators.kernel.local import Smoothed, smoothed
 BATCH = 25
 """Resamples made at a time, each batch with a seed of its own: part of the result, so that it is the same anywhere."""
 
-_LISTED_ROWS = 100_000
-"""Up to so many rows, drawing rows one by one is faster than drawing the counts of cells."""
+_ROWS_A_PAIR = 8
+"""Up to so many rows a pair, drawing rows one by one is faster than drawing the counts of pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Cells:
     def draws(self, size: int, rng: np.random.Generator) -> Float64s:
         """Counts (size, pairs) of ``rows`` rows drawn with replacement, ``size`` times."""
         n, pairs = self.rows, len(self.count)
-        if n > _LISTED_ROWS or (self.count != np.floor(self.count)).any():
+        if n > _ROWS_A_PAIR * pairs or (self.count != np.floor(self.count)).any():
             return rng.multinomial(n, self.count / self.count.sum(), size=size).astype(np.float64)
         pair_of_row = np.repeat(np.arange(pairs), self.count.astype(np.intp))
         drawn = (np.bincount(pair_of_row[rng.integers(0, n, n, dtype=np.uint32)], minlength=pairs) for _ in range(size))

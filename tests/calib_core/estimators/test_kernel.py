@@ -13,6 +13,7 @@ from calib_core.estimators.kernel import (
     Gaussian,
     Grid,
     KernelECE,
+    LogOdds,
     Silverman,
     StandardDeviation,
     Triweight,
@@ -145,7 +146,9 @@ def test_bandwidths_take_a_whole_weight_for_copies(seed):
 
 
 def test_fractional_weights_of_little_over_one_make_no_endless_bandwidth():
-    assert StandardDeviation()(np.array([0.0, 1.0]), np.array([0.5, 0.5 + 1e-9])) == 1.0
+    few = Stratum(np.array([0.0, 1.0]), np.array([True, False]), np.array([0.5, 0.5 + 1e-9]))
+    assert KernelECE(bandwidth=StandardDeviation()).width(few) == 1.0
+    assert KernelECE(bandwidth=StandardDeviation(), scale=LogOdds()).width(few) == 32.0
 
 
 def test_the_standard_deviation_rule_stands_where_silvermans_collapses():

@@ -5,7 +5,7 @@ import pytest
 from null_rates import gumbel_labels, spread_rows
 from scipy import stats
 
-from calib_core import ESTIMATORS, REDUCTIONS, Estimate, Predictions, RegistryError, estimate
+from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, Estimate, Predictions, RegistryError, estimate
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference import (
@@ -107,10 +107,7 @@ def test_every_estimate_has_an_interval_that_says_how_it_was_made(notion, key, m
     assert not (got.tested and "bootstrap" in got.method), "only what the coverage table holds is called tested"
 
 
-BOOTSTRAPPED = {
-    "convex-binned", "ece-convex", "ece-adaptive-convex", "ece-sweep", "max-deviation", "smece", "ece-kde", "skce",
-    "log-loss", "brier", "accuracy",
-}  # fmt: skip
+BOOTSTRAPPED = {"log-loss", "brier", "accuracy"}
 
 
 def test_debiased_errors_share_the_interval_of_what_they_estimate():
@@ -266,3 +263,28 @@ def test_verdicts_follow_their_rule():
     assert bad.verdict(0.02) is bad.verdict(0.02)
     with pytest.raises(RegistryError, match=r"^eps is 0; it must be above 0$"):
         bad.verdict(0)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_bins_that_fit_too_well_promise_no_less_than_noise_lets_one_see(order: int) -> None:
+    score, rows = np.linspace(0.05, 0.95, 10), np.full(10, 100.0)
+    noise = np.random.default_rng(0).standard_normal((4000, 10))
+
+    def upper(gap: float) -> float:
+        signs = np.where(np.arange(10) % 2, gap, -gap)
+        return inverted(CellGaps(np.full(10, 0.1), rows, score + signs, score), order, 0.9, noise)[1]
+
+    spread = np.sqrt(np.mean(score * (1 - score) / 100))
+    typical = upper(spread * (np.sqrt(2 / np.pi) if order == 1 else 1.0))
+    assert upper(1e-6) > 0.7 * typical > 0.01
+    assert upper(1e-6) <= upper(2 * spread)
+
+
+def test_a_calibrator_judged_on_the_rows_it_was_fitted_on_is_not_shown_to_be_calibrated() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.uniform(size=400)
+    fit = Predictions.from_confidence(scores, rng.uniform(size=400) < scores**2)
+    overfit = CALIBRATORS.make("confidence").fit_on(fit).apply(fit)
+    made = estimate(overfit, "confidence", "ece", "distinct")
+    assert made.value < made.noise_floor.mean / 3
+    assert made.verdict(0.01).word == "not shown"

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from generated import full_predictions, of_kind, ordinary_rows, permuted
 from hypothesis import given, settings
-from null_rates import gumbel_labels, rejection_rate, spread_rows
+from null_rates import gumbel_labels, rejection_rate, rejection_rates, spread_rows
 from scipy.stats import ks_2samp
 
 from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable, Predictions, estimate
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
-from calib_core.inference import draws, kuiper, noise_floor, spiegelhalter
+from calib_core.inference import NoiseFloor, draws, kuiper, noise_floor, spiegelhalter
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.score_tests import brownian_range_tail
 from calib_core.inference.sweep import floors
@@ -36,6 +36,26 @@ def sample(n=300, k=4, seed=0):
 def test_calibrated_models_are_rejected_at_the_level(n, k, notion, estimator):
     """5 +- 1 %; the binomial error of 2000 runs is 0.5 %. Labels are drawn by other code than the library's."""
     assert rejection_rate(n, k, notion, estimator, runs=2000, seed=3, draws=3000) == pytest.approx(0.05, abs=0.01)
+
+
+def test_ties_make_the_shown_test_careful_and_the_exact_one_is_exact():
+    """The largest error of 100 rows is that of one row: the observed value is drawn again and again."""
+    shown, exact = rejection_rates(100, 10, ["confidence"], ["mce"], runs=2000, seed=3, draws=3000)["confidence", "mce"]
+    assert shown < 0.01
+    assert exact == pytest.approx(0.05, abs=0.013)
+
+
+def test_an_exact_p_value_is_a_uniform_rank_among_its_ties():
+    tied = NoiseFloor(0.5, np.repeat([0.4, 0.5, 0.6], [400, 300, 299]))
+    found = np.array([tied.exact_p_value(seed) for seed in range(2000)]) * 1000
+    assert tied.p_value == 0.6
+    assert (found.min(), found.max()) == (300, 600)
+    assert found.mean() == pytest.approx(450, abs=8)
+    assert tied.exact_p_value(3) == tied.exact_p_value(3)
+    alone = NoiseFloor(0.5, np.linspace(0, 1, 100))
+    assert alone.exact_p_value(0) == alone.p_value == 51 / 101
+    accuracy = NoiseFloor(0.5, np.repeat([0.4, 0.5, 0.6], [10, 0, 89]), higher_is_worse=False)
+    assert accuracy.exact_p_value(0) == accuracy.p_value == 11 / 100
 
 
 def test_a_calibrated_model_shows_what_the_floor_draws():

@@ -1,0 +1,125 @@
+"""What finer bins cost and bring: mean squared error against calibration error, over numbers of bins (P2 Fig. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Float64s
+from calib_core.binning import Distinct
+from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
+from calib_core.estimators import Brier, DebiasedL2, Estimator
+from calib_core.estimators.base import Question
+from calib_core.predictions import InputError, Predictions
+from calib_core.reductions import Reduction, as_reduction
+
+BINS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """A line per calibrator; arrays are (calibrators, numbers of bins), means over the repeats, NaN where none fits.
+
+    ``error`` is the debiased squared calibration error of the recalibrated claims, each distinct output a bin of its
+    own, and ``mse`` their mean squared error; ``error_deviation`` and ``mse_deviation`` are the standard deviations
+    over the repeats. ``base_mse`` is the mean squared error of the claims before recalibration. ``fit_rows`` is how
+    many rows each calibrator was fitted on.
+    """
+
+    keys: tuple[str, ...]
+    titles: tuple[str, ...]
+    bins: tuple[int, ...]
+    error: Float64s
+    mse: Float64s
+    error_deviation: Float64s
+    mse_deviation: Float64s
+    base_mse: float
+    fit_rows: int
+    repeats: int
+
+    def frame(self) -> pd.DataFrame:
+        """One line per point, exactly the numbers drawn."""
+        names = ("error", "mse", "error_deviation", "mse_deviation")
+        return pd.DataFrame(
+            {
+                "calibrator": np.repeat(np.asarray(self.keys, dtype=object), len(self.bins)),
+                "bins": np.tile(self.bins, len(self.keys)),
+                **{name: getattr(self, name).ravel() for name in names},
+            }
+        )
+
+
+def binning_calibrators() -> tuple[str, ...]:
+    """Keys of the binary calibrators whose number of bins can be chosen.
+
+    >>> {"histogram", "scaling-binning"} <= set(binning_calibrators())
+    True
+    """
+    return tuple(key for key in BINARY_CALIBRATORS if any(p.name == "bins" for p in BINARY_CALIBRATORS[key].params))
+
+
+def trade_off(
+    predictions: Predictions,
+    calibrators: Sequence[str] | None = None,
+    reduction: str | Reduction = "class-wise",
+    bins: Sequence[int] = BINS,
+    share: float = 0.5,
+    repeats: int = 10,
+    random_state: int = 0,
+) -> TradeOff:
+    """Mean squared error against calibration error as bins grow in number, for calibrators that bin.
+
+    ``repeats`` times, a ``share`` of the rows (drawn at random) fits each of the binary ``calibrators`` (default: all
+    that have a number of bins) in every stratum of the notion, once for each number of bins; the other rows judge it.
+    More bins tell claims better apart (lower mean squared error) until what is estimated in them is mostly noise
+    (higher calibration error); a curve further to the lower left is better at any budget of calibration error. What can
+    mislead: the splits share rows, so deviations over them are smaller than for new data; the debiased error can be
+    below 0; class-wise numbers are means over the classes, where P2 adds them up and halves them; ties can leave fewer
+    bins than asked for.
+
+    References: P2 §2.1, §4 and Fig. 3.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
+    >>> made = trade_off(p, ["histogram"], "confidence", bins=[1, 2], repeats=2)
+    >>> made.mse.round(2).tolist()  # one bin: 0.75 * 0.25; two: (0 + 0.5 * 0.5) / 2
+    [[0.19, 0.13]]
+    """
+    keys = binning_calibrators() if calibrators is None else tuple(calibrators)
+    if repeats < 1 or not bins or not keys:
+        raise InputError(
+            f"{repeats} repeats of {len(keys)} calibrators with {len(bins)} numbers of bins; at least 1 each"
+        )
+    notion = as_reduction(reduction)
+    found = np.empty((repeats, len(keys), len(bins), 2))
+    base = np.empty(repeats)
+    for r in range(repeats):
+        fit, test = predictions.split(share, random_state=random_state + r)
+        base[r] = _value(test, notion, Brier())
+        found[r] = [[_judged(fit, test, notion, key, b) for b in bins] for key in keys]
+    means, deviations = found.mean(axis=0), found.std(axis=0)
+    titles = tuple(BINARY_CALIBRATORS[key].title for key in keys)
+    return TradeOff(
+        keys,
+        titles,
+        tuple(int(b) for b in bins),
+        means[:, :, 0],
+        means[:, :, 1],
+        deviations[:, :, 0],
+        deviations[:, :, 1],
+        float(base.mean()),
+        fit.n_rows,
+        repeats,
+    )
+
+
+def _judged(fit: Predictions, test: Predictions, notion: Reduction, key: str, bins: int) -> tuple[float, float]:
+    """Debiased squared calibration error and mean squared error of the test rows' claims after recalibration."""
+    made = Reduced(notion, BINARY_CALIBRATORS.make(key, bins=bins)).fit_on(fit).apply(test)
+    return _value(made, notion, DebiasedL2(Distinct())), _value(made, notion, Brier())
+
+
+def _value(predictions: Predictions, notion: Reduction, estimator: Estimator) -> float:
+    return Question(predictions, notion, estimator).answer(predictions).value

@@ -1,0 +1,128 @@
+"""A test of calibration for every class, with exact p-values, corrected for their number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Float64s
+from calib_core.binning import BinningScheme, tabulate_at
+from calib_core.binning.base import IntervalScheme, as_intervals
+from calib_core.binning.table import padded
+from calib_core.claims import Claims, ColumnClaims, FlatClaims, Tally
+from calib_core.inference.multiple import holm
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions import Reduction, as_reduction
+
+_PARTS = 16
+"""Into how many slices a bin is cut, the scores of each slice standing for their mean."""
+_REACH, _MARGIN = 8.0, 12.0
+"""A bin's positives are followed to 8 standard deviations and 12 rows around their mean: 1e-14 lies beyond."""
+_GRID = 4096
+SMALLEST = 1e-12
+"""p-values below this are told as this: further out rounding decides."""
+
+
+def per_class_tests(
+    predictions: Predictions, notion: str | Reduction = "class-wise", bins: int | str | BinningScheme = 15
+) -> pd.DataFrame:
+    """One line a class: its calibration error, what calibrated probabilities show on average, and a test.
+
+    Columns: class, rows (claims about it), error (the class's ECE), floor (mean error under calibration), p, and p_holm
+    corrected for the number of classes; NaN for a class without claims. The statistic is n times the ECE,
+    T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum of its scores. Under calibration
+    k_b is Poisson-binomial and the bins are independent: their laws are computed by Fourier transform and
+    convolved, so that p = P(T* >= T) needs no random draws and can be small enough to survive many classes (a
+    thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth of a bin:
+    this widens the laws by under a percent, so the test errs on the careful side. Distances are rounded to a grid, in
+    the data as in the laws: the test is of the rounded T, whose steps are small beside its spread.
+
+    What can mislead: classes share rows, so errors of several classes can be one error; a class of few rows passes
+    whatever the model does. NotAnswerable for row weights that are not whole numbers.
+
+    References: Hosmer & Lemeshow 1980 for the idea of a test by bins; Hong 2013 for the Fourier form; Holm 1979.
+
+    >>> p = Predictions([[0.5, 0.5]] * 4, [0, 0, 0, 0])
+    >>> found = per_class_tests(p, "class-wise", 1)[["error", "p", "p_holm"]]
+    >>> found.round(9).values.tolist()  # 2 of the 16 outcomes of four even claims are as far off, in both classes
+    [[0.5, 0.125, 0.25], [0.5, 0.125, 0.25]]
+    """
+    rows = predictions.written_out()
+    if rows.weights is not None:
+        raise NotAnswerable(
+            "per-class tests count rows, and these carry weights that are not whole numbers; leave the weights out"
+        )
+    claims = as_reduction(notion).split(rows)
+    if not isinstance(claims, (FlatClaims, ColumnClaims)):
+        raise NotAnswerable("per-class tests need binary claims about single classes; choose class-wise or top-label")
+    slices = _slices(claims, as_intervals(bins))
+    found = [
+        _tested(*(part[s].reshape(-1, _PARTS) for part in (slices.count, slices.score, slices.outcome)))
+        for s in range(len(claims.strata))
+    ]
+    frame = pd.DataFrame(found, columns=["rows", "error", "floor", "p"])
+    frame.insert(0, "class", pd.Series(claims.strata, dtype=object))
+    return frame.assign(rows=frame["rows"].astype(int), p_holm=holm(frame["p"].to_numpy()))
+
+
+def _slices(claims: Claims, scheme: IntervalScheme) -> Tally:
+    """Sums over the bins' slices, (strata, bins * slices)."""
+    shared = scheme.fixed_edges()
+    if shared is not None:
+        return tabulate_at(claims, _cut(shared)).tally
+    lines = []
+    for s in range(len(claims.strata)):
+        ordered = claims.stratum(s).in_order()
+        edges = _cut(scheme.edges(ordered.scores, ordered.weights).astype(np.float64)).astype(claims.dtype)
+        lines.append((edges, ordered.sums(edges)))
+    return padded(claims, lines).tally
+
+
+def _cut(inner: Float64s) -> Float64s:
+    """Inner edges of the slices of the bins between these inner edges."""
+    edges = np.concatenate([[0.0], inner, [1.0]])
+    steps = edges[:-1, None] + np.diff(edges)[:, None] * (np.arange(_PARTS) / _PARTS)
+    return np.asarray(steps.ravel()[1:])
+
+
+def _tested(count: Float64s, score: Float64s, outcome: Float64s) -> tuple[float, float, float, float]:
+    """Rows, error, mean error under calibration and p-value of one class from its slices, each (bins, slices)."""
+    held = count.sum(axis=1) > 0
+    rows = float(count.sum())
+    if rows == 0:
+        return 0.0, np.nan, np.nan, np.nan
+    laws = [_law(c[c > 0], s[c > 0] / c[c > 0]) for c, s in zip(count[held], score[held], strict=True)]
+    said, shown = score[held].sum(axis=1), outcome[held].sum(axis=1)
+    reach = sum(max(abs(low - m), abs(low + len(law) - m)) + 1 for (low, law), m in zip(laws, said, strict=True))
+    step = reach / _GRID
+    transform, mean = np.ones(_GRID + 1, dtype=np.complex128), 0.0
+    for (low, law), middle in zip(laws, said, strict=True):
+        away = np.abs(np.arange(low, low + len(law)) - middle)
+        on_grid = np.bincount(_on_grid(away, step), law, minlength=2 * _GRID)
+        transform *= np.fft.rfft(on_grid)
+        mean += float(away @ law)
+    null = np.maximum(np.fft.irfft(transform, 2 * _GRID), 0.0)
+    # The observed distances are rounded as the others are: it is the rounded statistic that is tested.
+    at = int(_on_grid(np.abs(shown - said), step).sum())
+    p = float(np.clip(null[at:].sum(), SMALLEST, 1.0)) if at < len(null) else SMALLEST
+    return rows, float(np.abs(shown - said).sum()) / rows, mean / rows, p
+
+
+def _on_grid(away: Float64s, step: float) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    # A hair is added so that distances equal but for rounding (2.5 from both sides) meet in one place.
+    return np.floor(away / step + 0.5 + 1e-9).astype(np.intp)
+
+
+def _law(count: Float64s, score: Float64s) -> tuple[int, Float64s]:
+    """The law of the number of positives among ``count`` claims of these scores: first number, chances from it on."""
+    rows, mean = float(count.sum()), float(count @ score)
+    half = _REACH * float(np.sqrt(count @ (score * (1 - score)))) + _MARGIN
+    low = int(max(0.0, np.floor(mean - half)))
+    high = int(min(rows, np.ceil(mean + half)))
+    size = high - low + 1
+    turn = 2j * np.pi * np.fft.rfftfreq(size)
+    # Near-certain claims: 1 + s (e^it - 1) can be 0 at half a turn, where the law's transform is 0 too.
+    factor = 1.0 + score[:, None] * np.expm1(turn)
+    logs = np.log(np.where(factor == 0, 1e-300, factor))
+    transform = np.exp(count @ logs - turn * low)
+    return low, np.maximum(np.fft.irfft(np.conj(transform), size), 0.0)

@@ -1,0 +1,100 @@
+"""Intervals and noise floors of many estimates at once: what they have in common is drawn once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeAlias
+
+from calib_core.calibrators.fitting.blas import one_thread
+from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.estimators.base import Estimate
+from calib_core.inference.counted import of_counts
+from calib_core.inference.intervals import InBins, target
+from calib_core.inference.null import noise_floors
+from calib_core.predictions import NotAnswerable
+
+_WORKERS = 2
+"""Drawing, counting and multiplying let go of Python's lock: two threads take little more than half the time."""
+
+Job: TypeAlias = Callable[[], None]
+
+
+def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[int], object] = lambda _: None) -> None:
+    """Make every estimate's interval and noise floor, which it then has at hand: the same bits as when asked alone.
+
+    Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
+    noise, which is most of the cost: five of them take little longer than one. ``done`` is told, now and then, the
+    share of the work that is finished, in percent. An estimate that has no interval or floor (NotAnswerable) says so
+    when it is asked.
+
+    >>> from calib_core import Predictions, estimate
+    >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
+    >>> many = [estimate(p, "confidence", key) for key in ("ece", "rmsce")]
+    >>> sharpen(many)
+    >>> [one.knows("interval") and one.knows("floor") for one in many]
+    [True, True]
+    """
+    groups: dict[Hashable, list[Estimate]] = {}
+    for estimate in estimates:
+        groups.setdefault(_shared(estimate), []).append(estimate)
+    jobs = [job for key, group in groups.items() for job in _jobs(group, level, in_bins=isinstance(key, tuple))]
+    with one_thread(), ThreadPoolExecutor(_WORKERS, thread_name_prefix="calib-sharpen") as pool:
+        running = [pool.submit(job) for job in jobs]
+        try:
+            for i, job in enumerate(as_completed(running), 1):
+                job.result()
+                done(100 * i // len(running))
+        finally:
+            for job in running:
+                job.cancel()
+
+
+def _shared(estimate: Estimate) -> Hashable:
+    """Equal for estimates that read the same bins of the same claims; an estimate that does not is alone."""
+    asked = estimate.question
+    if asked is None or asked.reduction is None or not isinstance(asked.claims, (FlatClaims, ColumnClaims)):
+        return id(estimate)
+    if target(asked.estimator) is None or of_counts(asked.estimator, asked.claims, estimate.bins) is None:
+        return id(estimate)
+    return id(asked.predictions), asked.reduction, asked.estimator.binning
+
+
+def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:
+    if in_bins:
+        return [lambda: _intervals_in_bins(group, level), lambda: _floors_in_bins(group)]
+    return [job for one in group for job in (_refusing(one, "interval", level), _refusing(one, "floor", level))]
+
+
+def _refusing(estimate: Estimate, what: str, level: float) -> Job:
+    """Asking one estimate; what it refuses it refuses again, in words, when it is asked for."""
+
+    def ask() -> None:
+        try:
+            _ = estimate.interval(level) if what == "interval" else estimate.noise_floor
+        except NotAnswerable:
+            return
+
+    return ask
+
+
+def _intervals_in_bins(group: list[Estimate], level: float) -> None:
+    first = group[0].question
+    assert first is not None
+    bins = InBins(first.written_out, 0)
+    for one in group:
+        one.keep(("interval", level, 0), bins.interval(one.question.estimator, level))  # type: ignore[union-attr]
+
+
+def _floors_in_bins(group: list[Estimate]) -> None:
+    try:
+        floors = noise_floors([one.question for one in group if one.question is not None])
+    except NotAnswerable:
+        return
+    for one, floor in zip(group, floors, strict=True):
+        one.keep(("floor",), floor)
+
+
+def shares_draws(estimate: Estimate) -> bool:
+    """Are the estimate's interval and noise floor a matter of counts in bins, and so quickly made?"""
+    return isinstance(_shared(estimate), tuple)

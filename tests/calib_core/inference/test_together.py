@@ -1,0 +1,107 @@
+"""Many estimates sharpened at once: what each then says is what it says alone."""
+
+import numpy as np
+import pytest
+from generated import ordinary_rows
+
+from calib_core import ESTIMATORS, Predictions, estimate
+from calib_core.binning import EqualWidth, tabulate
+from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
+from calib_core.inference import bootstrap, draws, on_scale_of, sharpen
+from calib_core.inference.counted import of_counts
+from calib_core.inference.together import shares_draws
+from calib_core.reductions import as_reduction
+
+BINNED = ("ece", "rmsce", "mce", "debiased-l2", "debiased-ece")
+
+
+def sample(weights=None):
+    return Predictions(*ordinary_rows(150, 4), weights=weights)
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence"])
+@pytest.mark.parametrize("weights", [None, np.arange(150) % 3 + 1.0])
+def test_the_same_bits_as_alone(notion, weights):
+    predictions = sample(weights)
+    together = [estimate(predictions, notion, key, 10) for key in BINNED]
+    sharpen(together)
+    for key, made in zip(BINNED, together, strict=True):
+        alone = estimate(predictions, notion, key, 10)
+        assert made.interval() == alone.interval()
+        assert made.noise_floor.draws.tolist() == alone.noise_floor.draws.tolist()
+        assert made.noise_floor.observed == alone.noise_floor.observed
+
+
+def test_mixed_questions_are_told_apart_and_all_answered():
+    predictions, other = sample(), sample().take(np.arange(100))
+    asked = [
+        estimate(predictions, "confidence", "ece", 10),
+        estimate(predictions, "confidence", "ece", 20),
+        estimate(predictions, "top-label", "ece", 10),
+        estimate(other, "confidence", "ece", 10),
+        estimate(predictions, None, "log-loss"),
+        estimate(predictions, "confidence", "max-deviation"),
+    ]
+    told = []
+    sharpen(asked, done=told.append)
+    assert all(one.knows("interval") and one.knows("floor") for one in asked)
+    assert told[-1] == 100
+    assert told == sorted(told)
+    for one in asked[:4]:
+        alone = estimate(one.question.predictions, one.question.reduction, one.question.estimator)
+        assert one.interval() == alone.interval()
+        assert one.noise_floor.draws.tolist() == alone.noise_floor.draws.tolist()
+    assert [shares_draws(one) for one in asked] == [True] * 4 + [False] * 2
+
+
+def test_what_has_no_floor_is_left_to_say_so():
+    raw = Predictions.from_scores([[0.9, 0.4]] * 20, [0, 1] * 10)
+    made = estimate(raw, "class-wise", "ece")
+    sharpen([made])
+    assert made.knows("interval")
+    assert not made.knows("floor")
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise"])
+@pytest.mark.parametrize(
+    "estimator",
+    [Binned(EqualWidth(7), p) for p in (1, 2, "max")]
+    + [DebiasedL2(EqualWidth(7)), DebiasedL2(EqualWidth(7), root=True), DebiasedECE(EqualWidth(7))],
+    ids=lambda e: ESTIMATORS.recipe(e).title,
+)
+def test_outcomes_at_once_are_outcomes_one_by_one(notion, estimator):
+    claims = as_reduction(notion).split(sample())
+    counted = of_counts(estimator, claims)
+    table = tabulate(claims, [EqualWidth(7)])[0]
+    drawn = np.random.default_rng(0).binomial(table.count.astype(int), 0.6, size=(5, *table.count.shape)).astype(float)
+    assert counted.many is not None
+    slow = type(counted)(counted.table, counted.value).values(drawn)
+    assert counted.values(drawn) == pytest.approx(slow, abs=1e-12)
+
+
+@pytest.mark.parametrize("score", ["log-loss", "brier", "accuracy"])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.1, 2.0, 150)])
+def test_means_of_rows_are_resampled_as_the_rows_are(score, weights):
+    predictions = sample(weights)
+    if score == "accuracy":
+        predictions = predictions.with_probs(predictions.probs, abstained=np.arange(150) % 4 == 0)
+    asked = estimate(predictions, None, score).question
+    slow = [
+        asked.answer(predictions.take(rng.integers(150, size=150))).value
+        for count, rng in draws.streams(30, 5)
+        for _ in range(count)
+    ]
+    assert bootstrap(asked, 30, 5) == pytest.approx(np.array(slow), rel=1e-12)
+
+
+def test_a_squared_error_is_within_the_squared_tolerance():
+    predictions = sample()
+    root, square = (
+        estimate(predictions, "confidence", ESTIMATORS.make("debiased-l2", binning=EqualWidth(5), root=root))
+        for root in (True, False)
+    )
+    assert on_scale_of(root, 0.3) == 0.3
+    assert on_scale_of(square, 0.3) == pytest.approx(0.09)
+    for eps in (0.9 * root.interval().high, 1.1 * root.interval().high):
+        assert square.verdict(eps).word == root.verdict(eps).word
+    assert "(squared " in square.verdict(0.9).sentence
