@@ -1,14 +1,26 @@
 """calib_core: find out whether a classifier's probabilities mean what they say."""
 
-from calib_core import binning, calibrators, datasets, diagrams, estimators, guarantees, inference, reductions
+from calib_core import (
+    binning,
+    calibrators,
+    datasets,
+    diagrams,
+    estimators,
+    exporting,
+    guarantees,
+    inference,
+    reductions,
+)
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator
-from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, Estimate, estimate
+from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
+from calib_core.inference import compare
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.readers import read_predictions
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
 from calib_core.study import evaluate
+from calib_core.three_classes import corners
 
 __all__ = [
     "BANDWIDTHS",
@@ -18,6 +30,7 @@ __all__ = [
     "ESTIMATORS",
     "KERNELS",
     "REDUCTIONS",
+    "SCALES",
     "Estimate",
     "InputError",
     "Logits",
@@ -27,11 +40,14 @@ __all__ = [
     "RegistryError",
     "binning",
     "calibrators",
+    "compare",
+    "corners",
     "datasets",
     "diagrams",
     "estimate",
     "estimators",
     "evaluate",
+    "exporting",
     "guarantees",
     "inference",
     "load_calibrator",

@@ -1,0 +1,212 @@
+"""What each calibrator is in steps; a calibrator without a description here has no export, and says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from calib_core.calibrators import (
+    CALIBRATORS,
+    Calibrator,
+    Composed,
+    Dirichlet,
+    EnsembleTemperature,
+    Identity,
+    Lecd,
+    Lece,
+    MatrixScaling,
+    MetaCal,
+    Reduced,
+    Temperature,
+    VectorScaling,
+)
+from calib_core.exporting.maps import Map, described_map
+from calib_core.exporting.nodes import (
+    Affine,
+    Chosen,
+    EachClass,
+    Either,
+    Finite,
+    Given,
+    Log,
+    Mixed,
+    Node,
+    Normalised,
+    Program,
+    Ranked,
+    Scaled,
+    Softmax,
+    Uniform,
+    Unsure,
+)
+from calib_core.predictions import NotAnswerable
+from calib_core.reductions import ClassWise, Confidence, TopKConfidence, TopKLabel, TopLabel
+from calib_core.registry import Recipe, RegistryError
+
+
+@dataclass(frozen=True)
+class State:
+    """A row on its way: its probabilities, raw logits if it still has them, where the model abstains.
+
+    ``kind`` is what Predictions calls it; ``exact`` says that the probabilities are those that came in.
+    """
+
+    row: Node
+    n_classes: int
+    logits: Node | None = None
+    abstained: Node | None = None
+    kind: Literal["full", "per-class", "ranked"] = "full"
+    exact: bool = False
+
+    def with_row(self, row: Node, logits: Node | None = None) -> State:
+        """The same row with other probabilities."""
+        return State(row, self.n_classes, logits)
+
+
+class NeedsLogitsError(Exception):
+    """The calibrator was fitted on raw logits, and the row that comes in has none."""
+
+
+def program(calibrator: Calibrator, *, logits: bool = False) -> Program:
+    """A fitted calibrator in steps on a row of probabilities; of raw logits where asked, or where it needs them.
+
+    NotAnswerable says why there is none.
+
+    >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1])
+    >>> [type(node).__name__ for node in program(cal).nodes()]
+    ['Given', 'Log', 'Scaled', 'Softmax']
+    """
+    check_is_fitted(calibrator)
+    k = len(calibrator.classes_)
+    given = Given("logits" if logits else "probabilities", k)
+    start = State(Softmax(given), k, logits=given) if logits else State(given, k, exact=True)
+    try:
+        made = described(calibrator, start)
+    except NeedsLogitsError:
+        return program(calibrator, logits=True)
+    return Program(given, made.row, made.abstained)
+
+
+def described(calibrator: Calibrator, state: State) -> State:
+    """The row after this calibrator; rows the model abstains on stay as they are."""
+    if state.kind == "ranked" or (state.kind == "per-class" and not isinstance(calibrator, Reduced)):
+        raise NotAnswerable(
+            f"{_title(calibrator)} after a calibrator of single claims has no export: it needs rows that sum to one"
+        )
+    made = steps_of(calibrator, replace(state, abstained=None))
+    if state.abstained is None:
+        return made
+    if made.kind != "full":
+        raise NotAnswerable(
+            f"{_title(calibrator)} returns single claims, which cannot say where the model before it abstains"
+        )
+    abstained = state.abstained if made.abstained is None else Either(state.abstained, made.abstained)
+    return replace(state.with_row(Chosen(state.abstained, state.row, made.row)), abstained=abstained)
+
+
+@singledispatch
+def steps_of(calibrator: Calibrator, state: State) -> State:
+    """The row after this calibrator; register a function here for one of your own."""
+    raise NotAnswerable(
+        f"{_title(calibrator)} has no export: save it as JSON, which calib_core.load_calibrator reads back"
+    )
+
+
+@steps_of.register(Lece)
+@steps_of.register(Lecd)
+def _neighbours(calibrator: Calibrator, state: State) -> State:
+    raise NotAnswerable(
+        f"{_title(calibrator)} has no export: it looks up the calibration rows most like each row, and a file with all "
+        "of them is no snippet. Save it as JSON, which calib_core.load_calibrator reads back"
+    )
+
+
+@steps_of.register
+def _identity(calibrator: Identity, state: State) -> State:
+    return state
+
+
+@steps_of.register
+def _composed(calibrator: Composed, state: State) -> State:
+    return described(calibrator.then_, described(calibrator.first_, state))
+
+
+@steps_of.register
+def _temperature(calibrator: Temperature, state: State) -> State:
+    inverse = 1.0 / float(calibrator.temperature_)
+    logits = None if state.logits is None else Scaled(state.logits, inverse)
+    return state.with_row(_softened(state, inverse), logits)
+
+
+@steps_of.register
+def _ensemble(calibrator: EnsembleTemperature, state: State) -> State:
+    soft = _softened(state, 1.0 / float(calibrator.temperature_))
+    w1, w2, w3 = (float(w) for w in calibrator.weights_)
+    return state.with_row(Mixed((soft, state.row, Uniform(state.n_classes)), (w1, w2, w3)))
+
+
+@steps_of.register(VectorScaling)
+@steps_of.register(MatrixScaling)
+@steps_of.register(Dirichlet)
+def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State) -> State:
+    if calibrator.input_ == "logits" and state.logits is None:
+        raise NeedsLogitsError
+    source = _source(state) if calibrator.input_ == "logits" else Log(state.row)
+    weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
+    return state.with_row(Softmax(Affine(source, weights, intercepts)))
+
+
+@steps_of.register
+def _reduced(calibrator: Reduced, state: State) -> State:
+    # A map that strata share stays one map.
+    made = {id(binary): described_map(binary, state.exact) for binary in calibrator.maps_}
+    maps = tuple(made[id(binary)] for binary in calibrator.maps_)
+    if isinstance(calibrator.reduction, ClassWise):
+        row = EachClass(state.row, maps)
+        if calibrator.normalise:
+            return state.with_row(Normalised(row))
+        return replace(state.with_row(row), kind="per-class")
+    return replace(state.with_row(Ranked(state.row, _by_rank(calibrator, maps, state.n_classes))), kind="ranked")
+
+
+@steps_of.register
+def _meta_cal(calibrator: MetaCal, state: State) -> State:
+    # Rows tied with the threshold stay on its side, however the entropy's last digits come out.
+    unsure = Unsure(state.row, float(calibrator.threshold_) * (1.0 + 1e-12) + 1e-14)
+    base = described(calibrator.base_, state)
+    return replace(state.with_row(Chosen(unsure, Uniform(state.n_classes), base.row)), abstained=unsure)
+
+
+def _by_rank(calibrator: Reduced, maps: tuple[Map, ...], k: int) -> tuple[tuple[Map, ...], ...]:
+    """The maps of Reduced's strata as Ranked has them."""
+    if isinstance(calibrator.reduction, (Confidence, TopKConfidence)):
+        return tuple((one,) for one in maps)
+    if isinstance(calibrator.reduction, (TopLabel, TopKLabel)):
+        return tuple(maps[start : start + k] for start in range(0, len(maps), k))
+    name = type(calibrator.reduction).__name__
+    raise NotAnswerable(f"a calibrator of {name} claims has no export: it returns no prediction of a whole row")
+
+
+def _softened(state: State, inverse: float) -> Node:
+    return Softmax(Scaled(_source(state), inverse))
+
+
+def _source(state: State) -> Node:
+    return Log(state.row) if state.logits is None else Finite(state.logits)
+
+
+def recipe_of(calibrator: Calibrator) -> Recipe | None:
+    """The recipe of a calibrator, None where no registry key makes it."""
+    try:
+        return CALIBRATORS.recipe(calibrator)
+    except RegistryError:
+        return None
+
+
+def _title(calibrator: Calibrator) -> str:
+    entry = CALIBRATORS.find(calibrator)
+    return type(calibrator).__name__ if entry is None else entry.title

@@ -1,0 +1,185 @@
+"""An export is run on rows that provoke mistakes before anyone gets it, and refused where it differs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from calib_core._arrays import Float64s, Floats, safe_log
+from calib_core.calibrators import Calibrator
+from calib_core.exporting.maps import Interpolated, Map, Pieces
+from calib_core.exporting.nodes import Affine, EachClass, Given, Program, Ranked
+from calib_core.predictions import Logits, NotAnswerable, Predictions
+
+TOLERANCE = 1e-6
+"""Most that an export may differ from the calibrator, in probability."""
+
+ROUNDING = "Scores are computed before they are binned: one within rounding of a bin's edge can fall on its other side."
+"""What the rows of the trial cannot settle where ``bins_computed``."""
+
+_WORK = 600_000
+"""Multiplications, about, that an export in plain Python does in a second or so: fewer rows for more classes."""
+_ROWS = (16, 1500)
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How an export did: the rows it was run on and its largest difference from the calibrator."""
+
+    rows: int
+    difference: float
+
+    @property
+    def said(self) -> str:
+        """One sentence for the file's reader."""
+        difference = f"{self.difference:.2g}"
+        return f"Checked when it was made: on {self.rows} rows the largest difference from calib was {difference}."
+
+
+def checked(calibrator: Calibrator, program: Program, run: Callable[[Floats], Floats]) -> Trial:
+    """Runs an export beside its calibrator on probe rows; NotAnswerable where they differ by more than TOLERANCE."""
+    rows = probe_rows(program)
+    wanted = calibrator.predict_proba(Logits(rows) if program.given.kind == "logits" else rows)
+    return compared(wanted, run(rows))
+
+
+def checked_confidences(calibrator: Calibrator, program: Program, run: Callable[[Floats], Floats]) -> Trial:
+    """The same for confidences by themselves: from 0 to 1, and the edges of their map with their neighbours."""
+    edges = np.concatenate([_edges(one) for _, one in _maps(program, program.given.n_classes)])
+    near = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0)])
+    scores = np.concatenate([np.linspace(0.0, 1.0, 501), near[(near >= 0.0) & (near <= 1.0)]])
+    given = Predictions.from_confidence(scores, np.zeros(len(scores)))
+    return compared(calibrator.apply(given).confidence, run(scores))
+
+
+def compared(wanted: Floats, made: Floats) -> Trial:
+    """What two results for the same rows differ by; NotAnswerable where it is too much."""
+    if np.shape(made) != wanted.shape:
+        raise NotAnswerable(
+            f"the export gives results of shape {np.shape(made)} for {wanted.shape}; it is not handed out"
+        )
+    difference = float(np.abs(made - wanted).max())
+    if not difference <= TOLERANCE:
+        raise NotAnswerable(
+            f"the export differs from the calibrator by {difference:.2g} on one of {len(wanted)} rows, more than "
+            f"{TOLERANCE:g} allows; it is not handed out. Save the calibrator as JSON instead"
+        )
+    return Trial(len(wanted), difference)
+
+
+def run_module(source: str, rows: Floats, *options: str) -> Float64s:
+    """What an exported module makes of rows, run as a program in a Python of its own without packages."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "exported.py"
+        path.write_text(source, encoding="utf-8")
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", str(path), *options],
+                input=json.dumps(rows.tolist()),
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as why:
+            raise NotAnswerable(f"the export could not be tried, so it is not handed out ({why})") from None
+    if done.returncode:
+        last = done.stderr.strip().rpartition("\n")[2][:200]
+        raise NotAnswerable(f"the export does not run, so it is not handed out ({last})")
+    return np.asarray(json.loads(done.stdout), dtype=np.float64)
+
+
+def probe_rows(program: Program) -> Floats:
+    """Rows that provoke mistakes, seeded: at random, corners, exact 0 and 1, ties, bin edges and their neighbours.
+
+    For a program on logits these are logarithms of the same rows, shifted, some minus infinity. Fewer where classes
+    are many, at least 16.
+    """
+    k = program.given.n_classes
+    rng = np.random.default_rng(0)
+    most = int(np.clip(_WORK / _cost(program), *_ROWS))
+    each = max(4, most // 6)
+    parts = [_corners(k, each, rng), _ties(k, each, rng), *_random(k, each, rng)]
+    # On logits an edge is met within rounding only, which decides nothing.
+    edges = _at_edges(program, rng, most // 2 if program.given.kind == "probabilities" else 0)
+    rows = np.concatenate([*parts, edges])
+    if program.given.kind == "probabilities":
+        return rows
+    logits = safe_log(rows) + rng.normal(scale=5.0, size=(len(rows), 1))
+    impossible = (rows == 0) & (rng.random(rows.shape) < 0.3)
+    logits[impossible] = -np.inf
+    return logits
+
+
+def bins_computed(program: Program) -> bool:
+    """Whether scores are computed, and so rounded, before bins decide about them."""
+    binning = (node for node in program.nodes() if isinstance(node, (EachClass, Ranked)))
+    maps = (one for node in binning if not isinstance(node.row, Given) for one in _all_maps(node))
+    return any(isinstance(one, Pieces) and len(one.edges) > 0 for one in maps)
+
+
+def _cost(program: Program) -> float:
+    squares = sum(node.weights.size for node in program.nodes() if isinstance(node, Affine))
+    return float(squares + program.given.n_classes * len(tuple(program.nodes())))
+
+
+def _corners(k: int, n: int, rng: np.random.Generator) -> Float64s:
+    """All classes equal, one certain, all but one equal."""
+    classes = rng.permutation(k)[: n // 2]
+    certain = np.zeros((len(classes), k))
+    certain[np.arange(len(classes)), classes] = 1.0
+    return np.concatenate([np.full((1, k), 1.0 / k), certain, (1.0 - certain) / (k - 1)])
+
+
+def _ties(k: int, n: int, rng: np.random.Generator) -> Float64s:
+    """Two or more classes share the top, others have exactly 0; multiples of 1/8, 1/20 and 1/100."""
+    shared = np.zeros((n // 4, k))
+    for row in shared:
+        at = rng.permutation(k)[: rng.integers(2, min(k, 4) + 1)]
+        row[at] = 1.0 / len(at)
+    return np.concatenate([shared, *(rng.multinomial(m, np.full(k, 1.0 / k), n // 4) / m for m in (8, 20, 100))])
+
+
+def _random(k: int, n: int, rng: np.random.Generator) -> list[Float64s]:
+    spread = [rng.dirichlet(np.full(k, a), n) for a in (0.05, 0.7, 5.0)]
+    # Very small shapes can underflow to rows that hold nothing.
+    return [rows[np.isfinite(rows).all(axis=1)] for rows in spread]
+
+
+def _at_edges(program: Program, rng: np.random.Generator, most: int) -> Float64s:
+    """Rows with a fitted edge, or a double beside it, as one class's probability; the rest shares what is left."""
+    k = program.given.n_classes
+    pairs = [(c, float(e)) for c, one in _maps(program, k) for e in _edges(one) if 0.0 <= e <= 1.0]
+    chosen = [pairs[i] for i in rng.permutation(len(pairs))[: -(-most // 3)]]
+    rows = [_row(c, s, k) for c, e in chosen for s in (e, np.nextafter(e, 0.0), np.nextafter(e, 1.0))]
+    return np.array(rows).reshape(-1, k)
+
+
+def _row(c: int, score: float, k: int) -> Float64s:
+    row = np.full(k, (1.0 - score) / (k - 1))
+    row[c] = score
+    return row
+
+
+def _maps(program: Program, k: int) -> list[tuple[int, Map]]:
+    """Every map of the program with a class whose scores go through it."""
+    nodes = [node for node in program.nodes() if isinstance(node, (EachClass, Ranked))]
+    return [(c % k, one) for node in nodes for c, one in enumerate(_all_maps(node))]
+
+
+def _all_maps(node: EachClass | Ranked) -> tuple[Map, ...]:
+    return node.maps if isinstance(node, EachClass) else tuple(one for of_rank in node.maps for one in of_rank)
+
+
+def _edges(one: Map) -> Float64s:
+    if isinstance(one, Pieces):
+        return one.edges
+    return one.scores if isinstance(one, Interpolated) else np.empty(0)
