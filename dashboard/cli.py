@@ -1,12 +1,16 @@
 """The `calib` command. Each of its commands is one file of `dashboard.commands`, imported when it is asked for."""
 
 import importlib
+import os
 import pkgutil
+import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import click
 
 from dashboard import commands
+
+_INTERRUPTED, _PIPE_CLOSED = 130, 141  # what a shell reports for a process ended by these signals
 
 
 class Commands(click.Group):
@@ -14,7 +18,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name every module of the package, in alphabetical order."""
-        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+        return sorted(m.name for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
@@ -23,6 +27,17 @@ class Commands(click.Group):
         command = importlib.import_module(f"{commands.__name__}.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; whoever interrupts it, or closes the pipe it writes to, is told nothing more."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(_INTERRUPTED) from None
+        except BrokenPipeError:
+            # Python would complain once more when it flushes the closed pipe at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(_PIPE_CLOSED) from None
 
 
 def _version() -> str:

@@ -1,0 +1,362 @@
+"""What the commands share: files read the same way, rows divided the same way, failures told in one sentence."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+if TYPE_CHECKING:  # heavy: a command imports them when it runs
+    import pandas as pd
+
+    from calib_core import Predictions, Recipe
+    from calib_core.readers import Finding, Reading, Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+COULD_NOT_RUN = 2
+FILE = click.Path(path_type=Path)
+
+
+# -- failing --------------------------------------------------------------------------------------------------
+
+
+def careful(function: Command) -> Command:
+    """Failures of a command become one sentence on stderr and exit code 2; adds --debug, which shows where.
+
+    It stands below all other decorators of a command, next to the function.
+    """
+
+    @click.option("--debug", is_flag=True, help="Show where in the program an error arose.")
+    @functools.wraps(function)
+    def checked(*args: Any, debug: bool, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as why:
+            if debug:
+                traceback.print_exc()
+            fail(_sentence(why))
+
+    return checked  # type: ignore[return-value]
+
+
+def fail(sentence: str) -> NoReturn:
+    """Say in one sentence why the command could not run, and end with exit code 2."""
+    context = click.get_current_context(silent=True)
+    click.echo(f"{context.command_path if context else 'calib'}: {plain(sentence)}", err=True)
+    raise SystemExit(COULD_NOT_RUN)
+
+
+def _sentence(why: Exception) -> str:
+    from calib_core import InputError, RegistryError
+
+    if isinstance(why, (InputError, RegistryError)):
+        return str(why)
+    if isinstance(why, OSError):
+        return f"{why.filename or 'a file'}: {why.strerror or why}"
+    said = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
+    return f"this should not have happened ({said}); --debug shows where"
+
+
+def plain(text: object) -> str:
+    """Text as a terminal may show it: characters that move the cursor, colour or reorder are written out.
+
+    >>> plain("cat\\x1b[31m"), plain("über")
+    ('cat\\\\x1b[31m', 'über')
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+# -- reading --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A file that was read: where it lay, the hash of its bytes, and what it holds, read how."""
+
+    path: Path
+    digest: str
+    table: Table
+    reading: Reading
+    predictions: Predictions
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the doctor found in it, problems first."""
+        from calib_core.readers import examine
+
+        return examine(self.table, self.reading)
+
+    @functools.cached_property
+    def marked(self) -> tuple[Predictions, Predictions] | None:
+        """Calibration and test rows where a column of the file marks them."""
+        from calib_core.readers import split_rows
+
+        if self.reading.split is None:
+            return None
+        fit, test = split_rows(self.table, self.reading)
+        return self.predictions.take(fit), self.predictions.take(test)
+
+    def parts(self, share: float, seed: int) -> tuple[Predictions, Predictions]:
+        """Calibration and test rows: those a column marks, else divided at random, class by class, as on screen."""
+        return self.marked or self.predictions.split(share, random_state=seed)
+
+    def rows(self, which: str) -> Predictions:
+        """The rows to judge: "all", those marked "test" or "calibration", or "auto": marked test rows, else all."""
+        if which == "all" or (which == "auto" and self.marked is None):
+            return self.predictions
+        if self.marked is None:
+            fail(f"{self.table.name} has no column that marks calibration and test rows; leave --rows out")
+        return self.marked[which != "calibration"]
+
+
+def load(path: Path, read: Sequence[str] = ()) -> Loaded:
+    """The file as it suggests being read, but for the fields given as name=value; InputError says what is wrong."""
+    from calib_core.readers import file_bytes, predictions, propose, read_table
+
+    data = file_bytes(path)
+    table = read_table(data, os.fspath(path))
+    reading = propose(table, **reading_fields(read))
+    return Loaded(path, hashlib.sha256(data).hexdigest(), table, reading, predictions(table, reading))
+
+
+def reading_fields(read: Sequence[str]) -> dict[str, Any]:
+    """Fields of a Reading from name=value texts; lists by commas, or by giving the name several times."""
+    from calib_core.readers import Reading
+
+    given: dict[str, list[str]] = {}
+    for text in read:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="--read")
+        given.setdefault(name.strip(), []).append(value)
+    lists = {name for name, value in vars(Reading(scores=("s",), label=("y",))).items() if isinstance(value, tuple)}
+    return {name: _value(name in lists, values) for name, values in given.items()}
+
+
+def _value(is_list: bool, values: list[str]) -> Any:
+    if is_list:
+        return tuple(values) if len(values) > 1 else tuple(values[0].split(",")) if values[0] else ()
+    return values[-1] or None
+
+
+def reading_options(function: Command) -> Command:
+    """How the files are read: --read name=value, as often as needed."""
+    return click.option(
+        "--read",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="How the file is read, where it suggests something else: kind=logits, label=y, scores=p_a,p_b, "
+        "classes=a,b, split=, missing=exclude, weights=w, ... Lists by commas, or by repeating the name.",
+    )(function)
+
+
+def rows_option(function: Command) -> Command:
+    """Which rows of a file with a split column are judged."""
+    return click.option(
+        "--rows",
+        type=click.Choice(["auto", "all", "test", "calibration"]),
+        default="auto",
+        show_default="test rows where a column marks them, else all",
+        help="Which rows are judged.",
+    )(function)
+
+
+def split_options(function: Command) -> Command:
+    """How rows are divided where no column says so."""
+    share = click.option(
+        "--share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.5,
+        show_default=True,
+        help="Share of the rows calibrators are fitted on, where no column marks them.",
+    )
+    seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of that division.")
+    return share(seed(function))
+
+
+def bins_options(function: Command) -> Command:
+    """Which bins estimators read."""
+    bins = click.option("--bins", type=click.IntRange(1, 1000), default=15, show_default=True, help="Number of bins.")
+    binning = click.option("--binning", default="equal-width", show_default=True, help="Where the bins lie.")
+    return bins(binning(function))
+
+
+def as_estimate(predictions: Predictions, notion: str | None, key: str, scheme: Recipe) -> Any:
+    """One estimate, on the bins chosen where the estimator takes bins of another's choice."""
+    from calib_core import estimate
+
+    return estimate(predictions, notion, key, bins_for(key, notion, scheme))
+
+
+def bins_for(key: str, notion: str | None, scheme: Recipe) -> Any:
+    """The bins an estimator is given: those chosen, or None where it places its own or reads none."""
+    from calib_core import ESTIMATORS
+
+    binned = notion is not None and any(param.name == "binning" for param in ESTIMATORS[key].params)
+    return scheme.build() if binned else None
+
+
+def scheme_of(binning: str, bins: int) -> Recipe:
+    """The binning scheme of the options."""
+    from calib_core import BINNINGS
+
+    counted = any(param.name == "bins" for param in BINNINGS[binning].params)
+    return BINNINGS.described(binning, **({"bins": bins} if counted else {}))
+
+
+def calibrator_of(key: str, params: Sequence[str] = ()) -> Recipe:
+    """The recipe of a calibrator, with parameters given as name=value."""
+    from calib_core import CALIBRATORS
+
+    entry, held = CALIBRATORS[key], {}
+    for text in params:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="--param")
+        held[name.strip()] = entry.read(name.strip(), _number_or_text(value))
+    return CALIBRATORS.described(key, **held)
+
+
+def _number_or_text(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None, "": None}
+    if text.strip().casefold() in words:
+        return words[text.strip().casefold()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+# -- telling --------------------------------------------------------------------------------------------------
+
+
+def write(path: Path, data: bytes) -> None:
+    """The bytes as a file, whole or not at all: a file that was there before stays until they are all written."""
+    import tempfile
+
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as held:
+            try:
+                held.write(data)
+            except BaseException:
+                Path(held.name).unlink(missing_ok=True)
+                raise
+        Path(held.name).chmod(0o666 & ~_umask())
+        Path(held.name).replace(path)
+    except OSError as why:
+        fail(f"{path} cannot be written ({why.strerror or why})")
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def warn(loaded: Loaded) -> None:
+    """What stands out in a file, on stderr, one line each."""
+    for finding in loaded.findings:
+        if finding.severity != "note":
+            click.echo(f"{plain(loaded.table.name)}: {finding.severity}: {plain(finding.message)}", err=True)
+
+
+def progress(label: str, length: int) -> Any:
+    """A progress bar on stderr; nothing where stderr is no terminal."""
+    return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())
+
+
+def table_text(frame: pd.DataFrame) -> str:
+    """A table as aligned text, numbers with four decimals, names harmless to a terminal."""
+    shown = frame.copy()
+    for name in shown.columns:
+        shown[name] = shown[name].map(_chance if str(name) in ("p", "p_holm") else _cell)
+    shown.columns = [plain(name) for name in shown.columns]
+    left = [name for name in shown.columns if not frame[name].map(lambda v: isinstance(v, (int, float))).all()]
+    pads = {name: max([len(name), *map(len, shown[name])]) for name in shown.columns}
+    lines = [list(shown.columns), *shown.to_numpy().tolist()]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(pads[name]) if name in left else cell.rjust(pads[name])
+            for name, cell in zip(shown.columns, line, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}".replace("-0.0000", "0.0000")
+    return plain(value)
+
+
+def _chance(value: object) -> str:
+    return "<0.0001" if isinstance(value, float) and value < 0.0001 else _cell(value)
+
+
+def versions() -> dict[str, str]:
+    """Versions of this package and of those that decide its numbers."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for name in ("calib", "numpy", "scipy", "scikit-learn", "pandas"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def file_record(loaded: Loaded) -> dict[str, Any]:
+    """What identifies a file in a record: name, hash, how it was read, what was found."""
+    return {
+        "name": loaded.path.name,
+        "sha256": loaded.digest,
+        "rows": loaded.predictions.n_rows,
+        "classes": loaded.predictions.n_classes,
+        "kind": loaded.predictions.kind,
+        "reading": loaded.reading.to_json(),
+        "findings": [{"severity": f.severity, "code": f.code, "message": f.message} for f in loaded.findings],
+        "notes": list(loaded.predictions.notes),
+    }
+
+
+def write_csv(frame: pd.DataFrame) -> None:
+    """A table on stdout as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
+    from dashboard.export import csv_bytes
+
+    click.echo(csv_bytes(frame.map(lambda cell: plain(cell) if isinstance(cell, str) else cell)), nl=False)
+
+
+def write_json(command: str, record: dict[str, Any]) -> None:
+    """A record on stdout with the versions behind it: sorted keys, full precision; NaN becomes null."""
+    import json
+
+    whole = _finite({"command": command, "versions": versions()} | record)
+    click.echo(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value

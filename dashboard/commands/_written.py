@@ -1,0 +1,114 @@
+"""Recalibrated predictions as a file: the columns that came in, with probabilities in place of the scores."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from calib_core import InputError
+from calib_core.readers.predict import kept_rows
+from dashboard.export import csv_bytes
+
+if TYPE_CHECKING:
+    from calib_core import Predictions
+    from dashboard.commands._shared import Loaded
+
+Columns: TypeAlias = dict[str, Any]
+"""Arrays by name, (n,) or (n, K)."""
+
+
+def content(loaded: Loaded, made: Predictions, ending: str) -> bytes:
+    """The recalibrated rows in the format of an ending of ``FORMATS``, or npy; InputError where it cannot hold them."""
+    if ending == "npy":
+        return _npy(made.probs if made.kind in ("full", "per-class") else made.confidence)
+    return FORMATS[ending](_columns(loaded, made, flat=ending != "npz"))
+
+
+def _columns(loaded: Loaded, made: Predictions, flat: bool) -> Columns:
+    """The table's columns in their order, without the scores, and what took the scores' place."""
+    table, reading = loaded.table, loaded.reading
+    kept = kept_rows(table, reading)
+    rows = slice(None) if kept is None else kept
+    scores = {name.partition("[:, ")[0] for name in reading.scores} | set(reading.scores)
+    fresh = _fresh(loaded, made, flat)
+    main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
+    n = len(table.matrices[main] if main in table.matrices else table.column(main))
+    every = {name: array for name, array in {**table.matrices, **table.columns}.items() if name not in scores}
+    # An archive also holds arrays that are not about rows, such as class names; a flat table has no place for them.
+    old = {
+        name: array[rows] if len(array) == n else array for name, array in every.items() if len(array) == n or not flat
+    }
+    if reading.layout == "wide" and made.kind not in ("full", "per-class"):
+        # Labels may be codes of columns that are gone: they are named, as the predicted classes are.
+        names = np.array(made.class_names, dtype=object)
+        fresh |= {"predicted": names[made.predicted], "label": names[made.true_labels]}
+        old = {name: array for name, array in old.items() if name not in reading.label}
+    elif not set(reading.label) <= {*old, *fresh}:
+        fresh["label"] = np.array(made.class_names, dtype=object)[made.true_labels]
+    if made.abstained is not None:
+        fresh["abstained"] = made.abstained
+    order = [name for name in (*table.columns, *table.matrices) if name in old or name in fresh]
+    return {**{name: fresh.get(name, old.get(name)) for name in order}, **fresh}
+
+
+def _fresh(loaded: Loaded, made: Predictions, flat: bool) -> Columns:
+    """The recalibrated numbers under the names of the scores where they stay what they were: probabilities."""
+    reading = loaded.reading
+    if made.kind not in ("full", "per-class"):
+        same = reading.confidence is not None and reading.kind == "probabilities"
+        return {str(reading.confidence) if same else "confidence": made.confidence}
+    probs = made.probs
+    by_name = any(name in loaded.table.columns for name in reading.scores)
+    if reading.kind == "probabilities" and reading.scores[0] in loaded.table.matrices and not flat:
+        return {reading.scores[0]: probs}
+    if reading.kind != "probabilities" or not by_name:
+        return {f"p_{name}": probs[:, j] for j, name in enumerate(made.class_names or ())}
+    if len(reading.scores) == 1:
+        return {reading.scores[0]: probs[:, 1]}
+    return {name: probs[:, j] for j, name in enumerate(reading.scores)}
+
+
+def _frame(columns: Columns) -> pd.DataFrame:
+    """The columns of a flat table; a matrix becomes columns named after it, name_0, name_1, ..."""
+    flat: Columns = {}
+    for name, array in columns.items():
+        parts = {name: array} if np.ndim(array) == 1 else {f"{name}_{j}": array[:, j] for j in range(array.shape[1])}
+        twice = next((part for part in parts if part in flat), None)
+        if twice is not None:
+            raise InputError(f"two columns would be called {twice!r}; write an .npz, which holds matrices")
+        flat |= parts
+    return pd.DataFrame({name: pd.Series(array) for name, array in flat.items()})
+
+
+def _parquet(columns: Columns) -> bytes:
+    held = io.BytesIO()
+    _frame(columns).to_parquet(held, index=False)
+    return held.getvalue()
+
+
+def _npz(columns: Columns) -> bytes:
+    held = io.BytesIO()
+    np.savez_compressed(held, **{name: _plain(array) for name, array in columns.items()})
+    return held.getvalue()
+
+
+def _npy(array: Any) -> bytes:
+    held = io.BytesIO()
+    np.save(held, array, allow_pickle=False)
+    return held.getvalue()
+
+
+def _plain(array: Any) -> Any:
+    """Text as fixed-width characters: an array of Python objects could only be stored as a pickle."""
+    return array.astype(str) if array.dtype == object else array
+
+
+FORMATS: Mapping[str, Callable[[Columns], bytes]] = {
+    "csv": lambda columns: csv_bytes(_frame(columns)),
+    "parquet": _parquet,
+    "npz": _npz,
+}

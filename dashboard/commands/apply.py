@@ -1,0 +1,46 @@
+"""`calib apply`: a file's predictions recalibrated, written with the columns the file came with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dashboard.commands import _shared
+
+ENDINGS = ("csv", "parquet", "npz", "npy")
+
+
+@click.command("apply")
+@click.argument("calibrator", type=_shared.FILE)
+@click.argument("file", type=_shared.FILE)
+@click.option("-o", "--output", type=_shared.FILE, required=True,
+              help="Where the predictions go: .csv, .parquet, .npz or .npy.")  # fmt: skip
+@_shared.reading_options
+@_shared.careful
+def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -> None:
+    """Recalibrate the predictions in FILE with a CALIBRATOR kept by `calib fit`.
+
+    Probabilities take the place of the file's scores, under the same names; labels and all other columns stay. A
+    calibrator of the predicted class alone says nothing of the others: its output is confidence, predicted class and
+    label (of a top-k calibrator the first of the k). NPY holds the probabilities alone.
+
+    \b
+    Examples:
+      calib apply cal.json test.csv -o calibrated.csv
+      calib apply cal.json test.npz -o calibrated.parquet --read kind=logits
+    """
+    from calib_core import load_calibrator
+    from dashboard.commands import _written
+
+    ending = output.suffix.lower().removeprefix(".")
+    if ending not in ENDINGS:
+        named = _shared.plain(output.name)
+        raise click.BadParameter(f"{named!r} does not end in one of .{', .'.join(ENDINGS)}.", param_hint="-o")
+    fitted = load_calibrator(calibrator)
+    loaded = _shared.load(file, read)
+    _shared.warn(loaded)
+    made = fitted.apply(loaded.predictions)
+    _shared.write(output, _written.content(loaded, made, ending))
+    said = f"{made.n_rows:,} rows of {loaded.table.name} recalibrated: {output}"
+    click.echo(_shared.plain(said + ("" if made.coverage == 1 else f" ({1 - made.coverage:.1%} abstained)")), err=True)

@@ -1,0 +1,132 @@
+"""`calib compare`: several models' predictions of the same rows, pair by pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dashboard.commands import _shared
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calib_core import Predictions, Recipe
+
+NOTIONS = ("confidence", "top-label")
+COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",
+           "p_holm", "method", "tested", "note")  # fmt: skip
+
+
+@click.command("compare")
+@click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_shared.FILE)
+@click.option("--notion", "notions", multiple=True, help=f"Notion of calibration; by default {', '.join(NOTIONS)}.")
+@click.option(
+    "--estimator", "keys", multiple=True, help="Estimator; by default the debiased square, and proper scores."
+)
+@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True,
+              help="Level of the intervals.")  # fmt: skip
+@_shared.bins_options
+@_shared.rows_option
+@_shared.reading_options
+@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hashes, findings.")
+@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
+@_shared.careful
+def command(
+    files: tuple[Path, ...],
+    notions: tuple[str, ...],
+    keys: tuple[str, ...],
+    level: float,
+    bins: int,
+    binning: str,
+    rows: str,
+    read: tuple[str, ...],
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Which of several models errs less, on the same rows, and how sure that is.
+
+    Each FILE holds one model's predictions of the same rows in the same order. For every pair: both errors, their
+    difference (below 0: the first errs less), its interval, the p-value of no difference, and the p-value corrected
+    for the number of pairs (Holm). Differences of the debiased squared error and of proper scores use the pairing;
+    those of the ECE do not and are wide, because noise inflates an ECE by an unknown amount.
+
+    \b
+    Examples:
+      calib compare old.csv new.csv
+      calib compare a.npz b.npz c.npz --notion confidence --estimator debiased-l2 --estimator ece
+      calib compare before.parquet after.parquet --json
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    if len(files) < 2:
+        raise click.UsageError("give two files or more.")
+    loaded = [_shared.load(file, read) for file in files]
+    if not as_json:
+        for each in loaded:
+            _shared.warn(each)
+    scheme = _shared.scheme_of(binning, bins)
+    models = dict(zip(_names(files), (each.rows(rows) for each in loaded), strict=True))
+    frame = _compared(models, notions, keys, scheme, level)
+    if as_json:
+        options = {"binning": scheme.to_dict(), "rows": rows}
+        judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
+        _shared.write_json("compare", judged | {"level": level, "resamples_seed": 0, "lines": frame.to_dict("records")})
+        return
+    _show(frame, as_csv)
+
+
+def _names(files: tuple[Path, ...]) -> list[str]:
+    """File names, or whole paths where names repeat, numbered where those do."""
+    names = [file.name for file in files]
+    names = names if len(set(names)) == len(names) else [str(file) for file in files]
+    return [name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names)]
+
+
+def _compared(
+    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], scheme: Recipe, level: float
+) -> pd.DataFrame:
+    import pandas as pd
+
+    from calib_core import NotAnswerable
+    from calib_core.inference import compare
+
+    parts = []
+    asked = _questions(notions, keys)
+    with _shared.progress("Paired differences", len(asked)) as bar:
+        for notion, key in asked:
+            about = {"notion": notion, "estimator": key}
+            try:
+                made = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level)
+                parts.append(made.assign(**about, note=""))
+            except NotAnswerable as why:
+                parts.append(pd.DataFrame([about | {"note": str(why)}]))
+            bar.update(1)
+    every = [part.reindex(columns=list(COLUMNS)).astype(object) for part in parts]
+    return pd.concat(every, ignore_index=True)
+
+
+def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[str | None, str]]:
+    from calib_core.inference.paired import DEFAULT
+    from calib_core.study import SCORES
+
+    whole: list[tuple[str | None, str]] = [] if keys or notions else [(None, key) for key in SCORES]
+    return whole + [(notion, key) for notion in notions or NOTIONS for key in keys or (DEFAULT,)]
+
+
+def _show(frame: pd.DataFrame, as_csv: bool) -> None:
+    if as_csv:
+        _shared.write_csv(frame)
+        return
+    answered = frame[frame["note"] == ""]
+    click.echo(_shared.table_text(answered.drop(columns=["method", "tested", "note"])))
+    for line in frame[frame["note"] != ""].to_dict("records"):
+        click.echo(_shared.plain(f"{_asked(line)}: {line['note']}."))
+    rough = [_asked(line) for line in answered.to_dict("records") if not line["tested"]]
+    if rough:
+        click.echo(f"Intervals of {', '.join(dict.fromkeys(rough))} are rough guides: their coverage is not tested.")
+
+
+def _asked(line: dict[Any, Any]) -> str:
+    return f"{line['notion'] or ''} {line['estimator']}".strip()

@@ -1,0 +1,42 @@
+"""`calib export`: a fitted calibrator as a Python module without packages, or as an ONNX model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dashboard.commands import _shared
+
+
+@click.command("export")
+@click.argument("calibrator", type=_shared.FILE)
+@click.option("-o", "--output", type=_shared.FILE, required=True, help="Where it goes: .py or .onnx.")
+@click.option("--logits", is_flag=True, help="Take raw logits instead of probabilities.")
+@_shared.careful
+def command(calibrator: Path, output: Path, logits: bool) -> None:
+    """Write a CALIBRATOR kept by `calib fit` for places where this program is not.
+
+    A .py file needs Python and no packages; an .onnx file runs in other languages and model servers. Each is run
+    beside the calibrator on rows that provoke mistakes before it is written, and refused where it differs.
+
+    \b
+    Examples:
+      calib export cal.json -o calibrator.py
+      python calibrator.py < rows.json > calibrated.json
+      calib export cal.json -o calibrator.onnx
+    """
+    ending = output.suffix.lower()
+    if ending not in (".py", ".onnx"):
+        raise click.BadParameter(f"{_shared.plain(output.name)!r} ends neither in .py nor in .onnx.", param_hint="-o")
+    from calib_core import exporting, load_calibrator
+
+    fitted = load_calibrator(calibrator)
+    if ending == ".py":
+        content = exporting.python_source(fitted, logits=logits).encode()
+    else:
+        from dashboard.takeaway import onnx_bytes
+
+        content = onnx_bytes(fitted, logits=logits)
+    _shared.write(output, content)
+    click.echo(_shared.plain(f"{calibrator} written as {output}"), err=True)

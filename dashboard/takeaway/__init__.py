@@ -1,0 +1,62 @@
+"""A fitted calibrator as an ONNX model, which other languages and model servers run; checked before it is handed out.
+
+This needs the package `onnx`, which comes with the extra `calib[onnx]`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core import exporting
+from calib_core.calibrators import Calibrator
+from calib_core.exporting import nodes
+from dashboard.takeaway.graph import Graph, onnx_package
+from dashboard.takeaway.steps import written
+
+__all__ = ["onnx_bytes"]
+
+
+def onnx_bytes(calibrator: Calibrator, *, logits: bool = False) -> bytes:
+    """A fitted calibrator as an ONNX model of opset 17, on rows of doubles (n, K).
+
+    Its input is named `probabilities`, or `logits` where the map was fitted on them or ``logits`` asks for it; its
+    output `calibrated` is what ``predict_proba`` returns, and `abstained` (n,) stands beside it where the model may
+    abstain. Rows are not checked: they should sum to one. NotAnswerable where the calibrator cannot be written so,
+    or the model, run by ONNX's own reference implementation, differs by more than 1e-6.
+    """
+    onnx = onnx_package()
+    program = exporting.program(calibrator, logits=logits)
+    graph = drawn(program)
+    trial = exporting.checked(calibrator, program, lambda rows: _run(graph.model({}), rows))
+    recipe = exporting.recipe_of(calibrator)
+    about = {
+        **({} if recipe is None else {"recipe": recipe.to_json()}),
+        "check": trial.said,
+        **({"rounding": exporting.ROUNDING} if exporting.bins_computed(program) else {}),
+    }
+    model = graph.model(about)
+    onnx.checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+def drawn(program: exporting.Program) -> Graph:
+    """The graph of a program, every step after those it works on."""
+    graph = Graph(program)
+    names: dict[nodes.Node, str] = {}
+    for node in program.nodes():
+        names[node] = written(node, graph, *(names[operand] for operand in node.operands))
+    graph.output("calibrated", names[program.result], graph.single)
+    if program.abstained is not None:
+        graph.output("abstained", names[program.abstained], True)
+    return graph
+
+
+def _run(model: Any, rows: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    onnx = onnx_package()
+    # Logarithms of what is masked afterwards may warn.
+    with np.errstate(all="ignore"):
+        made = onnx.reference.ReferenceEvaluator(model).run(["calibrated"], {model.graph.input[0].name: rows})
+    return np.asarray(made[0])

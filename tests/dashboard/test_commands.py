@@ -1,0 +1,411 @@
+"""The commands of `calib`: what they say and write, and their exit codes; a few through the installed command."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from generated import ordinary_rows
+
+import calib_core as cc
+from dashboard.cli import main
+from dashboard.commands import _shared
+
+INSTALLED = Path(sys.executable).with_name("calib")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments], prog_name="calib")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def installed(*arguments, **more):
+    return subprocess.run([INSTALLED, *map(str, arguments)], capture_output=True, text=True, timeout=60, **more)
+
+
+def table(n=300, k=3, names=None, split=False):
+    """A sharpened model's rows as a table with a column of its own."""
+    probs, labels = ordinary_rows(n, k)
+    sharp = probs**1.6 / (probs**1.6).sum(1, keepdims=True)
+    names = names or [f"class {j}" for j in range(k)]
+    frame = pd.DataFrame(sharp, columns=[f"p_{name}" for name in names])
+    frame.insert(0, "patient", np.arange(n) + 100)
+    frame["label"] = np.array(names, dtype=object)[labels]
+    return frame.assign(split=np.where(np.arange(n) % 3, "test", "cal")) if split else frame
+
+
+@pytest.fixture
+def file():
+    table().to_csv("p.csv", index=False)
+    return Path("p.csv")
+
+
+# -- audit ----------------------------------------------------------------------------------------------------
+
+
+def test_audit_says_what_the_library_says(file):
+    said = json.loads(run("audit", file, "--json", "--bins", 10, "--tolerance", 0.03).stdout)
+    p = cc.read_predictions(file)
+    lines = {(line["notion"], line["estimator"]): line for line in said["lines"]}
+    assert {notion for notion, _ in lines} == {None, "confidence", "top-label", "class-wise"}
+    for notion, key in (("confidence", "ece"), ("class-wise", "debiased-l2")):
+        made, line = cc.estimate(p, notion, key, 10), lines[notion, key]
+        assert (line["value"], line["p"], line["verdict"]) == (made.value, made.p_value, made.verdict(0.03).word)
+        assert (line["low"], line["high"]) == (made.interval().low, made.interval().high)
+        assert (line["floor"], line["floor_high"]) == (made.noise_floor.mean, made.noise_floor.high)
+    assert lines[None, "brier"]["value"] == cc.estimate(p, None, "brier").value
+    assert said["file"]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert said["file"]["rows"] == 300
+    assert set(said["versions"]) == {"python", "calib", "numpy", "scipy", "scikit-learn", "pandas"}
+
+
+def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
+    record = json.loads(run("audit", file, "--notion", "confidence", "--json").stdout)
+    back = pd.read_csv(io.StringIO(run("audit", file, "--notion", "confidence", "--csv").stdout))
+    assert back["value"].tolist() == pytest.approx([line["value"] for line in record["lines"]], rel=1e-15)
+    text = run("audit", file, "--notion", "confidence").stdout
+    assert text.startswith("p.csv: 300 rows judged, 3 classes\nnotion ")
+    for line in record["lines"]:
+        assert re.search(rf"confidence\s+{line['estimator']}\s+{line['value']:.4f}", text)
+
+
+def test_audit_judges_calibrators_on_the_rows_they_did_not_see():
+    table(split=True).to_csv("p.csv", index=False)
+    said = json.loads(
+        run(
+            "audit", "p.csv", "--calibrator", "temperature", "--notion", "confidence", "--estimator", "ece", "--json"
+        ).stdout
+    )
+    from calib_core.readers import propose, read_table, split_rows
+
+    held = read_table(Path("p.csv").read_bytes(), "p.csv")
+    fit, test = split_rows(held, propose(held))
+    p = cc.read_predictions("p.csv")
+    after = cc.CALIBRATORS.make("temperature").fit_on(p.take(fit)).apply(p.take(test))
+    values = [cc.estimate(q, "confidence", "ece", 15).value for q in (p.take(test), after)]
+    assert [line["value"] for line in said["lines"]] == values
+    assert [line["model"] for line in said["lines"]] == ["as given", "Temperature scaling"]
+    assert said["models"]["as given"]["rows"] == 200
+
+
+@pytest.mark.parametrize(("rows", "number"), [("auto", 200), ("all", 300), ("calibration", 100), ("test", 200)])
+def test_the_rows_judged_can_be_chosen(rows, number):
+    table(split=True).to_csv("p.csv", index=False)
+    said = run("audit", "p.csv", "--rows", rows, "--notion", "confidence", "--estimator", "ece").stdout
+    assert said.startswith(f"p.csv: {number} rows judged")
+
+
+def test_a_refused_notion_says_why_once():
+    pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
+    said = run("audit", "answers.csv").stdout
+    assert said.count("these predictions hold (confidence, correct) only: the probabilities of the other") == 3
+    assert "class-wise: these predictions hold" in said
+
+
+# -- gate -----------------------------------------------------------------------------------------------------
+
+
+def gate_file(n, off, seed=0):
+    rng = np.random.default_rng(seed)
+    h = rng.uniform(0.5, 0.95, n)
+    correct = (rng.random(n) < h - off).astype(int)
+    pd.DataFrame({"confidence": h, "correct": correct}).to_csv("g.csv", index=False)
+    return "g.csv"
+
+
+@pytest.mark.parametrize(
+    ("n", "off", "limit", "code", "word"),
+    [
+        (4000, 0.0, 0.05, 0, "within"),
+        (4000, 0.2, 0.05, 1, "exceeded"),
+        (60, 0.0, 0.05, 1, "not shown"),
+    ],
+)
+def test_gate_goes_by_the_interval(n, off, limit, code, word):
+    said = run("gate", gate_file(n, off), "--max-ece", limit, "--notion", "confidence", code=code).stdout
+    assert said.startswith(f"{word}: confidence ece at most 0.05 (")
+    assert said.count("\n") == 1
+
+
+def test_gate_never_decides_by_the_point_value():
+    p = cc.read_predictions(gate_file(400, 0.03))
+    made = cc.estimate(p, "confidence", "ece", 15)
+    span = made.interval()
+    between = (max(made.value, span.low) + span.high) / 2
+    assert made.value < between < span.high
+    run("gate", "g.csv", "--max-ece", between, "--notion", "confidence", code=1)
+    run("gate", "g.csv", "--max-ece", span.high + 1e-6, "--notion", "confidence", code=0)
+    run("gate", "g.csv", "--max-ece", span.high + 1e-6, "--notion", "confidence", "--level", 0.99, code=1)
+
+
+def test_gate_holds_a_squared_error_against_the_squared_limit():
+    made = cc.estimate(cc.read_predictions(gate_file(1500, 0.0)), "confidence", "debiased-l2", 15)
+    root = made.interval().high ** 0.5
+    asked = ("gate", "g.csv", "--notion", "confidence", "--estimator", "debiased-l2", "--max-ece")
+    run(*asked, root * 1.01, code=0)
+    run(*asked, root * 0.99, code=1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nowhere.csv", "--max-ece", "0.1"),
+        ("g.csv",),
+        ("g.csv", "--max-ece", "0"),
+        ("g.csv", "--max-ece", "0.1", "--estimator", "no-such"),
+        ("g.csv", "--max-ece", "0.1", "--notion", "class-wise"),
+        ("g.csv", "--max-ece", "0.1", "--estimator", "brier", "--notion", "confidence"),
+        ("g.csv", "--max-ece", "0.1", "--rows", "test"),
+        ("g.csv", "--max-ece", "0.1", "--read", "kind"),
+        ("g.csv", "--max-ece", "0.1", "--read", "flavour=sweet"),
+        ("g.csv", "--max-ece", "0.1", "--binning", "no-such"),
+        ("g.csv", "--max-ece", "0.1", "--debug", "--estimator", "no-such"),
+    ],
+)
+def test_gate_that_cannot_run_ends_with_two(arguments):
+    gate_file(50, 0)
+    said = run("gate", *arguments, code=2)
+    assert said.stdout == ""
+    assert said.stderr
+
+
+def test_a_fault_of_the_program_is_a_sentence_too(file, monkeypatch):
+    monkeypatch.setattr(cc, "estimate", lambda *_: 1 / 0)
+    said = run("gate", file, "--max-ece", "0.1", code=2).stderr
+    assert said == (
+        "calib gate: this should not have happened (ZeroDivisionError: division by zero); --debug shows where\n"
+    )
+    assert "Traceback" in run("gate", file, "--max-ece", "0.1", "--debug", code=2).stderr
+
+
+# -- fit and apply --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "ending"),
+    [("temperature", "parquet"), ("class-wise-hb", "csv"), ("top-label-hb", "csv"), ("top-label-hb", "npz")],
+)
+def test_what_is_fitted_applied_and_read_again_is_what_the_library_makes(key, ending):
+    frame = table()
+    frame.to_csv("in.csv", index=False) if ending != "parquet" else frame.to_parquet("in.parquet")
+    source = "in.parquet" if ending == "parquet" else "in.csv"
+    run("fit", source, "--calibrator", key, "-o", "cal.json")
+    run("apply", "cal.json", source, "-o", f"out.{ending}")
+    p = cc.read_predictions(source)
+    wanted = cc.CALIBRATORS.make(key).fit_on(p).apply(p)
+    table_of = cc.readers.read_table(Path(f"out.{ending}").read_bytes(), f"out.{ending}")
+    names = [n for n in frame if n.startswith("p_")]
+    if wanted.kind == "top-label":
+        assert table_of.column("confidence") == pytest.approx(wanted.confidence, abs=1e-15)
+        assert table_of.column("predicted").tolist() == [p.class_names[c] for c in wanted.predicted]
+        assert not set(names) & set(table_of.names)
+    else:
+        assert list(table_of.names) == list(frame.columns)
+        assert np.column_stack([table_of.column(n) for n in names]) == pytest.approx(wanted.probs, abs=1e-15)
+    assert table_of.column("label").tolist() == frame["label"].tolist()
+    assert table_of.column("patient").tolist() == frame["patient"].tolist()
+
+
+def test_logits_become_probabilities_under_their_own_name():
+    probs, labels = ordinary_rows(200, 3)
+    np.savez("z.npz", logits=np.log(np.maximum(probs, 1e-12)), labels=labels)
+    run("fit", "z.npz", "--calibrator", "temperature", "-o", "cal.json")
+    run("apply", "cal.json", "z.npz", "-o", "out.npz")
+    held = cc.readers.read_table(Path("out.npz").read_bytes(), "out.npz")
+    assert set(held.names) == {"labels", "p_0", "p_1", "p_2"}
+    assert np.sum([held.column(f"p_{j}") for j in range(3)], axis=0) == pytest.approx(np.ones(200))
+    run("apply", "cal.json", "z.npz", "-o", "out.npy")
+    assert np.load("out.npy", allow_pickle=False).shape == (200, 3)
+
+
+def test_an_archive_keeps_its_matrix_and_a_flat_table_names_the_classes():
+    probs, labels = ordinary_rows(200, 3)
+    names = np.array(["cat", "dog", "eel"])
+    np.savez("in.npz", probs=probs, labels=labels, class_names=names, age=np.arange(200))
+    run("fit", "in.npz", "--calibrator", "temperature", "-o", "cal.json")
+    made = cc.load_calibrator("cal.json").apply(cc.read_predictions("in.npz"))
+    for out in ("out.npz", "out.csv"):
+        run("apply", "cal.json", "in.npz", "-o", out)
+        back = cc.read_predictions(out)
+        assert back.probs == pytest.approx(made.probs, abs=1e-15)
+        assert back.labels.tolist() == labels.tolist()
+        assert back.class_names == ("cat", "dog", "eel")
+    assert list(pd.read_csv("out.csv")) == ["labels", "age", "p_cat", "p_dog", "p_eel"]
+
+
+def test_parameters_reach_the_calibrator(file):
+    run("fit", file, "--calibrator", "top-label-hb", "--param", "points_per_bin=25", "-o", "cal.json")
+    made = cc.CALIBRATORS.recipe(cc.load_calibrator("cal.json"))
+    assert dict(made.params) == {"points_per_bin": 25}
+    said = run("fit", file, "--calibrator", "top-label-hb", "--param", "nose=2", "-o", "x.json", code=2).stderr
+    assert "'top-label-hb' has no parameter 'nose'; its parameters: " in said
+    assert not Path("x.json").exists()
+
+
+def test_fit_takes_the_rows_marked_for_it():
+    table(split=True).to_csv("p.csv", index=False)
+    run("fit", "p.csv", "--calibrator", "temperature", "-o", "cal.json")
+    p = cc.read_predictions("p.csv")
+    wanted = cc.CALIBRATORS.make("temperature").fit_on(p.take(np.arange(0, 300, 3))).temperature_
+    assert cc.load_calibrator("cal.json").temperature_ == wanted
+
+
+def test_apply_leaves_nothing_behind_when_it_cannot_run(file):
+    run("fit", file, "--calibrator", "temperature", "-o", "cal.json")
+    assert "does not end in one of .csv" in run("apply", "cal.json", file, "-o", "out.xlsx", code=2).stderr
+    assert "cannot be written" in run("apply", "cal.json", file, "-o", "no/such/out.csv", code=2).stderr
+    assert "not a saved calibrator" in run("apply", file, file, "-o", "out.csv", code=2).stderr
+    four = table(60, 4)
+    four.to_csv("four.csv", index=False)
+    said = run("apply", "cal.json", "four.csv", "-o", "out.csv", code=2).stderr
+    assert "4 classes given; this calibrator was fitted with 3" in said
+    assert sorted(p.name for p in Path().iterdir()) == ["cal.json", "four.csv", "p.csv"]
+
+
+# -- compare --------------------------------------------------------------------------------------------------
+
+
+def test_compare_says_what_the_library_says(file):
+    run("fit", file, "--calibrator", "temperature", "-o", "cal.json")
+    run("apply", "cal.json", file, "-o", "after.csv")
+    said = json.loads(
+        run("compare", file, "after.csv", "--notion", "confidence", "--estimator", "ece", "--json").stdout
+    )
+    models = {name: cc.read_predictions(name) for name in ("p.csv", "after.csv")}
+    wanted = cc.compare(models, "confidence", "ece", cc.binning.EqualWidth(15)).iloc[0]
+    line = said["lines"][0]
+    for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
+        assert line[name] == wanted[name]
+    text = run("compare", file, "after.csv").stdout
+    assert [line.split()[0] for line in text.splitlines()] == [
+        "notion", "accuracy", "log-loss", "brier", "confidence", "top-label",
+    ]  # fmt: skip
+
+
+def test_compare_names_the_row_that_differs(file):
+    other = table()
+    other.loc[41, "label"] = "class 0" if other.loc[41, "label"] != "class 0" else "class 1"
+    other.to_csv("other.csv", index=False)
+    said = run("compare", file, "other.csv", code=2).stderr
+    assert said.count("\n") == 1
+    assert "row 41 has the label" in said
+    assert "give two files or more" in run("compare", file, code=2).stderr
+
+
+# -- text of strangers ----------------------------------------------------------------------------------------
+
+HOSTILE = ["=cmd|' /C calc'!A0", "\x1b[31mred\x1b]0;title\x07", "\u202eevil"]
+
+
+def test_names_cannot_move_the_cursor_nor_reorder_text():
+    name = "\x1b[2Jclear.csv"
+    table(60, 3, names=HOSTILE).to_csv(name, index=False)
+    for said in (
+        run("audit", name, "--notion", "top-label", "--estimator", "ece"),
+        run("audit", name, "--notion", "top-label", "--estimator", "ece", "--json"),
+        run("gate", name, "--max-ece", 1),
+        run("compare", name, name, "--notion", "confidence"),
+        run("compare", name, name, "--notion", "confidence", "--csv"),
+        run("audit", "\x1b[31m.csv", code=2),
+    ):
+        assert not [c for c in said.output if not c.isprintable() and c != "\n"]
+
+
+def test_what_is_written_is_no_formula():
+    table(60, 3, names=HOSTILE).to_csv("p.csv", index=False)
+    run("fit", "p.csv", "--calibrator", "top-label-hb", "-o", "cal.json")
+    run("apply", "cal.json", "p.csv", "-o", "out.csv")
+    cells = pd.read_csv("out.csv", dtype=str).to_numpy().ravel()
+    assert not [c for c in cells if c[0] in "=+@\t\r" or (c[0] == "-" and not re.fullmatch(r"-?[\d.e-]+", c))]
+    assert any(c.startswith("'=cmd") for c in cells)
+
+
+# -- the installed command ------------------------------------------------------------------------------------
+
+
+def test_piped_output_is_quiet_and_codes_arrive(file):
+    done = installed("audit", file, "--notion", "confidence")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "\r" not in done.stdout
+    assert installed("gate", gate_file(60, 0.2), "--max-ece", "0.01", "--notion", "confidence").returncode == 1
+    missing = installed("gate", "nowhere.csv", "--max-ece", "0.01")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr == "calib gate: nowhere.csv cannot be opened (No such file or directory); check the path\n"
+
+
+def test_a_closed_pipe_is_no_complaint(file):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([INSTALLED, "audit", file, "--notion", "confidence"], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_an_interrupt_ends_with_130_without_a_word():
+    table(20_000, 20).to_parquet("large.parquet")
+    running = subprocess.Popen([INSTALLED, "audit", "large.parquet", "--slow"], stdout=-1, stderr=-1)
+    time.sleep(4)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (130, b"", b"")
+
+
+def test_help_stays_quick():
+    heavy = "import sys, dashboard.cli as c; c.main(['--help'], standalone_mode=False); "
+    heavy += "print([m for m in ('numpy', 'pandas', 'calib_core', 'streamlit', 'plotly') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("name", ["audit", "fit", "apply", "compare", "gate"])
+def test_the_examples_of_the_help_can_be_run(name):
+    examples = re.findall(rf"^ +calib ({name} .+)$", run(name, "--help").stdout, re.MULTILINE)
+    assert len(examples) >= 2
+    for example in examples:
+        words = shlex.split(example.partition("&&")[0])
+        _files_for(words)
+        result = CliRunner().invoke(main, words)
+        assert result.exit_code == 0 or (name == "gate" and result.exit_code == 1), (example, result.output)
+
+
+def _files_for(words):
+    """The files an example names, as it reads them."""
+    probs, labels = ordinary_rows(150, 3)
+    for word in words:
+        if word.endswith(".csv"):
+            table(150).to_csv(word, index=False)
+        elif word.endswith(".parquet"):
+            table(150).to_parquet(word)
+        elif word.endswith(".npz"):
+            scores = np.log(np.maximum(probs, 1e-9)) if "kind=logits" in words else probs
+            np.savez(word, scores=scores, labels=labels)
+        elif word.endswith(".jsonl"):
+            lines = pd.DataFrame({"conf": probs.max(1), "ok": (probs.argmax(1) == labels).astype(int)})
+            lines.to_json(word, orient="records", lines=True)
+        elif word == "cal.json" and words[0] == "apply":
+            names = [f"class {j}" for j in range(3)]
+            p = cc.Predictions(probs, labels, class_names=names)
+            Path(word).write_text(cc.CALIBRATORS.make("temperature").fit_on(p).to_json())
+
+
+def test_terminal_text_is_told_plainly():
+    assert _shared.plain("a\x1b[0m\u202eb\n") == "a\\x1b[0m\\u202eb\\n"

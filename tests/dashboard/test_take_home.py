@@ -1,0 +1,61 @@
+"""The Calibrators view hands fitted calibrators out in three formats, and says where one has none."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from exports import module
+from onnx.reference import ReferenceEvaluator
+from streamlit.testing.v1 import AppTest
+
+import calib_core as cc
+from calib_core import CALIBRATORS
+from dashboard import compute, widgets
+from dashboard.compute import Model
+from dashboard.selection import Selection, Source
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
+TICKED = tuple(CALIBRATORS.described(key) for key in ("ts+top-label-hb", "lece"))
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """The view, and what its buttons would make: by file name."""
+    files = {}
+    selection = Selection(source=Source(data="demo:synthetic-three-class"), view="calibrators", calibrators=TICKED)
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in selection.to_query().items():
+        app.query_params[name] = text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(widgets, "download", lambda label, name, make, **_: files.setdefault(name, (label, make)))
+        app.run()
+    assert not app.exception
+    return app, files, selection
+
+
+def test_every_format_gives_the_numbers_on_screen(shown):
+    _, files, selection = shown
+    rows = compute.parts(selection.source).test.probs[:300].astype(float)
+    wanted = compute.fitted(Model(selection.source, TICKED[0])).predict_proba(rows)
+    labels = [
+        files[f"calibrator{name}"][0]
+        for name in ("-ts-top-label-hb.json", "_ts_top_label_hb.py", "-ts-top-label-hb.onnx")
+    ]
+    assert labels == ["JSON", "Python", "ONNX"]
+    json, python, model = (
+        files[f"calibrator{name}"][1]()
+        for name in ("-ts-top-label-hb.json", "_ts_top_label_hb.py", "-ts-top-label-hb.onnx")
+    )
+    np.testing.assert_array_equal(cc.load_calibrator(json).predict_proba(rows), wanted)
+    np.testing.assert_allclose(module(python).predict_proba(rows.tolist()), wanted, atol=1e-12)
+    made = ReferenceEvaluator(onnx.load_from_string(model)).run(["calibrated"], {"probabilities": rows})[0]
+    np.testing.assert_allclose(made, wanted, atol=1e-12)
+
+
+def test_a_calibrator_without_an_export_says_why_beside_its_json(shown):
+    app, files, _ = shown
+    assert "calibrator-lece.json" in files
+    assert not {"calibrator_lece.py", "calibrator-lece.onnx"} & files.keys()
+    said = [caption.value.replace("\\", "") for caption in app.caption]
+    assert any(text.startswith("LECE, locally equal errors has no export") for text in said)
