@@ -1,0 +1,65 @@
+"""What a report is about: the choices on screen, and what only the report is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from calib_core import BINNINGS, Recipe
+from dashboard import compute
+from dashboard.compute import Model, Models
+from dashboard.selection import Selection
+
+LARGE = 2_000_000
+"""Beyond this many probabilities every notion by every estimator would take minutes: one notion is reported."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What only the report is told.
+
+    ``title`` and ``author`` are printed as given, ``left_out`` are keys of sections, ``date`` is the one line that
+    tells two reports made from the same things apart.
+    """
+
+    title: str = ""
+    author: str = ""
+    left_out: tuple[str, ...] = ()
+    date: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The choices a report is made from, with what follows from them."""
+
+    selection: Selection
+    options: Options
+
+    @cached_property
+    def models(self) -> Models:
+        """The models shown and those refused."""
+        return compute.models(self.selection)
+
+    @property
+    def chosen(self) -> Model:
+        """The model that is looked at most closely: the one chosen on screen, else the first."""
+        return self.models.titled(self.selection.model)
+
+    @property
+    def scheme(self) -> Recipe:
+        return self.selection.scheme
+
+    @property
+    def binned(self) -> str:
+        """The bins in words, for the middle of a sentence."""
+        return f"{self.selection.bins} bins of {BINNINGS[self.selection.binning].title.lower()}"
+
+    @property
+    def large(self) -> bool:
+        """Whether every estimator in every notion would take minutes."""
+        test = compute.judged(self.models.shown[0])
+        return test.n_rows * (test.n_classes or 1) > LARGE
+
+    def knows_classes(self, model: Model) -> bool:
+        """Whether the model's predictions name the class they are about."""
+        return compute.judged(model).kind != "confidence"

@@ -1,0 +1,122 @@
+"""Making a report: section by section, so that it can say how far it is and be stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from calib_core import InputError
+from dashboard import compute
+from dashboard.export import zipped
+from dashboard.report import recipe
+from dashboard.report.asked import Asked, Options
+from dashboard.report.document import Block, Document, Section
+from dashboard.report.page import html_page
+from dashboard.report.sections import CHAPTERS
+from dashboard.selection import Selection
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a report is: the share that is done, and what is being made."""
+
+    share: float
+    what: str
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A made report: the document and its page."""
+
+    document: Document
+    html: bytes
+
+    @property
+    def stem(self) -> str:
+        """What its files are called: nothing of the user's text is in it."""
+        return f"calibration-report-{hashlib.sha256(self.document.recipe.encode()).hexdigest()[:8]}"
+
+    def csv_files(self) -> dict[str, bytes]:
+        """Every table at full precision, by file name."""
+        return {f"table-{i:02d}-{table.name}.csv": table.csv() for i, table in self.document.tables}
+
+    def latex_files(self) -> dict[str, bytes]:
+        """Every table for a LaTeX document with booktabs, by file name."""
+        return {f"table-{i:02d}-{table.name}.tex": table.latex().encode() for i, table in self.document.tables}
+
+    def table_files(self) -> bytes:
+        """Both, in a ZIP archive."""
+        return zipped(self.csv_files() | self.latex_files())
+
+
+def steps(selection: Selection, options: Options | None = None) -> Generator[Progress, None, Report]:
+    """Make a report in small steps: each ``next`` does a piece of work and says what comes, the last returns it.
+
+    Whoever stops asking has stopped it. The same choices, files and date give the same bytes.
+    """
+    # The view and what only the report view holds change no number: the same report whoever asks for it.
+    plain = selection.replace(view="reliability", title="", author="", left_out=(), column="double")
+    asked = Asked(plain, _in_order(options or Options()))
+    compute.parts(selection.source)
+    yield Progress(0.0, "Models")
+    if not asked.models.shown:
+        raise InputError(asked.models.refused[0][1])
+    chapters = [c for c in CHAPTERS if c.key not in asked.options.left_out and c.able(asked)]
+    sections = []
+    for i, chapter in enumerate(chapters):
+        blocks: list[Block] = []
+        yield Progress(i / len(chapters), chapter.title)
+        for block in chapter.blocks(asked):
+            if block is not None:
+                blocks.append(block)
+            yield Progress(i / len(chapters), chapter.title)
+        sections.append(Section(chapter.key, chapter.title, tuple(blocks)))
+    yield Progress(1.0, "The page")
+    document = _document(asked, tuple(sections))
+    return Report(document, html_page(document, recipe.versions()["calib"]))
+
+
+def _in_order(options: Options) -> Options:
+    """The same options, the sections left out in the order they would stand in."""
+    return dataclasses.replace(options, left_out=tuple(c.key for c in CHAPTERS if c.key in options.left_out))
+
+
+def build(
+    selection: Selection, options: Options | None = None, *, progress: Callable[[Progress], None] | None = None
+) -> Report:
+    """Make a report for these choices.
+
+    ``progress`` is called between pieces of work; whatever it raises stops the making. InputError says in one
+    sentence why there can be none.
+    """
+    made = steps(selection, options)
+    while True:
+        try:
+            at = next(made)
+        except StopIteration as done:
+            report: Report = done.value
+            return report
+        if progress is not None:
+            progress(at)
+
+
+def again(page: bytes, date: str = "") -> Report:
+    """The report a report's own recipe makes; InputError when its files are not here."""
+    held = recipe.read(page)
+    return build(held.selection, Options(held.options.title, held.options.author, held.options.left_out, date))
+
+
+def _document(asked: Asked, sections: tuple[Section, ...]) -> Document:
+    held = compute.file(asked.selection.source.data)
+    options = asked.options
+    return Document(
+        title=options.title or f"Calibration of {held.title}",
+        author=options.author,
+        date=options.date or f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC)",
+        about=f"Calibration report on {held.table.name}, SHA-256 {held.digest[:16]}…",
+        sections=sections,
+        recipe=recipe.written(asked.selection, options),
+    )

@@ -1,0 +1,148 @@
+"""PDF files and pictures by the Chromium that is installed: the report's own page, printed; its figures, drawn."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from calib_core import InputError
+from dashboard.export import zipped
+from dashboard.report.document import Document
+from dashboard.report.page import plotly_js
+from dashboard.report.picture import PIXELS_PER_INCH, Width, as_json, fitting, printed
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+"""What the program may be called."""
+MISSING = (
+    "PDF files and pictures are made by Chromium, which is not installed here: install it (Debian, Ubuntu: "
+    "apt-get install chromium), or open the HTML report in any browser and print it."
+)
+SECONDS = 120
+_DPI = 300
+_OFFLINE = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--virtual-time-budget=30000",
+)
+_RESULT = re.compile(r'<pre id="(svg|png)-(\d+)">data:image/[\w+]+;base64,([A-Za-z0-9+/=]+)</pre>')
+
+
+def found() -> str | None:
+    """The path of the installed Chromium, None where there is none."""
+    return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+def pdf(page: bytes) -> bytes:
+    """A page printed to PDF; InputError where there is no Chromium or it fails."""
+    with _folder() as folder:
+        (folder / "page.html").write_bytes(page)
+        _run(folder, "--no-pdf-header-footer", "--print-to-pdf=page.pdf", "page.html")
+        made = folder / "page.pdf"
+        if not made.is_file():
+            raise InputError("Chromium ran but wrote no PDF: print the HTML report from a browser instead.")
+        return made.read_bytes()
+
+
+def pictures(
+    document: Document, width: Width, progress: Callable[[float], None] = lambda _: None, *, pdfs: bool = True
+) -> bytes:
+    """Every figure at a journal's column width as SVG, PNG (300 dpi) and, with ``pdfs``, PDF, in a ZIP archive."""
+    sized = {str(i): (figure, fitting(figure.drawn, width)) for i, figure in document.figures}
+    specs = {i: printed(figure.drawn, own) for i, (figure, own) in sized.items()}
+    names = {i: f"figure-{int(i):02d}-{figure.name}-{own.name}" for i, (figure, own) in sized.items()}
+    files: dict[str, bytes] = {}
+    for (kind, i), data in _drawn(specs).items():
+        files[f"{names[i]}.{kind}"] = data
+    progress(0.5 if pdfs else 1.0)
+    for done, (i, spec) in enumerate(specs.items() if pdfs else (), start=1):
+        files[f"{names[i]}.pdf"] = pdf(_sheet(files[f"{names[i]}.svg"], spec["layout"]))
+        progress(0.5 + 0.5 * done / len(specs))
+    return zipped(dict(sorted(files.items())))
+
+
+def _drawn(specs: dict[str, Any]) -> dict[tuple[str, str], bytes]:
+    """SVG and PNG of every figure, by (kind, number), in one run of the browser."""
+    with _folder() as folder:
+        page = _DRAWING.format(plotly=plotly_js(), specs=as_json(specs), scale=_DPI / PIXELS_PER_INCH)
+        (folder / "page.html").write_text(page, encoding="utf-8")
+        text = _run(folder, "--dump-dom", "page.html")
+    made = {(kind, i): base64.b64decode(data) for kind, i, data in _RESULT.findall(text)}
+    if len(made) != 2 * len(specs):
+        raise InputError("Chromium ran but did not draw every figure: print the HTML report from a browser instead.")
+    return made
+
+
+_DRAWING = """<!DOCTYPE html><meta charset="utf-8"><body><script>{plotly}</script>
+<script type="application/json" id="specs">{specs}</script>
+<script>
+const specs = JSON.parse(document.getElementById("specs").textContent);
+(async () => {{
+  for (const [i, spec] of Object.entries(specs))
+    for (const [kind, scale] of [["svg", 1], ["png", {scale}]]) {{
+      const {{ width, height }} = spec.layout;
+      const address = await Plotly.toImage(spec, {{ format: kind, width, height, scale }});
+      const base64 = kind === "png" ? address : "data:image/svg+xml;base64," + encoded(address);
+      const pre = document.createElement("pre");
+      pre.id = `${{kind}}-${{i}}`;
+      pre.textContent = base64;
+      document.body.append(pre);
+    }}
+}})();
+function encoded(address) {{
+  const bytes = new TextEncoder().encode(decodeURIComponent(address.slice(address.indexOf(",") + 1)));
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}}
+</script></body>
+"""
+
+
+def _sheet(svg: bytes, layout: dict[str, Any]) -> bytes:
+    """A page of the figure's own size with nothing but the figure."""
+    size = f"{layout['width']}px {layout['height']}px"
+    address = base64.b64encode(svg).decode()
+    return (
+        f'<!DOCTYPE html><meta charset="utf-8"><style>@page {{ size: {size}; margin: 0 }} '
+        "body { margin: 0 } img { display: block }</style>"
+        f'<img src="data:image/svg+xml;base64,{address}" width="{layout["width"]}" height="{layout["height"]}">'
+    ).encode()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder of its own for a run; the profile the browser leaves in it goes with it."""
+    with tempfile.TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def _run(folder: Path, *arguments: str) -> str:
+    """Run Chromium in a folder, with a profile of its own and without network; what it wrote on its output."""
+    program = found()
+    if program is None:
+        raise InputError(MISSING)
+    # It refuses to run its sandbox as root; the pages it is given are our own, and fetch nothing.
+    as_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    profile = f"--user-data-dir={folder / 'profile'}"
+    *options, page = arguments
+    command = [program, *_OFFLINE, *as_root, profile, *options, (folder / page).as_uri()]
+    try:
+        ended = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired as why:
+        raise InputError(f"Chromium took more than {SECONDS} seconds and was stopped: try again.") from why
+    if ended.returncode != 0:
+        said = ended.stderr.decode(errors="replace").strip().splitlines()
+        raise InputError(f"Chromium ended with an error ({said[-1][:200] if said else ended.returncode}).")
+    return ended.stdout.decode(errors="replace")

@@ -1,0 +1,69 @@
+"""The literature behind the numbers: short references of the registries become citations with an entry each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+PAPERS = {
+    "P1": "Gupta & Ramdas 2022",
+    "P2": "Kumar, Liang & Ma 2019",
+    "P3": "Valk & Kull 2023",
+    "P4": "Ma & Blaschko 2021",
+    "P5": "Posocco & Bonnefoy 2021",
+}
+"""What the registries' short names of the papers stand for."""
+
+ENTRIES = {
+    "Arrieta-Ibarra et al. 2022": "Arrieta-Ibarra I, Gujral P, Tannen J, Tygert M, Xu C. Metrics of calibration for "
+    "probabilistic predictions. Journal of Machine Learning Research 23, 2022.",
+    "Błasiok & Nakkiran 2023": "Błasiok J, Nakkiran P. Smooth ECE: principled reliability diagrams via kernel "
+    "smoothing. 2023; ICLR 2024.",
+    "Broecker & Smith 2007": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
+    "Forecasting 22, 2007.",
+    "Guo et al. 2017": "Guo C, Pleiss G, Sun Y, Weinberger KQ. On calibration of modern neural networks. ICML 2017.",
+    "Gupta & Ramdas 2022": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR 2022.",
+    "Holm 1979": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics "
+    "6, 1979.",
+    "Kull et al. 2019": "Kull M, Perello Nieto M, Kängsepp M, Silva Filho T, Song H, Flach P. Beyond temperature "
+    "scaling: obtaining well-calibrated multiclass probabilities with Dirichlet calibration. NeurIPS 2019.",
+    "Kumar, Liang & Ma 2019": "Kumar A, Liang P, Ma T. Verified uncertainty calibration. NeurIPS 2019.",
+    "Ma & Blaschko 2021": "Ma X, Blaschko MB. Meta-Cal: well-controlled post-hoc calibration by ranking. ICML 2021.",
+    "Posocco & Bonnefoy 2021": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
+    "Roelofs et al. 2022": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
+    "AISTATS 2022.",
+    "Spiegelhalter 1986": "Spiegelhalter DJ. Probabilistic prediction in patient management and clinical trials. "
+    "Statistics in Medicine 5, 1986.",
+    "Valk & Kull 2023": "Valk K, Kull M. Assuming locally equal calibration errors for non-parametric multiclass "
+    "calibration. Transactions on Machine Learning Research, 2023.",
+    "Widmann et al. 2019": "Widmann D, Lindsten F, Zachariah D. Calibration tests in multi-class classification: a "
+    "unifying framework. NeurIPS 2019.",
+    "Wilson 1927": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "
+    "American Statistical Association 22, 1927.",
+    "Zadrozny & Elkan 2002": "Zadrozny B, Elkan C. Transforming classifier scores into accurate multiclass probability "
+    "estimates. KDD 2002.",
+    "Zhang et al. 2020": "Zhang J, Kailkhura B, Han TY-J. Mix-n-Match: ensemble and compositional methods for "
+    "uncertainty calibration in deep learning. ICML 2020.",
+}
+"""Full entries by the author and year they are cited as."""
+
+_SHORT = re.compile(r"\b(P[1-5])\b( ?)")
+
+
+def cited(reference: str) -> str:
+    """A registry's reference with authors in place of the short name.
+
+    >>> cited("P1 eq. 3-4; Guo et al. 2017")
+    'Gupta & Ramdas 2022, eq. 3-4; Guo et al. 2017'
+    """
+    return _SHORT.sub(lambda found: PAPERS[found[1]] + (", " if found[2] else ""), reference)
+
+
+def bibliography(references: Iterable[str]) -> tuple[str, ...]:
+    """The entries of the works that these references cite, in alphabetical order.
+
+    >>> bibliography(["Guo et al. 2017; P3"])[1][:7]
+    'Valk K,'
+    """
+    said = "; ".join(cited(reference) for reference in references)
+    return tuple(entry for name, entry in ENTRIES.items() if name in said)

@@ -1,0 +1,97 @@
+"""What a report can be made from again: its choices, its files by content hash, its options, and the versions used."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from calib_core import InputError
+from dashboard import compute
+from dashboard.report.asked import Options
+from dashboard.selection import Selection
+
+FORMAT = 1
+_PACKAGES = ("calib", "numpy", "scipy", "scikit-learn", "pandas", "plotly")
+_BLOCK = re.compile(r'<script type="application/json" id="calib-recipe">(.*?)</script>', re.DOTALL)
+_LONGEST = 1_000_000
+
+
+@dataclass(frozen=True)
+class ReportRecipe:
+    """The choices and options of a report, the SHA-256 of its files by their key, and the versions it was made with."""
+
+    selection: Selection
+    options: Options
+    files: Mapping[str, str]
+    versions: Mapping[str, str]
+
+
+def written(selection: Selection, options: Options) -> str:
+    """The recipe as JSON text, the date left out; keys sorted."""
+    held = {
+        "format": FORMAT,
+        "choices": selection.to_query(),
+        "title": options.title,
+        "author": options.author,
+        "left_out": list(options.left_out),
+        "files": {key: compute.file(key).digest for key in _keys(selection)},
+        "versions": versions(),
+    }
+    return json.dumps(held, sort_keys=True, indent=1, ensure_ascii=False)
+
+
+def read(page: bytes | str) -> ReportRecipe:
+    """The recipe in a report; InputError where there is none that can be used.
+
+    Nothing else of the page is looked at, and everything in it is checked as a link is.
+    """
+    text = page if isinstance(page, str) else page.decode("utf-8", errors="replace")
+    found = _BLOCK.search(text)
+    if found is None or len(found[1]) > _LONGEST:
+        raise InputError("This is no report of this program: it holds no recipe. Choose the HTML file of a report.")
+    try:
+        held = json.loads(found[1])
+    except (ValueError, RecursionError) as why:
+        raise InputError("The recipe in this report is damaged: make the report again from its data.") from why
+    return _checked(held)
+
+
+def _checked(held: Any) -> ReportRecipe:
+    good = isinstance(held, dict) and held.get("format") == FORMAT and all(_texts(held.get(n)) for n in _MAPPINGS)
+    if not good or not all(isinstance(held.get(name), str) for name in ("title", "author")):
+        raise InputError(f"The recipe in this report is not of format {FORMAT}: make the report again from its data.")
+    selection, problems = Selection.from_query(held["choices"])
+    if problems:
+        raise InputError(f"The recipe in this report cannot be used here. {problems[0]}")
+    left_out = tuple(str(key) for key in held.get("left_out", ()))
+    return ReportRecipe(selection, Options(held["title"], held["author"], left_out), held["files"], held["versions"])
+
+
+_MAPPINGS = ("choices", "files", "versions")
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def versions() -> dict[str, str]:
+    """Python, its platform, and the packages the numbers come from."""
+    held = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
+    return held | {name: _version(name) for name in _PACKAGES}
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed as a package"
+
+
+def _keys(selection: Selection) -> list[str]:
+    main = selection.source
+    return [main.data, *([main.test] if main.test else []), *(data for data, _ in selection.others)]

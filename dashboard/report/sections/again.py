@@ -1,0 +1,23 @@
+"""How to get the same numbers again: Python lines, a command, and the recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dashboard import reproduce
+from dashboard.report import recipe
+from dashboard.report.asked import Asked
+from dashboard.report.document import Block, Code, Paragraph
+
+
+def blocks(asked: Asked) -> Iterator[Block | None]:
+    """The same choices three times."""
+    yield Paragraph(
+        "The same file, choices and versions give the same numbers; the recipe is also held in this file for the "
+        "program to read back (calib report FILE --like REPORT.html -o again.html)."
+    )
+    told = asked.options
+    whole = asked.selection.replace(title=told.title, author=told.author, left_out=told.left_out)
+    yield Code(reproduce.cli_line(whole), "The command that makes this report.")
+    yield Code(reproduce.python_lines(asked.selection), "The main numbers in Python, on the library alone.")
+    yield Code(recipe.written(asked.selection, asked.options), "The recipe.")

@@ -1,0 +1,204 @@
+"""Every calibrator side by side: errors with intervals and floors, guarantees, side effects, maps."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, NotAnswerable
+from calib_core.inference import holm
+from calib_core.study import every_measure
+from dashboard import compute
+from dashboard.compute import Model
+from dashboard.figures import draw_binary_map, draw_constraint
+from dashboard.report import measured, tables
+from dashboard.report.asked import Asked
+from dashboard.report.document import Block, Bullets, Figure, Heading
+from dashboard.report.tables import Column, Table
+from dashboard.selection import WHOLE
+from dashboard.theme import percent
+
+LEVEL = 0.1
+"""Guarantees are stated with probability at least 1 - LEVEL."""
+ESTIMATOR = "ece"
+
+
+def blocks(asked: Asked) -> Iterator[Block | None]:
+    """Numbers, promises, what recalibration does to the decisions, and the maps."""
+    yield from _errors(asked)
+    yield from _scores(asked)
+    if len(asked.models.shown) > 1:
+        yield from _differences(asked)
+    if asked.models.recalibrated:
+        yield from _promises(asked)
+        yield from _side_effects(asked)
+        yield from _maps(asked)
+
+
+def _errors(asked: Asked) -> Iterator[Block | None]:
+    """Calibration errors of every model, notion by notion."""
+    every = tuple(dict.fromkeys(m.reduction for m in every_measure() if m.reduction))
+    notions = (asked.selection.asked,) if asked.large else every
+    lines: list[dict[str, Any]] = []
+    for notion in notions:
+        found = [(model, measured.estimated(asked, model, notion, ESTIMATOR)) for model in asked.models.shown]
+        yield from measured.sharpened(made for _, made in found)
+        lines += [
+            {"notion": REDUCTIONS[notion].title, "model": model.title, **measured.line(made)}
+            for model, made in found
+            if not isinstance(made, str)
+        ]
+    frame = pd.DataFrame(lines)
+    yield Table(
+        "calibrators-errors",
+        "Expected calibration error of every model on the test rows; a model that makes no claims in a notion has no "
+        f"line there. {measured.READING}{measured.starred(frame)}",
+        frame,
+        (tables.text("notion"), tables.text("model"), *measured.COLUMNS),
+    )
+
+
+def _scores(asked: Asked) -> Iterator[Block | None]:
+    """Accuracy and the proper scores, of the whole prediction."""
+    lines: list[dict[str, Any]] = []
+    for measure in [m for m in every_measure() if m.reduction is None]:
+        found = [(model, measured.estimated(asked, model, None, measure.estimator)) for model in asked.models.shown]
+        yield from measured.sharpened(made for _, made in found)
+        lines += [
+            {"score": measure.name, "model": model.title, **measured.line(made)}
+            for model, made in found
+            if not isinstance(made, str)
+        ]
+    frame = pd.DataFrame(lines)
+    yield Table(
+        "calibrators-scores",
+        "Accuracy (higher is better) and proper scores (lower is better) on the test rows; here the noise floor is "
+        "what 95 % of calibrated models with these predictions do not fall short of, p the share that does as badly."
+        + measured.starred(frame),
+        frame,
+        (tables.text("score"), tables.text("model"), *measured.COLUMNS),
+    )
+
+
+def _differences(asked: Asked) -> Iterator[Block | None]:
+    """Every pair of models on the same rows, the rows resampled together."""
+    notion = None if asked.selection.differ_in == WHOLE else asked.selection.differ_in
+    lines: list[dict[str, Any]] = []
+    for a, b in combinations(asked.models.shown, 2):
+        with contextlib.suppress(NotAnswerable):
+            made = compute.paired(a, b, notion, asked.selection.differ, asked.scheme)
+            by = made.method if made.tested else f"{made.method}, {measured.UNTESTED}"
+            numbers = {"value": made.value, "low": made.low, "high": made.high, "interval_by": by, "p": made.p_value}
+            lines.append({"first": a.title, "second": b.title, **numbers})
+        yield None
+    if not lines:
+        return
+    frame = pd.DataFrame(lines)
+    frame["p_holm"] = holm(frame["p"].to_numpy())
+    claims = "whole predictions" if notion is None else f"{REDUCTIONS[notion].title.lower()} claims"
+    yield Heading("Paired differences, on the same test rows")
+    yield Table(
+        "differences",
+        f"{ESTIMATORS[asked.selection.differ].title} of {claims}: first less second, so below 0 the first errs less. "
+        f"p: of no difference; Holm: corrected for the number of pairs.{measured.starred(frame)}",
+        frame,
+        (
+            tables.text("first"),
+            tables.text("second"),
+            tables.number("difference", "value"),
+            measured.INTERVAL,
+            tables.probability("p"),
+            tables.probability("p, Holm", "p_holm"),
+        ),
+    )
+
+
+def _promises(asked: Asked) -> Iterator[Block | None]:
+    yield Heading("What is promised whatever the data")
+    promises = [(model.title, compute.fitted(model).guarantee(LEVEL)) for model in asked.models.recalibrated]
+    yield Bullets(tuple(f"{title}: {promise.said}" for title, promise in promises))
+    aside = [f"{model.title}: {said}" for model in asked.models.recalibrated for said in _set_aside(model)]
+    if aside:
+        yield Heading("Groups too small to calibrate on their own, and fits that found no answer")
+        yield Bullets(tuple(aside))
+
+
+def _set_aside(model: Model) -> Iterator[str]:
+    fitted = compute.fitted(model)
+    for attribute, verb in (("pooled_", "calibrated together as one"), ("left_alone_", "left as they were")):
+        names = getattr(fitted, attribute, ())
+        if names:
+            yield f"too few rows, {verb}: {', '.join(names)}."
+    if getattr(fitted, "status_", "converged") != "converged":
+        yield f"the fit ended {fitted.status_}."
+
+
+def _side_effects(asked: Asked) -> Iterator[Block | None]:
+    lines = []
+    for model in asked.models.recalibrated:
+        effects, flags = compute.side_effects(model), CALIBRATORS[model.recipe.key].flags
+        lines.append(
+            {
+                "calibrator": model.title,
+                "accuracy change": f"{100 * effects.accuracy_change:+.2f} points",
+                "class changed": effects.class_changed,
+                "abstains on": effects.abstained,
+                "keeps the class": "always" if flags.keeps_argmax else "not always",
+                "rows sum to one": "yes" if flags.sums_to_one else "not always",
+            }
+        )
+        yield None
+    yield Heading("Side effects")
+    yield Table(
+        "side-effects",
+        "What recalibration does to the decisions on the test rows, and what each calibrator's contract says.",
+        pd.DataFrame(lines),
+        (
+            tables.text("calibrator"),
+            Column("accuracy change", ("accuracy change",), str),
+            Column("rows whose class changed", ("class changed",), _share),
+            Column("rows it abstains on", ("abstains on",), _share),
+            tables.text("keeps the class"),
+            tables.text("rows sum to one"),
+        ),
+    )
+
+
+def _share(value: float | None) -> str:
+    return "unknown" if value is None or value != value else percent(value, 2)
+
+
+def _maps(asked: Asked) -> Iterator[Block | None]:
+    able = [m for m in asked.models.recalibrated if hasattr(compute.fitted(m), "maps_")]
+    if able:
+        yield Heading("Score in, score out")
+    for i, model in enumerate(able, start=1):
+        strata: tuple[str, ...] = compute.fitted(model).strata_
+        stratum = min(asked.selection.stratum, len(strata) - 1)
+        mapped = compute.binary_map(model, stratum)
+        yield None
+        own = {"own": "its own map", "pooled": "a map shared by small groups", "none": "its scores unchanged"}[
+            mapped.own
+        ]
+        of = f", {strata[stratum]} (one of {len(strata)} groups)" if len(strata) > 1 else ""
+        yield Figure(
+            f"map-{i}",
+            draw_binary_map(mapped),
+            f"{model.title}{of}: {own}, over the share of the {mapped.rows:,} test rows at each score. Where no bar "
+            "stands the map is extrapolation.",
+            f"What {model.title} makes of a score{of}.",
+        )
+    for i, model in enumerate(asked.models.recalibrated, start=1):
+        held = compute.constraint(model, only_if_held=True) if hasattr(compute.fitted(model), "wanted") else None
+        if held is not None:
+            yield Figure(
+                f"constraint-{i}",
+                draw_constraint(held),
+                f"{model.title}: attained against wanted {held.rate}, mean and two standard deviations over "
+                f"{held.repeats} random splits.",
+                f"Attained against wanted {held.rate} of {model.title}.",
+            )

@@ -1,0 +1,95 @@
+"""Appendix: every class, with its rows, share and error, and small diagrams of those furthest off."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core import REDUCTIONS, NotAnswerable
+from calib_core.diagrams import ClassTable
+from dashboard import compute
+from dashboard.compute import Model
+from dashboard.figures import draw_class_errors, draw_class_panels
+from dashboard.report import tables
+from dashboard.report.asked import Asked
+from dashboard.report.document import Block, Figure, Paragraph
+from dashboard.report.tables import Table
+from dashboard.theme import count
+
+PANELS = 12
+PRINTED = 200
+"""The page lists this many classes at most, those furthest off; the CSV file has all."""
+
+
+def blocks(asked: Asked) -> Iterator[Block | None]:
+    """Small diagrams, errors before and after, and the table of all classes."""
+    notion = asked.selection.notion
+    named: list[tuple[Model, ClassTable]] = []
+    for model in asked.models.shown:
+        try:
+            named.append((model, compute.class_table(model, notion, asked.scheme)))
+        except NotAnswerable as why:
+            yield Paragraph(f"{why}.", lead=f"{model.title} is not shown.", aside=True)
+    if not named:
+        return
+    first = named[0][1]
+    order = np.argsort(np.where(np.isnan(first.error), np.inf, -first.error), kind="stable")
+    worst = tuple(int(c) for c in order[:PANELS])
+    panels = [(model.title, compute.class_panels(model, notion, asked.scheme, worst)) for model, _ in named]
+    yield None
+    title = REDUCTIONS[notion].title.lower()
+    of = f"the {PANELS} of {count(len(order))} classes with the largest error of {named[0][0].title}"
+    which = of if len(order) > PANELS else f"all {len(order)} classes"
+    yield Figure(
+        "class-panels",
+        draw_class_panels(panels),
+        f"Reliability class by class ({title}), {which}; in the headings error and share of {named[0][0].title}.",
+        f"Small reliability diagrams of {len(worst)} classes.",
+    )
+    yield Figure(
+        "class-errors",
+        draw_class_errors([(model.title, table) for model, table in named], worst),
+        f"Error of each class ({title}) on the test rows, {which}. The error of a class with few rows is mostly noise.",
+        "Error and share of rows of each class, a bar per model.",
+    )
+    yield _all_classes(asked, named, order, title)
+
+
+def _all_classes(asked: Asked, named: list[tuple[Model, ClassTable]], order: NDArray[np.intp], title: str) -> Table:
+    frame = named[0][1].frame()
+    errors = {f"error, {model.title}": table.error for model, table in named}
+    frame = frame.drop(columns="error").assign(**errors)
+    columns, said = [tables.number(name) for name in errors], ""
+    with contextlib.suppress(NotAnswerable):
+        tests = compute.class_tests(named[0][0], asked.selection.notion, asked.scheme)
+        frame = frame.assign(floor=tests["floor"], p=tests["p"], p_holm=tests["p_holm"])
+        said = (
+            f" Calibrated: what perfectly calibrated probabilities show on average; p: exact test by bins of "
+            f"{named[0][0].title}; Holm: corrected for the number of classes."
+        )
+        columns[1:1] = [
+            tables.number("calibrated", "floor"),
+            tables.probability("p"),
+            tables.probability("p, Holm", "p_holm"),
+        ]
+    frame = frame.iloc[order].reset_index(drop=True)
+    cut = f" The {PRINTED} with the largest error are printed, the CSV file has all." if len(frame) > PRINTED else ""
+    return Table(
+        "classes",
+        f"All {count(len(frame))} classes ({title}); mean score, mean outcome and gap are of {named[0][0].title}. "
+        f"Errors are plug-in values, which noise pushes up most where rows are few.{said}{cut}",
+        frame,
+        (
+            tables.text("class"),
+            tables.whole("rows"),
+            tables.share("true share", "true_share"),
+            tables.number("mean score", "mean_score"),
+            tables.number("mean outcome", "mean_outcome"),
+            tables.number("gap"),
+            *columns,
+        ),
+        PRINTED,
+    )

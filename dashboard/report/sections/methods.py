@@ -1,0 +1,92 @@
+"""How every number was made: notions, estimators, bins, calibrators with their references, settings and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
+from calib_core.estimators import ELSEWHERE
+from calib_core.inference.null import RESAMPLES
+from calib_core.registry import Entry
+from dashboard import compute
+from dashboard.report import recipe, tables
+from dashboard.report.asked import Asked
+from dashboard.report.citations import bibliography, cited
+from dashboard.report.document import Block, Bullets, Heading, Paragraph
+from dashboard.report.tables import Table
+from dashboard.selection import Source
+
+INFERENCE = ("Wilson 1927", "Broecker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979")
+"""Works behind the intervals, bands and tests that every report has."""
+
+
+def blocks(asked: Asked) -> Iterator[Block | None]:
+    """Words first, then the settings as a table, versions, and the works cited."""
+    yield Paragraph(
+        "Calibrators are fitted on the calibration rows only and judged on the test rows only. A noise floor is the "
+        f"95 % quantile of the same estimator over {RESAMPLES:,} redraws of the labels from the predictions "
+        "themselves, as if the model were perfectly calibrated; its p-value is (1 + the number of redraws at least as "
+        f"large) / ({RESAMPLES:,} + 1). Intervals of binned errors invert such tests; those marked as not tested are "
+        "bootstrap intervals and a rough guide only. Bins hold their scores from the left edge on, the last also its "
+        "right edge; empty bins are left out; equal scores are never parted. The predicted class is the one with the "
+        "largest probability, the first of equals."
+    )
+    yield Heading("Notions of calibration")
+    yield _said(REDUCTIONS[key] for key in REDUCTIONS)
+    yield Heading("Estimators")
+    yield _said((ESTIMATORS[key] for key in ESTIMATORS), ELSEWHERE)
+    yield Heading("Bins and calibrators")
+    recipes = dict.fromkeys(model.recipe.key for model in asked.models.shown)
+    yield _said([BINNINGS[asked.selection.binning], *(CALIBRATORS[key] for key in recipes)])
+    yield Heading("Settings")
+    yield _settings(asked)
+    yield _versions()
+    yield Heading("Works cited")
+    references = [entry.reference for family in (REDUCTIONS, ESTIMATORS) for entry in (family[k] for k in family)]
+    references += [CALIBRATORS[key].reference for key in recipes]
+    yield Bullets(bibliography([*references, *INFERENCE, BINNINGS[asked.selection.binning].reference]))
+
+
+def _said(entries: Iterable[Entry[Any]], elsewhere: dict[str, str] | None = None) -> Bullets:
+    lines = []
+    for entry in entries:
+        reference = f" ({cited(entry.reference)})" if entry.reference else ""
+        also = f" {elsewhere[entry.key]}" if elsewhere and entry.key in elsewhere else ""
+        lines.append(f"{entry.title}: {entry.caption.removesuffix('.')}{reference}.{also}")
+    return Bullets(tuple(lines))
+
+
+def _settings(asked: Asked) -> Table:
+    """Every choice behind the numbers, seeds included."""
+    selection = asked.selection
+    source = selection.source
+    held = {
+        "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in asked.models.recalibrated)) or "none",
+        "bins": asked.binned,
+        "tolerance": f"{selection.eps:g}",
+        "model looked at most closely": asked.chosen.title,
+        "notion of the curves": REDUCTIONS[selection.asked].title,
+        "notion of the classes": REDUCTIONS[selection.notion].title,
+        "slow estimators": "with intervals and floors" if selection.slow else "values only",
+        **_division(source),
+        "seed of resampling": "0",
+        "redraws and resamples": f"{RESAMPLES:,}",
+    }
+    frame = pd.DataFrame({"setting": list(held), "value": list(held.values())})
+    return Table("settings", "Settings and seeds.", frame, (tables.text("setting"), tables.text("value")))
+
+
+def _division(source: Source) -> dict[str, str]:
+    """How the rows were divided."""
+    if compute.split_by(source) != "share":
+        return {"calibration and test rows": compute.parts(source).said}
+    return {"share of calibration rows": f"{source.share:g}", "seed of the split": str(source.seed)}
+
+
+def _versions() -> Table:
+    held = recipe.versions()
+    frame = pd.DataFrame({"package": list(held), "version": list(held.values())})
+    return Table("versions", "Versions.", frame, (tables.text("package"), tables.text("version")))

@@ -1,0 +1,109 @@
+"""Reliability diagrams: all models together, then each with its bands, and one bin class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from dashboard import compute
+from dashboard.compute import Model
+from dashboard.figures import consistency_bands, draw_reliability, draw_zoom, wilson_intervals
+from dashboard.report import tables
+from dashboard.report.asked import Asked
+from dashboard.report.document import Block, Figure, Heading, Paragraph
+from dashboard.report.tables import Table
+from dashboard.theme import count, error
+
+
+def blocks(asked: Asked) -> Iterator[Block | None]:
+    """Diagrams, the numbers drawn in them, and the bin that is furthest off class by class."""
+    drawn = [(model.title, compute.reliability(model, asked.scheme)) for model in asked.models.shown]
+    yield Paragraph(
+        "Star: accuracy of the rows of a bin against their mean confidence; on the dashed diagonal the claims hold. "
+        "Plus: the same class by class, as far from the diagonal as the predicted classes are off on average, so that "
+        "errors of classes do not cancel. Bars: share of rows. Hollow stars: fewer than 10 rows."
+    )
+    if len(drawn) > 1:
+        yield Figure(
+            "reliability",
+            draw_reliability(drawn),
+            f"Reliability of all models on the test rows, {asked.binned}.",
+            "Reliability diagram of " + ", ".join(name for name, _ in drawn) + ": accuracy against confidence.",
+        )
+    for i, model in enumerate(asked.models.shown, start=1):
+        yield from _alone(asked, model, i)
+    yield from _zoomed(asked, asked.chosen)
+
+
+def _alone(asked: Asked, model: Model, i: int) -> Iterator[Block | None]:
+    """One model with its consistency bands and intervals, and its bins as a table."""
+    diagram, bands = compute.reliability(model, asked.scheme), compute.bands(model, asked.scheme)
+    yield None
+    frame = bands.frame()
+    yield Heading(model.title)
+    stars = f"{bands.outside} of {len(frame)} stars lie outside their band; about one in ten would by chance."
+    yield Figure(
+        f"reliability-{i}",
+        draw_reliability([(model.title, diagram)], [*consistency_bands(bands), *wilson_intervals(bands)]),
+        f"{model.title}. Grey: where the stars of a calibrated model with these confidences would lie, at "
+        f"{bands.level:.0%} bin by bin (consistency band, 1,000 resamples). Whiskers: {bands.level:.0%} Wilson "
+        f"interval of each bin's accuracy. {stars}",
+        f"Reliability diagram of {model.title} with consistency bands. {stars}",
+    )
+    merged = frame.merge(diagram.frame()[["bin", "share", "top_label"]], on="bin")
+    merged.insert(0, "range", [diagram.label(int(b)) for b in merged["bin"]])
+    yield Table(
+        f"bins-{i}",
+        f"{model.title}: the numbers drawn, at {bands.level:.0%}. Off by, class by class: mean distance of the "
+        "predicted classes' accuracy from their confidence in the bin.",
+        merged.assign(delta=(merged["top_label"] - merged["confidence"]).abs()),
+        (
+            tables.text("bin", "range"),
+            tables.whole("rows", "count"),
+            tables.number("confidence"),
+            tables.number("accuracy"),
+            tables.between("interval of the accuracy", "accuracy_low", "accuracy_high"),
+            tables.between("calibrated models", "band_low", "band_high"),
+            tables.number("off by, class by class", "delta"),
+        ),
+    )
+
+
+def _zoomed(asked: Asked, model: Model) -> Iterator[Block | None]:
+    """The chosen bin class by class; when none is chosen the one that adds most to the top-label error."""
+    if not asked.knows_classes(model):
+        return
+    diagram = compute.reliability(model, asked.scheme)
+    frame = diagram.frame()
+    held = frame["bin"].tolist()
+    weight = (frame["share"] * frame["delta"]).to_numpy()
+    wanted = asked.selection.zoom
+    chosen = int(held[int(np.nanargmax(weight))]) if wanted is None or wanted not in held else wanted
+    zoom = compute.zoom(model, asked.scheme, chosen)
+    yield None
+    why = "the bin chosen" if chosen == wanted else "the bin that adds most to the top-label error"
+    yield Heading(f"One bin, class by class: {model.title}, confidence {zoom.label}")
+    yield Figure(
+        "zoom",
+        draw_zoom(zoom),
+        f"{model.title}, {why}: {count(len(zoom.rows))} rows, confidence {error(zoom.star[0])}, accuracy "
+        f"{error(zoom.star[1])}. A point per predicted class, larger with more rows; blue claims too much, orange too "
+        "little; the star is of all its classes together.",
+        f"Bin {zoom.label}: accuracy against confidence of {len(zoom.names)} predicted classes.",
+    )
+    worst = zoom.frame().sort_values("gap", key=np.abs, ascending=False, kind="stable").head(10)
+    yield Table(
+        "zoom",
+        f"{model.title}, bin {zoom.label}: the ten predicted classes furthest off, of {len(zoom.names)}. The gap of a "
+        "class with few rows is mostly noise.",
+        pd.DataFrame(worst),
+        (
+            tables.text("class"),
+            tables.whole("rows", "count"),
+            tables.number("confidence"),
+            tables.number("accuracy"),
+            tables.number("gap"),
+        ),
+    )

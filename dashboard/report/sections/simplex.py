@@ -1,0 +1,103 @@
+"""Three classes as a triangle: its cells with their arrows, canonical errors, and the calibrators' maps."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from calib_core import NotAnswerable
+from calib_core.diagrams import CalibrationMap, map_difference
+from dashboard import compute
+from dashboard.compute import Model, Models
+from dashboard.figures import draw_calibration_map, draw_recalibration
+from dashboard.figures.calibration_map import shared_scale
+from dashboard.report import measured, tables
+from dashboard.report.asked import Asked
+from dashboard.report.document import Block, Figure, Heading, Paragraph
+from dashboard.report.tables import Table
+from dashboard.theme import error
+
+_CANONICAL = {"ece": "L1", "rmsce": "L2"}
+
+
+def able(asked: Asked) -> bool:
+    """Whether a triangle can be drawn: there are three classes, or three were chosen of more."""
+    test = compute.judged(asked.models.shown[0])
+    return test.kind == "full" and (test.n_classes == 3 or bool(asked.selection.three))
+
+
+def blocks(asked: Asked) -> Iterator[Block | None]:
+    """The recalibration diagram of every partition chosen, then the maps of all calibrators."""
+    source = compute.triangle(asked.selection.source, asked.selection.three)
+    models = compute.models(dataclasses.replace(asked.selection, source=source, others=()))
+    full = [model for model in models.shown if compute.judged(model).kind == "full"]
+    model = next((m for m in full if m.title == asked.selection.model), full[0])
+    if source.corners:
+        yield Paragraph(f"Three corners of more classes: {compute.parts(source).said}.")
+    yield from _cells(asked, model)
+    yield from _maps(models)
+
+
+def _cells(asked: Asked, model: Model) -> Iterator[Block | None]:
+    lines: list[dict[str, Any]] = []
+    for i, scheme in enumerate(asked.selection.partitions, start=1):
+        diagram = compute.recalibration(model, scheme)
+        yield None
+        yield Figure(
+            f"triangle-{i}",
+            draw_recalibration(diagram, asked.selection.min_rows),
+            f"{model.title}, {scheme.title}: test rows in the colour of their cell. An arrow leads from the mean "
+            "prediction of a cell's test rows to the class frequencies of its calibration rows; cells with fewer than "
+            f"{asked.selection.min_rows} of either have none.",
+            f"Recalibration diagram, {scheme.title}: {len(diagram.count)} cells with test rows.",
+        )
+        for key, norm in _CANONICAL.items():
+            with contextlib.suppress(NotAnswerable):
+                made = compute.estimate(model, "canonical", key, scheme)
+                lines.append({"partition": scheme.title, "norm": norm, **measured.line(made)})
+            yield None
+    if lines:
+        frame = pd.DataFrame(lines)
+        yield Table(
+            "canonical",
+            f"Canonical calibration error of {model.title} on the cells of each partition. {measured.READING}"
+            f"{measured.starred(frame)}",
+            frame,
+            (tables.text("partition"), tables.text("norm"), *measured.COLUMNS),
+        )
+
+
+def _maps(models: Models) -> Iterator[Block | None]:
+    maps: list[CalibrationMap] = []
+    for model in models.recalibrated:
+        try:
+            maps.append(compute.calibration_map(model))
+        except NotAnswerable as why:
+            yield Paragraph(f"{why}.", lead=f"{model.title} has no map.", aside=True)
+        yield None
+    if not maps:
+        return
+    truth = compute.true_map(models.shown[0].source)
+    drawn = maps if truth is None else [*maps, truth]
+    wrong = [] if truth is None else [map_difference(one, truth) for one in maps]
+    scale = shared_scale([*drawn, *wrong])
+    a, b, c = drawn[0].class_names
+    yield Heading("Where predictions go")
+    yield Figure(
+        "maps",
+        draw_calibration_map(drawn, scale),
+        f"Calibration maps: an arrow leads from a prediction to the calibrator's answer. Grey: nothing changes; "
+        f"redder: {a} gains, greener: {b}, bluer: {c}. Full colour is a change of {error(scale)}.",
+        "Calibration maps: " + "; ".join(f"{m.title}, largest change {error(m.largest)}" for m in drawn) + ".",
+    )
+    if wrong:
+        yield Figure(
+            "maps-difference",
+            draw_calibration_map(wrong, scale),
+            "What is still wrong: each map minus the true one, in the same colours.",
+            "Differences: " + "; ".join(f"{m.title}, largest {error(m.largest)}" for m in wrong) + ".",
+        )

@@ -1,0 +1,120 @@
+"""A report opened offline, as the reviewer it was sent to does: every figure is there, and nothing else happens."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.support.named import HOSTILE, hostile_csv
+
+MADE = """
+import logging, sys
+logging.getLogger("streamlit").setLevel(logging.ERROR)
+from pathlib import Path
+from calib_core import Recipe
+from dashboard import compute, report
+from dashboard.report import chromium
+from dashboard.report.picture import SINGLE
+from dashboard.selection import Selection, Source
+data, page, figures = map(Path, sys.argv[1:])
+key = compute.hold(data.read_bytes(), "=1+<b>x</b>.csv").key
+chosen = Selection(source=Source(data=key), calibrators=(Recipe("CALIBRATORS", "top-label-hb"),))
+told = report.Options(title="<script>alert(3)</script>", left_out=("estimators", "calibrators"))
+made = report.build(chosen, told)
+page.write_bytes(made.html)
+figures.write_bytes(chromium.pictures(made.document, SINGLE, pdfs=False))
+page.with_suffix(".pdf").write_bytes(chromium.pdf(made.html))
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report whose names try to be code, made by a process of its own."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "data.csv").write_bytes(hostile_csv())
+    files = [str(folder / name) for name in ("data.csv", "report.html", "figures.zip")]
+    subprocess.run([sys.executable, "-c", MADE, *files], check=True, timeout=120)
+    return folder
+
+
+@pytest.fixture
+def opened(browser: Browser, made: Path) -> tuple[Page, list[str]]:
+    """The report in an offline browser, and everything it did that it should not."""
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page, seen = context.new_page(), []
+    page.on("console", lambda message: seen.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: seen.append(str(error)))
+    page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
+    here = (made / "report.html").as_uri()
+    page.on(
+        "request", lambda r: seen.append(r.url) if r.url != here and not r.url.startswith(("data:", "blob:")) else None
+    )
+    page.goto(here)
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
+    return page, seen
+
+
+def test_every_figure_is_drawn_and_nothing_else_happens(opened: tuple[Page, list[str]]) -> None:
+    page, seen = opened
+    places = page.locator("[data-figure]")
+    assert places.count() >= 4
+    for i in range(places.count()):
+        place = places.nth(i)
+        assert place.evaluate("node => node._fullData.length") > 0
+        assert place.locator(".main-svg").count() > 0
+        assert place.get_attribute("aria-label")
+    place = page.locator("[data-figure]").first
+    place.hover()
+    page.wait_for_timeout(100)
+    assert seen == []
+    page.context.close()
+
+
+def test_names_are_shown_as_they_are(opened: tuple[Page, list[str]]) -> None:
+    page, seen = opened
+    text = page.locator("main").inner_text()
+    assert all(name.replace("\u202e", "\ufffd") in text for name in HOSTILE)
+    assert page.locator("h1").inner_text() == "<script>alert(3)</script>"
+    # No element came out of a name: in the page no picture and no link but the contents', in figures no link.
+    assert page.locator("main img, main iframe, main a[href]").count() == 0
+    assert page.locator("svg a").count() == 0
+    classes = page.evaluate("""() => Array.from(document.querySelectorAll('[data-figure]'))
+        .flatMap(node => node._fullData.flatMap(trace => Array.from(trace.x || [])))
+        .filter(x => typeof x === 'string')""")
+    assert any("&lt;img src=x onerror" in name for name in classes)
+    assert seen == []
+    page.context.close()
+
+
+def test_the_policy_stops_what_is_put_into_the_page(opened: tuple[Page, list[str]]) -> None:
+    page, seen = opened
+    page.evaluate("""() => {
+        document.body.insertAdjacentHTML('beforeend', '<img src="https://x.example/a.png" onerror="alert(1)">');
+        const script = document.createElement('script');
+        script.textContent = 'window.harmed = true';
+        document.body.append(script);
+    }""")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.harmed") is None
+    # The browser tells of the address before it refuses it.
+    refused = [said for said in seen if said != "https://x.example/a.png"]
+    assert all("Content Security Policy" in said for said in refused)
+    assert len(refused) == 3
+    page.context.close()
+
+
+def test_it_is_printed_and_drawn_by_the_same_browser(made: Path) -> None:
+    assert (made / "report.pdf").read_bytes().startswith(b"%PDF-")
+    shutil.unpack_archive(made / "figures.zip", made / "figures")
+    drawn = sorted((made / "figures").iterdir())
+    assert {path.suffix for path in drawn} == {".svg", ".png"}
+    for path in drawn:
+        start = path.read_bytes()[:200]
+        assert start.startswith(b"\x89PNG" if path.suffix == ".png" else b"<svg"), path
+        if path.suffix == ".svg":
+            assert (b'width="326"' if "-single" in path.name else b'width="672"') in start

@@ -1,0 +1,323 @@
+"""The report: same inputs make the same bytes, its recipe makes the same numbers, and no text of a user is code."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, Recipe
+from dashboard import compute, report
+from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
+from dashboard.report.citations import bibliography, cited
+from dashboard.report.document import Figure
+from dashboard.report.picture import DOUBLE, SINGLE, as_json, fitting, printed
+from dashboard.selection import Selection, Source
+from tests.support.named import HOSTILE, hostile_csv
+
+DATE = "Made on a day"
+SHORT = ("estimators", "calibrators")
+"""Sections left out where a test is not about them."""
+
+
+def chosen(*keys: str, **more: object) -> Selection:
+    return Selection(calibrators=tuple(Recipe("CALIBRATORS", key) for key in keys), **more)
+
+
+@pytest.fixture(scope="module")
+def made() -> Report:
+    """A whole report of three models."""
+    return report.build(chosen("temperature", "top-label-hb"), Options(title="Digits", author="A. Reviewer", date=DATE))
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Report:
+    """A report whose every name tries to be code."""
+    key = compute.hold(hostile_csv(), "=1+<b>x</b>.csv").key
+    told = Options(
+        title="<script>alert(3)</script>", author="![](http://z.example)", date=DATE, left_out=("estimators",)
+    )
+    return report.build(chosen("top-label-hb", source=Source(data=key)), told)
+
+
+def text_of(made: Report) -> str:
+    """What a reader sees of a report: the page without its scripts and styles, as text."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", made.html.decode(), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def table(made: Report, name: str) -> pd.DataFrame:
+    return next(held.frame for _, held in made.document.tables if held.name == name)
+
+
+# -- the same again -------------------------------------------------------------------------------------------
+
+ELSEWHERE = """
+import logging, sys
+logging.getLogger("streamlit").setLevel(logging.ERROR)
+from calib_core import Recipe
+from dashboard import report
+from dashboard.selection import Selection
+keys = ("temperature", "top-label-hb")
+chosen = Selection(calibrators=tuple(Recipe("CALIBRATORS", key) for key in keys))
+made = report.build(chosen, report.Options(title="Digits", author="A. Reviewer", date="Made on a day"))
+sys.stdout.buffer.write(made.html)
+"""
+
+
+def test_another_process_makes_the_same_bytes(made: Report) -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    ended = subprocess.run([sys.executable, "-c", ELSEWHERE], stdout=subprocess.PIPE, env=environment, check=True)
+    assert ended.stdout == made.html
+
+
+def test_only_one_line_knows_the_date() -> None:
+    first, second = (
+        report.build(Selection(), Options(date=date, left_out=SHORT)).html.decode().splitlines()
+        for date in ("Made on Monday", "Made on Tuesday")
+    )
+    different = [a for a, b in zip(first, second, strict=True) if a != b]
+    assert different == ['<p class="date">Made on Monday</p>']
+
+
+def test_its_own_recipe_makes_the_same_report(made: Report) -> None:
+    again = report.again(made.html, DATE)
+    assert again.html == made.html
+    assert report.read_recipe(made.html).selection == chosen("temperature", "top-label-hb")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"<html></html>",
+        b'<script type="application/json" id="calib-recipe">{"format": 1</script>',
+        b'<script type="application/json" id="calib-recipe">[]</script>',
+        b'<script type="application/json" id="calib-recipe">{"format": 99, "choices": {}}</script>',
+        b'<script type="application/json" id="calib-recipe">{"format": 1, "choices": {"bins": "3"}, "files": {}, '
+        b'"versions": {}, "title": "", "author": ""}</script>',
+    ],
+)
+def test_a_file_that_is_no_report_is_refused_in_a_sentence(broken: bytes) -> None:
+    with pytest.raises(InputError, match=r"^(This is no report|The recipe in this report)"):
+        report.read_recipe(broken)
+
+
+# -- what stands in it ----------------------------------------------------------------------------------------
+
+
+def test_every_section_table_and_figure_is_there_in_order(made: Report) -> None:
+    page_text = made.html.decode()
+    keys = [section.key for section in made.document.sections]
+    assert keys == [chapter.key for chapter in CHAPTERS if chapter.key in keys]
+    assert set(keys) >= {"summary", "data", "reliability", "calibrators", "estimators", "classes", "methods", "again"}
+    for section in made.document.sections:
+        assert f'<a href="#{section.key}">' in page_text
+        assert f'<section id="{section.key}">' in page_text
+    numbers = [int(n) for n in re.findall(r"<b>Figure (\d+)\.</b>", page_text)]
+    assert numbers == list(range(1, len(made.document.figures) + 1))
+    assert len(re.findall(r"<b>Table \d+\.</b>", page_text)) == len(made.document.tables)
+    assert page_text.count('role="img" aria-label="') == len(numbers)
+    assert page_text.count("<h1>") == 1
+
+
+def test_plotly_is_in_it_once_and_nothing_is_fetched(made: Report) -> None:
+    page_text = made.html.decode()
+    assert page_text.count(page.plotly_js()) == 1
+    assert len(made.html) < 8_000_000
+    outside = page_text.replace(page.plotly_js(), "")
+    assert not re.search(r"""(src|href|action)\s*=\s*["'](?!#)|@import|url\(""", outside)
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page_text)[1])  # type: ignore[index]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in rules["script-src"]
+    assert "unsafe" not in rules["style-src-elem"]
+
+
+def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
+    selection = chosen("temperature", "top-label-hb")
+    verdicts = table(made, "verdicts").set_index("model")
+    for model in compute.models(selection).shown:
+        estimate = compute.estimate(model, "top-label", "ece", selection.scheme)
+        line = verdicts.loc[model.title]
+        assert line["value"] == estimate.value
+        assert (line["low"], line["high"]) == (estimate.interval().low, estimate.interval().high)
+        assert line["floor"] == estimate.noise_floor.high
+        assert line["verdict"] == estimate.verdict(selection.eps).word
+    drawn = compute.reliability(compute.models(selection).shown[0], selection.scheme).frame()
+    assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
+
+
+def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
+    for _, held in made.document.tables:
+        if {"floor", "interval_by"} <= set(held.frame) and held.name != "calibrators-scores":
+            assert held.frame[["value", "low", "high", "floor", "p_value"]].notna().all(axis=None), held.name
+
+
+def test_it_says_what_everything_rests_on(made: Report) -> None:
+    text = text_of(made)
+    data = compute.file(Selection().source.data)
+    for said in ("Digits", "A. Reviewer", data.digest, "seed of the split", np.__version__, "Gupta C, Ramdas A."):
+        assert said in text
+    for finding in compute.findings(data.key, ""):
+        assert " ".join(finding.message.split()) in text
+    for family in (REDUCTIONS, ESTIMATORS):
+        assert all(family[key].caption.removesuffix(".").split("  ")[0] in text for key in family)
+
+
+def test_references_are_cited_in_full() -> None:
+    for family in (REDUCTIONS, ESTIMATORS, CALIBRATORS, BINNINGS):
+        for key in family:
+            for reference in filter(None, family[key].reference.split(";")):
+                assert bibliography([reference]), f"{reference!r} of {key} has no entry"
+                assert not re.search(r"\bP\d\b", cited(reference))
+
+
+@pytest.mark.parametrize("demo", ["breast-cancer-svm", "example-1", "synthetic-three-class", "language-model"])
+def test_every_kind_of_data_has_a_report(demo: str) -> None:
+    made = report.build(
+        chosen("top-label-hb", source=Source(data=f"demo:{demo}")),
+        Options(date=DATE, left_out=("estimators", "calibrators")),
+    )
+    assert {"summary", "data", "reliability"} <= {section.key for section in made.document.sections}
+    assert made.document.figures
+
+
+def test_a_section_can_be_left_out(made: Report) -> None:
+    less = report.build(Selection(), Options(date=DATE, left_out=("estimators", "classes", "methods")))
+    assert {section.key for section in less.document.sections} == {
+        section.key for section in made.document.sections
+    } - {"estimators", "classes", "methods"}
+
+
+# -- making it can be watched and stopped ----------------------------------------------------------------------
+
+
+class Stop(Exception):
+    """What a progress callable raises to stop."""
+
+
+def test_progress_never_goes_back_and_names_the_sections() -> None:
+    seen: list[Progress] = []
+    report.build(Selection(), Options(date=DATE, left_out=SHORT), progress=seen.append)
+    shares = [at.share for at in seen]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert "Reliability diagrams" in [at.what for at in seen]
+
+
+def test_it_can_be_stopped_between_pieces() -> None:
+    seen: list[Progress] = []
+
+    def stop(at: Progress) -> None:
+        seen.append(at)
+        if at.what == "Data":
+            raise Stop
+
+    with pytest.raises(Stop):
+        report.build(Selection(), progress=stop)
+    assert {at.what for at in seen} == {"Models", "Summary", "Data"}
+
+
+# -- names that would be code ----------------------------------------------------------------------------------
+
+
+def test_names_are_text_in_the_page(hostile: Report) -> None:
+    page_text = hostile.html.decode().replace(page.plotly_js(), "")
+    assert len(re.findall("<script", page_text)) == 4
+    assert len(re.findall("</script", page_text)) == 4
+    for tag in ("<img", '<a href="http', "<b>x", "<script>alert"):
+        assert tag not in page_text
+    text = text_of(hostile)
+    assert all(name.replace("\u202e", "\ufffd") in text for name in HOSTILE)
+    assert "\u202e" not in text
+    assert "<script>alert(3)</script>" in text
+
+
+def test_names_are_text_in_figures(hostile: Report) -> None:
+    text = as_json([printed(figure.drawn) for _, figure in hostile.document.figures])
+    assert "<" not in text
+    assert ">" not in text
+    # Plotly reads texts as HTML once more: what it is given is escaped.
+    assert "\\u0026lt;img src=x onerror=alert(1)\\u0026gt;" in text
+    assert '"\\u003cimg' not in text
+
+
+def test_names_are_text_in_spreadsheets(hostile: Report) -> None:
+    for name, data in hostile.csv_files().items():
+        back = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
+        for column in back.columns[back.map(lambda cell: cell.lstrip("'").startswith("=")).any()]:
+            assert all(not cell.startswith("=") for cell in back[column]), name
+    assert b"'=cmd()" in hostile.csv_files()[next(n for n in hostile.csv_files() if n.endswith("-classes.csv"))]
+
+
+def test_names_are_text_in_latex(hostile: Report) -> None:
+    known = r"(textbackslash|textless|textgreater|textasciitilde|textasciicircum|textbar|char\d+|usepackage|begin|end|"
+    known += r"centering|caption|label|toprule|midrule|bottomrule)"
+    for name, data in hostile.latex_files().items():
+        lines = data.decode().splitlines()
+        rows = [line.removesuffix(r" \\") for line in lines if line.endswith(r" \\")]
+        assert len({len(re.findall(r"(?<!\\)&", row)) for row in rows}) == 1, name
+        for line in [*rows, *(line for line in lines[1:] if not line.endswith(r" \\"))]:
+            assert not re.search(rf"\\(?!{known}\b|[&%$#_{{}},])", line), (name, line)
+            assert not line.startswith(("[", "*"))
+    tex = next(data.decode() for name, data in hostile.latex_files().items() if name.endswith("-classes.tex"))
+    assert r"\$\textbackslash{}input\{secret\}\$ 50\% \& \#1\_a" in tex
+
+
+def test_archives_are_the_same_bytes_and_named_by_us(hostile: Report) -> None:
+    first, second = hostile.table_files(), hostile.table_files()
+    assert first == second
+    names = zipfile.ZipFile(io.BytesIO(first)).namelist()
+    assert all(re.fullmatch(r"table-\d\d-[a-z0-9-]+\.(csv|tex)", name) for name in names)
+    assert re.fullmatch(r"calibration-report-[0-9a-f]{8}", hostile.stem)
+
+
+# -- paper ----------------------------------------------------------------------------------------------------
+
+
+def test_figures_are_printed_at_the_width_of_a_column(made: Report) -> None:
+    for _, figure in made.document.figures:
+        own = fitting(figure.drawn, SINGLE)
+        layout = printed(figure.drawn, own)["layout"]
+        assert layout["width"] == own.pixels
+        assert layout["font"]["size"] == own.font
+    assert (SINGLE.pixels, DOUBLE.pixels) == (326, 672)
+    panels = next(figure for _, figure in made.document.figures if figure.name == "class-panels")
+    assert fitting(panels.drawn, SINGLE) == DOUBLE
+
+
+def test_printing_changes_no_figure(made: Report) -> None:
+    figure: Figure = made.document.figures[0][1]
+    before = figure.drawn.to_json()
+    printed(figure.drawn, SINGLE)
+    assert figure.drawn.to_json() == before
+
+
+def test_without_chromium_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, made: Report) -> None:
+    monkeypatch.setattr(chromium.shutil, "which", lambda name: None)
+    with pytest.raises(InputError, match="Chromium, which is not installed here: install it"):
+        chromium.pdf(made.html)
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that ends with an error."""
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\necho 'no display' >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(chromium.shutil, "which", lambda name: str(program))
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_browser_that_fails_is_a_sentence() -> None:
+    with pytest.raises(InputError, match=r"^Chromium ended with an error \(no display\)\.$"):
+        chromium.pdf(b"<p>x</p>")

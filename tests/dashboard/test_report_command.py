@@ -1,0 +1,87 @@
+"""`calib report`: what it writes, what it says, and how it fails."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dashboard.cli import main
+from dashboard.report import CHAPTERS, chromium, read_recipe
+from tests.support.named import hostile_csv
+
+FEW = [word for chapter in CHAPTERS if chapter.key != "summary" for word in ("--leave-out", chapter.key)]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "p.csv").write_bytes(hostile_csv())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["report", *words], prog_name="calib")
+
+
+def refused(*words: str) -> str:
+    """What it says when it could not run: one sentence, exit code 2, nothing written."""
+    ended = run(*words)
+    assert ended.exit_code == 2, ended.output
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+    assert not Path("report.html").exists()
+    return ended.stderr
+
+
+def test_it_writes_the_report_and_the_tables_and_says_nothing(here: Path) -> None:
+    ended = run("p.csv", "--calibrator", "temperature", "--bins", "7", "--tables", "t.zip", "--title", "A & B", *FEW)
+    assert (ended.exit_code, ended.output) == (0, "")
+    held = read_recipe((here / "report.html").read_bytes())
+    assert held.selection.bins == 7
+    assert [recipe.key for recipe in held.selection.calibrators] == ["temperature"]
+    assert held.options.title == "A & B"
+    assert "table-01-verdicts.csv" in zipfile.ZipFile(here / "t.zip").namelist()
+
+
+def test_without_calibrators_the_base_model_alone_is_shown(here: Path) -> None:
+    assert run("p.csv", *FEW).exit_code == 0
+    assert read_recipe((here / "report.html").read_bytes()).selection.calibrators == ()
+
+
+def test_like_an_earlier_report_gives_the_same_file(here: Path) -> None:
+    told = ("--date", "Made on a day")
+    assert run("p.csv", "--seed", "5", "--tolerance", "0.1", "-o", "one.html", *told, *FEW).exit_code == 0
+    assert run("p.csv", "--like", "one.html", "-o", "two.html", *told).exit_code == 0
+    assert (here / "one.html").read_bytes() == (here / "two.html").read_bytes()
+    assert "one.html is about another file" in refused("demo:example-1", "--like", "one.html")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nowhere.csv",), "calib report: nowhere.csv cannot be opened"),
+        (("demo:nothing",), "calib report: There is no demo data set"),
+        (("p.csv", "--calibrator", "temprature"), "calib report: --calibrator: no 'temprature' in CALIBRATORS"),
+        (("p.csv", "--calibrator", "{"), "calib report: --calibrator: "),
+        (("p.csv", "--bins", "3"), "calib report: --bins: '3' is not possible"),
+        (("p.csv", "--tolerance", "-1"), "calib report: --tolerance: '-1.0' is not possible"),
+        (("p.csv", "--leave-out", "all"), "calib report: there is no section 'all'; sections: summary"),
+        (("p.csv", "--read", "kind=guess"), "calib report: kind is"),
+        (("p.csv", "--like", "p.csv"), "calib report: This is no report of this program"),
+        (("p.csv", "--share", "0.5", "-o", "no/such/folder.html", *FEW), "folder.html: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_sentence(words: tuple[str, ...], said: str) -> None:
+    assert said in refused(*words)
+
+
+def test_a_pdf_needs_chromium(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chromium, "found", lambda: None)
+    assert "Chromium, which is not installed here" in refused("p.csv", "--pdf", "r.pdf")
+
+
+def test_help_has_examples() -> None:
+    assert "calib report predictions.csv --like report.html -o again.html" in run("--help").output

@@ -1,0 +1,119 @@
+"""The lines offered for copying are run, and give the numbers on screen."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib_core import Recipe
+from calib_core.datasets import DEMOS, demo
+from dashboard import compute, report
+from dashboard.reproduce import cli_line, python_lines
+from dashboard.selection import Selection, Source
+
+CALIB = Path(sys.executable).with_name("calib")
+TEMPERATURE = (Recipe("CALIBRATORS", "temperature"),)
+
+
+def ran(selection: Selection) -> dict[str, Any]:
+    """What the Python lines leave behind."""
+    names: dict[str, Any] = {}
+    exec(python_lines(selection), names)
+    return names
+
+
+def assert_the_numbers_of_the_screen(selection: Selection) -> None:
+    names = ran(selection)
+    models = compute.models(selection).shown
+    assert names["numbers"]["model"].tolist() == [model.title for model in models]
+    notion = "top-label" if all(compute.judged(model).kind != "confidence" for model in models) else "confidence"
+    for model, line in zip(models, names["numbers"].itertuples(index=False), strict=True):
+        made = compute.estimate(model, notion, "ece", selection.scheme)
+        assert line[1:] == (made.value, made.interval().low, made.interval().high, made.noise_floor.high, made.p_value)
+        if selection.view == "reliability":
+            drawn = compute.reliability(model, selection.scheme).frame()
+            pd.testing.assert_frame_equal(names["shown"][model.title], drawn)
+
+
+@pytest.mark.parametrize("key", [one.key for one in DEMOS if one.rows <= 2000])
+def test_python_lines_of_every_demo(key: str) -> None:
+    assert_the_numbers_of_the_screen(Selection(source=Source(data=f"demo:{key}"), calibrators=TEMPERATURE))
+
+
+def table(n: int, seed: int, split: bool) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet((1, 1, 1), n)
+    frame = pd.DataFrame(p, columns=["a", "b", "c"]).round(6)
+    frame["label"] = [rng.choice(["a", "b", "c"], p=row) for row in p]
+    return frame.assign(split=np.where(np.arange(n) % 3 == 0, "calibration", "test")) if split else frame
+
+
+def held(frame: pd.DataFrame, name: str, folder: Path) -> str:
+    text = io.BytesIO()
+    frame.to_csv(text, index=False)
+    (folder / name).write_bytes(text.getvalue())
+    return compute.hold(text.getvalue(), name).key
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_python_lines_of_every_way_to_divide_rows(here: Path) -> None:
+    plain, marked = held(table(200, 1, False), "it's.csv", here), held(table(200, 2, True), "marked.csv", here)
+    other = held(table(200, 3, False), "-other.csv", here)
+    changed = Recipe("CALIBRATORS", "top-label-hb", (("points_per_bin", 20),))
+    for source in (
+        Source(data=plain, share=0.3, seed=5),
+        Source(data=marked),
+        Source(data=plain, test=other),
+        Source(data=plain, reading='{"classes":["c","b","a"],"scores":["c","b","a"]}'),
+    ):
+        assert_the_numbers_of_the_screen(Selection(source=source, calibrators=(changed,), bins=7))
+
+
+def test_python_lines_of_several_models(here: Path) -> None:
+    first = table(200, 11, False)
+    second = first.assign(a=1 / 3, b=1 / 3, c=1 / 3)
+    a, b = held(first, "a.csv", here), held(second, "b.csv", here)
+    assert_the_numbers_of_the_screen(Selection(source=Source(data=a), others=((b, ""),), calibrators=TEMPERATURE))
+
+
+def test_python_lines_of_every_view() -> None:
+    for view in ("classes", "estimators", "calibrators"):
+        assert set(ran(Selection(view=view))["shown"]) == {"Base model", "Temperature scaling"}
+
+
+def test_the_command_makes_the_same_report(here: Path) -> None:
+    data, name = demo(DEMOS[0].key)
+    (here / f"it's {name}").write_bytes(data)
+    key = compute.hold(data, f"it's {name}").key
+    changed = Recipe("CALIBRATORS", "top-label-hb", (("points_per_bin", 20),))
+    selection = Selection(
+        source=Source(data=key, share=0.4, seed=3),
+        calibrators=(*TEMPERATURE, changed),
+        bins=7,
+        eps=0.05,
+        zoom=6,
+        view="classes",
+    )
+    words = shlex.split(cli_line(selection))
+    assert words[0] == "calib"
+    told = ("--date", "Made on a day", "--leave-out", "estimators", "--leave-out", "calibrators")
+    ended = subprocess.run([CALIB, *words[1:], *told], cwd=here, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    made = report.build(
+        selection,
+        report.Options(date="Made on a day", left_out=("estimators", "calibrators")),
+    )
+    assert (here / "report.html").read_bytes() == made.html
