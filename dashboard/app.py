@@ -11,14 +11,16 @@ from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from dashboard import compute, widgets
 from dashboard.selection import BINS, Selection, binned_schemes, model_keys
 from dashboard.theme import count, markdown_plain, percent
-from dashboard.views import calibrators, classes, data, estimators, reliability
+from dashboard.views import calibrators, classes, data, estimators, reliability, report, simplex
 
 VIEWS: dict[str, tuple[str, Callable[[], None]]] = {
     "data": ("Data", data.render),
     "reliability": ("Reliability", reliability.render),
     "classes": ("Classes", classes.render),
+    "simplex": ("Simplex", simplex.render),
     "calibrators": ("Calibrators", calibrators.render),
     "estimators": ("Estimators", estimators.render),
+    "report": ("Report", report.render),
 }
 
 
@@ -112,42 +114,42 @@ def _tolerance() -> None:
 
 
 def _calibrators(selection: Selection) -> None:
-    """Every registered calibrator as a toggle; those ticked get their own controls."""
-    ticked = {recipe.key: recipe for recipe in selection.calibrators}
+    """Every registered calibrator as a toggle; those ticked get their own controls.
+
+    A link may hold one calibrator several times, with different settings: they are ticked together.
+    """
+    held = selection.calibrators
+    ticked = list(dict.fromkeys(recipe.key for recipe in held))
 
     def tick(keys: list[str]) -> None:
-        chosen = {key: ticked.get(key, Recipe("CALIBRATORS", key)) for key in keys}
         # Those already ticked keep their place, so that models keep their colours.
-        widgets.change(
-            calibrators=tuple(sorted(chosen.values(), key=lambda r: (r.key not in ticked, _place(selection, r))))
-        )
+        stay = [recipe for recipe in held if recipe.key in keys]
+        widgets.change(calibrators=(*stay, *(Recipe("CALIBRATORS", key) for key in keys if key not in ticked)))
 
     st.pills(
         "Calibrators, fitted on the calibration rows",
         tuple(dict.fromkeys((*model_keys(), *ticked))),
         selection_mode="multi",
         format_func=lambda key: CALIBRATORS[key].title,
-        **widgets.tied("calibrators", list(ticked), tick),
+        **widgets.tied("calibrators", ticked, tick),
     )
     names = _class_names(selection)
-    for recipe in selection.calibrators:
-        _settings(recipe, names)
+    for place, recipe in enumerate(held):
+        _settings(place, recipe, [r.key for r in held[:place]].count(recipe.key), names)
 
 
-def _settings(recipe: Recipe, class_names: tuple[str, ...]) -> None:
+def _settings(place: int, recipe: Recipe, before: int, class_names: tuple[str, ...]) -> None:
+    """The parameters of one ticked calibrator, of which there are ``before`` others of its kind before it."""
     entry = CALIBRATORS[recipe.key]
 
     def changed(new: Recipe) -> None:
         old = widgets.selection().calibrators
-        widgets.change(calibrators=tuple(new if r.key == recipe.key else r for r in old))
+        widgets.change(calibrators=tuple(dict.fromkeys((*old[:place], new, *old[place + 1 :]))))
 
-    with st.expander(markdown_plain(entry.title)):
+    with st.expander(markdown_plain(entry.title + (f" ({before + 1})" if before else ""))):
         st.caption(markdown_plain(entry.caption) + (f" ({markdown_plain(entry.reference)})" if entry.reference else ""))
-        widgets.recipe_controls(recipe, key=f"set.{recipe.key}", changed=changed, class_names=class_names)
-
-
-def _place(selection: Selection, recipe: Recipe) -> int:
-    return next((i for i, held in enumerate(selection.calibrators) if held.key == recipe.key), 0)
+        key = f"set.{recipe.key}.{before}"
+        widgets.recipe_controls(recipe, key=key, changed=changed, class_names=class_names)
 
 
 def _class_names(selection: Selection) -> tuple[str, ...]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 import threading
 import time
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,13 +34,21 @@ from calib_core import (
     Predictions,
     Recipe,
     diagrams,
+    exporting,
     study,
 )
 from calib_core import estimate as cc_estimate
 from calib_core.binning import tabulate
 from calib_core.calibrators import Calibrator, Reduced
 from calib_core.datasets import DEMOS, Demo, demo
-from calib_core.inference import TestOfCalibration, kuiper, spiegelhalter
+from calib_core.inference import (
+    PairedDifference,
+    TestOfCalibration,
+    kuiper,
+    paired_difference,
+    per_class_tests,
+    spiegelhalter,
+)
 from calib_core.inference.counted import of_counts as counted
 from calib_core.predictions import check_same_rows
 from calib_core.readers import (
@@ -54,7 +65,8 @@ from calib_core.readers import (
 from calib_core.readers.labels import coded_labels
 from calib_core.reductions import as_reduction
 from calib_core.study import summaries
-from dashboard.selection import BINS, Selection, Source, with_changes
+from calib_core.three_classes import OTHERS, corners, largest_three
+from dashboard.selection import BINS, Selection, Source, read_corners, with_changes, written_corners
 
 T = TypeVar("T")
 
@@ -219,13 +231,17 @@ def whole(key: str, changed: str) -> Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Calibration rows and test rows, where they came from, and in which rows of their file they stand."""
+    """Calibration rows and test rows, where they came from, and in which rows of their file they stand.
+
+    ``of_corners`` says what became of the test rows' classes, where three of them are corners of a triangle.
+    """
 
     fit: Predictions
     test: Predictions
     fit_rows: NDArray[np.intp]
     test_rows: NDArray[np.intp]
     said: str
+    of_corners: str = ""
 
 
 def parts(source: Source) -> Parts:
@@ -247,6 +263,8 @@ def split_by(source: Source) -> str:
 
 
 def _parts(source: Source) -> Parts:
+    if source.corners:
+        return _parts_of_three(source)
     first = whole(source.data, source.reading)
     if source.like is not None:
         return _parts_like(source, first)
@@ -275,6 +293,39 @@ def _parts_like(source: Source, first: Predictions) -> Parts:
     check_same_rows(whole(source.like.data, source.like.reading), first)
     said = f"divided as {file(source.like.data).title}"
     return Parts(first.take(main.fit_rows), first.take(main.test_rows), main.fit_rows, main.test_rows, said)
+
+
+def _parts_of_three(source: Source) -> Parts:
+    """Calibration and test rows with three classes as corners of a triangle."""
+    like = None if source.like is None else dataclasses.replace(source.like, corners="")
+    whole_rows = parts(dataclasses.replace(source, like=like, corners=""))
+    fit, test = (corners(rows, *read_corners(source.corners)) for rows in (whole_rows.fit, whole_rows.test))
+    rows = (whole_rows.fit_rows[fit.rows], whole_rows.test_rows[test.rows])
+    said = f"{whole_rows.said}; of the test rows: {test.said}"
+    return Parts(fit.predictions, test.predictions, *rows, said, test.said)
+
+
+def triangle(source: Source, three: str) -> Source:
+    """The same rows with three classes as corners: those asked for where they exist, else the three largest, pooled.
+
+    Three classes stay as they are. NotAnswerable where rows are no points of a simplex.
+    """
+    test = parts(source).test
+    largest = _memo(("largest three", source), lambda: _or_why(lambda: largest_three(test)))
+    if isinstance(largest, str):
+        raise NotAnswerable(largest)
+    if test.n_classes == 3:
+        return source
+    known = three and max(read_corners(three)[0]) < (test.n_classes or 0) and len(set(read_corners(three)[0])) == 3
+    return dataclasses.replace(source, corners=three if known else written_corners(largest, OTHERS[0]))
+
+
+def _or_why(make: Callable[[], T]) -> T | str:
+    """What is made, or the sentence that says why it cannot be."""
+    try:
+        return make()
+    except InputError as why:
+        return str(why)
 
 
 def _same_classes(first: Predictions, second: Predictions) -> None:
@@ -313,7 +364,9 @@ class Model:
     @property
     def key(self) -> str:
         """What tells it apart from the other models shown: part of widgets' keys."""
-        return f"{self.recipe.key}.{self.source.data[-8:]}" if self.source.like else self.recipe.key
+        # One calibrator may be shown several times, with different settings.
+        own = f"-{zlib.crc32(self.recipe.to_json().encode()):x}" if self.recipe.params else ""
+        return f"{self.recipe.key}{own}" + (f".{self.source.data[-8:]}" if self.source.like else "")
 
     @property
     def base(self) -> Model:
@@ -359,6 +412,19 @@ def judged(model: Model) -> Predictions:
 def fitted(model: Model) -> Calibrator:
     """The calibrator fitted on the calibration rows."""
     return fit(model).calibrator
+
+
+def no_export(model: Model) -> str:
+    """Why the fitted calibrator cannot be written for places without this library; empty where it can."""
+    return _memo(("no-export", model), lambda: _no_export(fitted(model)))
+
+
+def _no_export(calibrator: Calibrator) -> str:
+    try:
+        exporting.program(calibrator)
+    except NotAnswerable as why:
+        return str(why)
+    return ""
 
 
 def reliability(model: Model, scheme: Recipe) -> diagrams.ReliabilityDiagram:
@@ -430,9 +496,12 @@ def _constraint(model: Model) -> diagrams.ConstraintDiagram:
 _STEPS = (0.2, 0.4, 0.6, 0.8, 0.9)
 
 
-def estimate(model: Model, notion: str, estimator: str, scheme: Recipe) -> Estimate:
-    """One estimate; its interval and noise floor are made when asked, once, and kept with it."""
-    binned = any(p.name == "binning" for p in ESTIMATORS[estimator].params)
+def estimate(model: Model, notion: str | None, estimator: str, scheme: Recipe) -> Estimate:
+    """One estimate, of the whole prediction where notion is None.
+
+    Its interval and noise floor are made when asked, once, and kept with it.
+    """
+    binned = takes_bins(estimator)
     key = ("estimate", model, notion, estimator, scheme if binned else None)
     made = _memo(key, lambda: _estimate(judged(model), notion, estimator, scheme if binned else None))
     if isinstance(made, str):
@@ -440,21 +509,20 @@ def estimate(model: Model, notion: str, estimator: str, scheme: Recipe) -> Estim
     return made
 
 
-def _estimate(predictions: Predictions, notion: str, estimator: str, scheme: Recipe | None) -> Estimate | str:
+def _estimate(predictions: Predictions, notion: str | None, estimator: str, scheme: Recipe | None) -> Estimate | str:
     try:
         return cc_estimate(predictions, notion, estimator, None if scheme is None else scheme.build())
     except InputError as why:
         return str(why)
 
 
-def sharpen(made: Estimate) -> None:
-    """Make an estimate's interval and noise floor."""
-    made.interval()
-    made.noise_floor  # noqa: B018  asking makes it
+def main_notion(model: Model) -> str:
+    """The notion a verdict is about: the strictest one of the claim made that the predictions can answer."""
+    return "confidence" if judged(model).kind == "confidence" else "top-label"
 
 
 def sharpened(made: Estimate) -> bool:
-    """Whether both are made already."""
+    """Whether an estimate's interval and noise floor are made already."""
     return made.knows("interval") and made.knows("floor")
 
 
@@ -469,16 +537,51 @@ def corp(model: Model) -> diagrams.CorpCurve:
     return _memo(("corp", model), lambda: diagrams.corp(judged(model)))
 
 
-def kernel_curve(model: Model) -> diagrams.KernelCurve:
+def kernel_curve(model: Model, scale: str = "score") -> diagrams.KernelCurve:
     """The kernel reliability curve of a model's confidence, with its band."""
-    return _memo(("kernel", model), lambda: diagrams.kernel_curve(judged(model)))
+    method = kernel_recipe(scale).build()
+    return _memo(("kernel", model, scale), lambda: diagrams.kernel_curve(judged(model), method=method))
 
 
-def class_curves(model: Model, notion: str, classes: tuple[int, ...]) -> list[diagrams.KernelCurve]:
+def kernel_recipe(scale: str) -> Recipe:
+    """The estimator whose curve is drawn."""
+    return ESTIMATORS.described("ece-kde", scale=scale)
+
+
+def class_curve(model: Model, notion: str, c: int, scale: str) -> diagrams.KernelCurve:
+    """The kernel reliability curve of one class, with its band."""
+    key = ("class_curve", model, notion, c, scale)
+    return _memo(key, lambda: diagrams.kernel_curve(judged(model), notion, c, kernel_recipe(scale).build()))
+
+
+def class_curves(model: Model, notion: str, classes: tuple[int, ...], scale: str) -> list[diagrams.KernelCurve]:
     """Kernel reliability curves of chosen classes, without bands."""
-    key = ("class_curves", model, notion, classes)
-    test = judged(model)
-    return _memo(key, lambda: [diagrams.kernel_curve(test, notion, c, resamples=0) for c in classes])
+    key = ("class_curves", model, notion, classes, scale)
+    test, method = judged(model), kernel_recipe(scale).build()
+    return _memo(key, lambda: [diagrams.kernel_curve(test, notion, c, method, resamples=0) for c in classes])
+
+
+def class_tests(model: Model, notion: str, scheme: Recipe) -> pd.DataFrame:
+    """A test of calibration for every class, corrected for their number; NotAnswerable for weighted rows."""
+    key = ("class_tests", model, notion, scheme)
+    return _asked_once(key, lambda: per_class_tests(judged(model), notion, scheme.build()))
+
+
+def class_pairs(model: Model, notion: str, scheme: Recipe, classes: tuple[int, ...]) -> list[diagrams.ValidityPair]:
+    """Base model and a recalibrated one on the same bins, class by class."""
+    key = ("class_pairs", model, notion, scheme, classes)
+    return _asked_once(key, lambda: [_paired(model, notion, scheme, c) for c in classes])
+
+
+def trade_off(model: Model, notion: str) -> diagrams.TradeOff:
+    """What finer bins cost and bring, over repeated splits of the base model's test rows."""
+    rows = parts(model.source).test
+    key = ("trade_off", model.base, notion)
+    return _asked_once(key, lambda: diagrams.trade_off(rows, reduction=notion, repeats=TRIES))
+
+
+TRIES = 5
+"""Splits over which calibrators that bin are compared."""
 
 
 def error_sweep(models: tuple[Model, ...]) -> diagrams.ErrorSweep:
@@ -505,47 +608,116 @@ def _validity(predictions: Predictions, notion: str, scheme: Recipe) -> diagrams
         return str(why)
 
 
-def tests_without_bins(model: Model) -> list[TestOfCalibration | str]:
-    """Kuiper's and Spiegelhalter's tests of a model, or why one of them cannot be made."""
+def tests_without_bins(model: Model) -> dict[str, TestOfCalibration | str]:
+    """Kuiper's and Spiegelhalter's tests of a model by their calls, or why one of them cannot be made."""
     return _memo(("tests", model), lambda: _tests(judged(model)))
 
 
-def _tests(predictions: Predictions) -> list[TestOfCalibration | str]:
-    asked: list[Callable[[], TestOfCalibration]] = [
-        lambda: kuiper(predictions),
-        lambda: spiegelhalter(predictions),
-        lambda: spiegelhalter(predictions, "log-loss"),
-    ]
-    made: list[TestOfCalibration | str] = []
-    for ask in asked:
-        try:
-            made.append(ask())
-        except NotAnswerable as why:
-            made.append(str(why))
-    return made
+def _tests(predictions: Predictions) -> dict[str, TestOfCalibration | str]:
+    asked: dict[str, Callable[[], TestOfCalibration]] = {
+        "kuiper({})": lambda: kuiper(predictions),
+        "spiegelhalter({})": lambda: spiegelhalter(predictions),
+        "spiegelhalter({}, 'log-loss')": lambda: spiegelhalter(predictions, "log-loss"),
+    }
+    return {call: _or_why(ask) for call, ask in asked.items()}
 
 
 def validity_pair(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPair:
     """Base model and a recalibrated one on the same bins: the recalibrated one's values where they are few."""
-    made = _memo(("validity pair", model, notion, scheme), lambda: _pair(model, notion, scheme))
+    return _asked_once(("validity pair", model, notion, scheme), lambda: _paired(model, notion, scheme, None))
+
+
+def _paired(model: Model, notion: str, scheme: Recipe, stratum: int | None) -> diagrams.ValidityPair:
+    after = judged(model)
+    bins = bins_for_pair(model, scheme).build()
+    return diagrams.validity_pair(parts(model.source).test, after, notion, bins, stratum)
+
+
+def bins_for_pair(model: Model, scheme: Recipe) -> Recipe:
+    """The bins on which a recalibrated model and its base are compared: its values where they are few."""
+    after = judged(model)
+    few = len(np.unique(after.confidence)) <= after.n_rows / 10
+    return Recipe("BINNINGS", "distinct") if few else scheme
+
+
+# -- the triangle ---------------------------------------------------------------------------------------------
+
+
+def recalibration(model: Model, scheme: Recipe) -> diagrams.RecalibrationDiagram:
+    """A model's test rows in the cells of a partition, and what the calibration rows say of each cell."""
+    return _asked_once(("recalibration", model, scheme), lambda: _recalibration(model, scheme))
+
+
+def _recalibration(model: Model, scheme: Recipe) -> diagrams.RecalibrationDiagram:
+    calibration_rows = fitted(model).apply(parts(model.source).fit)
+    return diagrams.recalibration(scheme.build(), calibration_rows, judged(model))
+
+
+def canonical_validity(model: Model, scheme: Recipe) -> diagrams.ValidityPair:
+    """V(eps) of a model and of the model recalibrated cell by cell, on the same cells."""
+    return _asked_once(("canonical validity", model, scheme), lambda: _canonical_validity(model, scheme))
+
+
+def _canonical_validity(model: Model, scheme: Recipe) -> diagrams.ValidityPair:
+    calibration_rows = fitted(model).apply(parts(model.source).fit)
+    by_cell = CALIBRATORS.described(scheme.key, **dict(scheme.params)).build().fit_on(calibration_rows)
+    before = judged(model)
+    return diagrams.canonical_validity(before, by_cell.apply(before), scheme.build(), calibration_rows)
+
+
+def calibration_map(model: Model) -> diagrams.CalibrationMap:
+    """Where a model's calibrator sends the points of the triangle; NotAnswerable says why it has no such map."""
+    return _asked_once(("calibration map", model), lambda: _calibration_map(model))
+
+
+def _calibration_map(model: Model) -> diagrams.CalibrationMap:
+    names = parts(model.source).fit.class_names or ()
+    return diagrams.calibration_map(fitted(model), title=model.title, class_names=names)
+
+
+def true_map(source: Source) -> diagrams.CalibrationMap | None:
+    """The true map of data whose truth is known."""
+    held = file(source.data)
+    truth = held.demo.truth if held.demo else None
+    if truth is None or source.test or source.reading or source.corners:
+        return None
+    return diagrams.true_map(truth, class_names=parts(source).test.class_names or ())
+
+
+def _asked_once(key: Hashable, make: Callable[[], T]) -> T:
+    """A value made once; NotAnswerable with the same sentence every time where it cannot be made."""
+    made = _memo(key, lambda: _or_why(make))
     if isinstance(made, str):
         raise NotAnswerable(made)
     return made
 
 
-def _pair(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPair | str:
-    after = judged(model)
-    few = len(np.unique(after.confidence)) <= after.n_rows / 10
-    try:
-        return diagrams.validity_pair(parts(model.source).test, after, notion, "distinct" if few else scheme.build())
-    except NotAnswerable as why:
-        return str(why)
-
-
 def of_counts(made: Estimate) -> bool:
     """Whether a resample of this estimate costs the counts of its bins only."""
     asked = made.question
-    return asked is not None and asked.reduction is not None and counted(asked.estimator, asked.claims) is not None
+    try:
+        return asked is not None and asked.reduction is not None and counted(asked.estimator, asked.claims) is not None
+    except NotAnswerable:
+        return False
+
+
+def paired(a: Model, b: Model, notion: str | None, estimator: str, scheme: Recipe) -> PairedDifference:
+    """How much larger one model's error is than another's on the same test rows; NotAnswerable says why not."""
+    key = ("paired", a, b, notion, estimator, scheme)
+    return _asked_once(key, lambda: _difference(judged(a), judged(b), notion, estimator, scheme))
+
+
+def _difference(a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe) -> PairedDifference:
+    by_rows = notion is None and not hasattr(ESTIMATORS.make(estimator), "losses")
+    if by_rows:
+        raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
+    bins = scheme.build() if takes_bins(estimator) else None
+    return paired_difference(a, b, notion, estimator, bins)
+
+
+def takes_bins(estimator: str) -> bool:
+    """Whether an estimator is given bins."""
+    return any(p.name == "binning" for p in ESTIMATORS[estimator].params)
 
 
 def class_table(model: Model, notion: str, scheme: Recipe) -> diagrams.ClassTable:
@@ -615,10 +787,22 @@ def models(selection: Selection) -> Models:
 
 
 def _asked(selection: Selection) -> Iterator[Model]:
-    names = file_names(selection) if selection.others else [""]
+    names = told_apart(file_names(selection)) if selection.others else [""]
     for source, name in zip(selection.sources, names, strict=True):
         for recipe in (BASE, *selection.calibrators):
             yield Model(source, recipe, name)
+
+
+def told_apart(titles: list[str]) -> list[str]:
+    """Titles without the words all of them begin with.
+
+    >>> told_apart(["Digits, naive Bayes", "Digits, naive forest"]), told_apart(["a.csv", "ab.csv"])
+    (['Bayes', 'forest'], ['a.csv', 'ab.csv'])
+    """
+    words = [re.split("(?<=[ _-])", title) for title in titles]
+    shared = len(list(takewhile(lambda said: len(set(said)) == 1, zip(*words, strict=False))))
+    rest = ["".join(said[shared:]) for said in words]
+    return rest if all(rest) else titles
 
 
 def file_names(selection: Selection) -> list[str]:

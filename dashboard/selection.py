@@ -5,20 +5,30 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from calib_core import BINNINGS, CALIBRATORS, REDUCTIONS, InputError, Recipe, RegistryError
+from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, SCALES, InputError, Recipe, RegistryError
+from calib_core.binning import IntervalScheme, SimplexScheme
 from calib_core.datasets import DEMOS
+from calib_core.inference.paired import DEFAULT
 from calib_core.readers import Reading
+from calib_core.registry import Part
+from calib_core.three_classes import OTHERS
 
-VIEWS = ("data", "reliability", "classes", "calibrators", "estimators")
+VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
 SORTS = ("error", "share", "rows", "name")
 BINS = (5, 25)
 CURVES = ("reliability", "validity", "kernel")
 OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
 MOST_OTHERS = 7
+WHOLE = "whole"
+"""In place of a notion: whole predictions, which scores judge."""
+MOST_PARTITIONS = 6
+COLUMNS = ("single", "double")
+"""Widths of a journal's column that figures can be exported at."""
+MIN_ROWS = (1, 100)
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,8 @@ class Source:
     ``data`` and ``test`` name files: "demo:KEY", or "sha256:HASH" of an upload. With ``test`` the calibration rows
     are all of ``data``; else ``data`` is split by its split column (``by`` = "column") or at random ("share").
     ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON. Another model's
-    predictions on the same rows are divided ``like`` those they are compared with.
+    predictions on the same rows are divided ``like`` those they are compared with. ``corners`` makes three classes of
+    them (`written_corners`); empty for all classes.
     """
 
     data: str = f"demo:{DEMOS[0].key}"
@@ -39,6 +50,7 @@ class Source:
     share: float = 0.5
     seed: int = 0
     like: Source | None = None
+    corners: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,12 +80,28 @@ class Selection:
     about: str = "ece"
     eps: float = 0.02
     overlay: str = "none"
+    differ: str = DEFAULT
+    differ_in: str = "confidence"
     at: float = 0.8
+    scale: str = "score"
+    one: int | None = None
+    trade: bool = False
+    three: str = ""
+    partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
+    min_rows: int = 10
+    part: int = 0
+    cell: int | None = None
+    title: str = ""
+    author: str = ""
+    left_out: tuple[str, ...] = ()
+    column: str = "double"
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """The rows of every model compared, those of the file in use first."""
-        return self.source, *(Source(data, reading, like=self.source) for data, reading in self.others)
+        corners = self.source.corners
+        rest = (Source(data, reading, like=self.source, corners=corners) for data, reading in self.others)
+        return self.source, *rest
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -127,11 +155,44 @@ def _written(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _calibrators(text: str) -> tuple[Recipe, ...]:
-    data = json.loads(text)
-    if not isinstance(data, list) or len(data) > 12:
-        raise RegistryError("calibrators must be a list of at most 12 recipes")
-    return tuple(dict.fromkeys(Recipe.from_dict("CALIBRATORS", item) for item in data))
+def _recipes(name: str, family: str, most: int) -> Callable[[str], tuple[Recipe, ...]]:
+    def read(text: str) -> tuple[Recipe, ...]:
+        data = json.loads(text)
+        if not isinstance(data, list) or len(data) > most:
+            raise RegistryError(f"{name} must be a list of at most {most} recipes")
+        return tuple(dict.fromkeys(Recipe.from_dict(family, item) for item in data))
+
+    return read
+
+
+def _partitions(text: str) -> tuple[Recipe, ...]:
+    recipes = _recipes("partitions", "BINNINGS", MOST_PARTITIONS)(text)
+    for recipe in recipes:
+        if recipe.key not in simplex_schemes():
+            raise RegistryError(f"{recipe.title} is no partition of the simplex")
+    return recipes
+
+
+def written_corners(three: tuple[int, int, int], others: str) -> str:
+    """Three classes as corners, and what becomes of the others, in one text.
+
+    >>> read_corners(written_corners((0, 4, 2), "pool"))
+    ((0, 4, 2), 'pool')
+    """
+    return ",".join([*map(str, three), others])
+
+
+def read_corners(text: str) -> tuple[tuple[int, int, int], str]:
+    """What `written_corners` wrote; ValueError for anything else."""
+    *codes, others = text.split(",")
+    if len(codes) != 3 or others not in OTHERS or not all(code.isdecimal() and len(code) < 8 for code in codes):
+        raise ValueError(text)
+    a, b, c = map(int, codes)
+    return (a, b, c), others
+
+
+def _corners(text: str) -> str:
+    return written_corners(*read_corners(text)) if text else ""
 
 
 def _others(text: str) -> tuple[tuple[str, str], ...]:
@@ -139,6 +200,13 @@ def _others(text: str) -> tuple[tuple[str, str], ...]:
     if not isinstance(data, list) or len(data) > MOST_OTHERS:
         raise RegistryError(f"others must be a list of at most {MOST_OTHERS} files")
     return tuple(dict.fromkeys((_short(key), _reading(changed)) for key, changed in data))
+
+
+def _sections(text: str) -> tuple[str, ...]:
+    data = json.loads(text)
+    if not isinstance(data, list) or len(data) > 20 or not all(isinstance(key, str) for key in data):
+        raise RegistryError("left_out must be a list of at most 20 keys of sections")
+    return tuple(dict.fromkeys(map(_short, data)))
 
 
 def _one_of(*options: str) -> Callable[[str], str]:
@@ -205,8 +273,18 @@ def with_changes(proposal: Reading | None, changed: str) -> Reading:
 
 
 def binned_schemes() -> tuple[str, ...]:
-    """Keys of the schemes that take a number of bins."""
-    return tuple(key for key in BINNINGS if any(p.name == "bins" for p in BINNINGS[key].params))
+    """Keys of the schemes for single scores that take a number of bins."""
+    intervals = Part("BINNINGS", IntervalScheme).keys
+    return tuple(key for key in intervals if any(p.name == "bins" for p in BINNINGS[key].params))
+
+
+def simplex_schemes() -> tuple[str, ...]:
+    """Keys of the schemes that cut the simplex into cells."""
+    return tuple(key for key in BINNINGS if issubclass(BINNINGS[key].cls or object, SimplexScheme))
+
+
+def _partition(key: str) -> Recipe:
+    return Recipe("BINNINGS", key)
 
 
 def class_notions() -> tuple[str, ...]:
@@ -230,7 +308,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "seed": _within(0, 2**31 - 1, int),
     "others": _others,
     "view": _one_of(*VIEWS),
-    "calibrators": _calibrators,
+    "calibrators": _recipes("calibrators", "CALIBRATORS", 12),
     "binning": lambda text: _one_of(*binned_schemes())(text),
     "bins": _within(*BINS, int),
     "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
@@ -247,5 +325,19 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
     "at": _within(0.0, 1.0, float),
+    "scale": lambda text: _one_of(*SCALES)(text),
+    "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
+    "trade": lambda text: _one_of("True", "False")(text) == "True",
+    "differ": lambda text: _one_of(*ESTIMATORS)(text),
+    "differ_in": lambda text: _one_of(WHOLE, *REDUCTIONS)(text),
     "overlay": lambda text: _one_of(*OVERLAYS)(text),
+    "three": _corners,
+    "partitions": _partitions,
+    "min_rows": _within(*MIN_ROWS, int),
+    "part": _within(0, MOST_PARTITIONS, int),
+    "cell": lambda text: _within(0, 2**63 - 1, int)(text) if text else None,
+    "title": _short,
+    "author": _short,
+    "left_out": lambda text: _sections(text),
+    "column": _one_of(*COLUMNS),
 }

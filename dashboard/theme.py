@@ -15,7 +15,9 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 __all__ = [
+    "CELLS",
     "DIVERGING",
+    "HOLDS",
     "REFERENCE",
     "SEQUENTIAL",
     "Style",
@@ -33,6 +35,17 @@ __all__ = [
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+HOLDS = {
+    "full": "a probability for every class",
+    "per-class": "a probability for every class, rows need not sum to one",
+    "top-label": "the predicted class and its confidence only",
+    "confidence": "confidence and whether it was right only",
+}
+"""What each kind of predictions holds, in words."""
+
+CELLS = (*_COLOURS, "#8F6BD9", "#999933", "#A65E3A")
+"""Ten colours for the cells of a partition, taken round: neighbours are told apart, ten cells on may look the same."""
 
 REFERENCE = "#808080"
 """Colour of what is not data (the diagonal, zero lines): 3.9:1 or better on both pages."""
@@ -153,7 +166,8 @@ def markdown_plain(text: object) -> str:
     return _PUNCTUATION.sub(r"\\\g<0>", broken)
 
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# Those that reorder what stands around them count too.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 # Places inside `scheme://`, `mailto:`, `:icon:`, `www.`, `a@b`, and the signs that Streamlit makes one arrow of.
 _LATE_MARKUP = re.compile(r"(?<=:)(?=[\w/+-])|(?<=[wW]{3})(?=\.)|(?=@)|(?<=[<>~-])(?=[-=>])")

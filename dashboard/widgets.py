@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
@@ -12,6 +12,8 @@ from calib_core import Recipe, RegistryError
 from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
+
+T = TypeVar("T")
 
 
 class Titled(Protocol):
@@ -78,6 +80,23 @@ def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     if st.session_state.get(key, _UNSET) != value:
         st.session_state[key] = value
     return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
+
+
+def progress(work: Sequence[T], said: str) -> Iterator[T]:
+    """The pieces of work one by one, under a bar that goes away when they are done."""
+    bar = st.progress(0.0, text=said)
+    for i, piece in enumerate(work):
+        yield piece
+        bar.progress((i + 1) / len(work), text=said)
+    bar.empty()
+
+
+def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
+    """As `tied`, for a widget whose options change: what is none of them is not reported.
+
+    When an option goes, Streamlit hands over its label as if that had been chosen.
+    """
+    return tied(key, value, lambda new: chosen(new) if new in options else None)
 
 
 def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str = "") -> None:

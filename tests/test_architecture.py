@@ -142,8 +142,10 @@ PARSERS = re.compile(
 # JSON that is no user's data file, and what it is instead.
 MAY_PARSE_JSON = {
     "calib_core/calibrators/saving.py": "saved calibrators, checked value by value and tried before use",
+    "calib_core/exporting/trial.py": "what a module it has just written and run has answered",
     "calib_core/registry.py": "recipes, validated against the registries",
     "dashboard/selection.py": "the choices in a share link, validated against the registries",
+    "dashboard/report/recipe.py": "the recipe in a report, checked as a link is",
     "dashboard/chart/drawn.py": "figures the app itself has just written, read back by its tests",
 }
 

@@ -9,23 +9,26 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve
+from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve, ValidityPair, ValidityPlot
 from dashboard.figures.marks import FEW_ROWS, diagonal
 from dashboard.theme import error, percent, plain, style
 
 COLUMNS = 4
-_HOVER = "%{x}<br>error %{y:.4f}<br>%{customdata[0]:,.6~g} rows, %{customdata[1]:.2%} of all<extra></extra>"
+_HOVER = "%{hovertext}<br>error %{y:.4f}<br>%{customdata[0]:,.6~g} rows, %{customdata[1]:.2%} of all<extra></extra>"
 
 
 def draw_class_errors(models: Sequence[tuple[str, ClassTable]], classes: Sequence[int]) -> go.Figure:
     """Error of each chosen class, a bar per model, with the class's share of rows as a line of dots."""
     figure = go.Figure()
-    names = [plain(models[0][1].names[c])[:24] for c in classes]
+    names = [models[0][1].names[c] for c in classes]
+    # Places, not names: long names that begin alike would share a place.
+    places, whole = list(range(len(names))), [plain(name) for name in names]
     chosen = np.asarray(classes, dtype=np.intp)
     for i, (name, table) in enumerate(models):
         figure.add_trace(
             go.Bar(
-                x=names,
+                x=places,
+                hovertext=whole,
                 y=table.error[chosen],
                 name=plain(name),
                 marker={"color": style(i).colour},
@@ -35,18 +38,19 @@ def draw_class_errors(models: Sequence[tuple[str, ClassTable]], classes: Sequenc
         )
     figure.add_trace(
         go.Scatter(
-            x=names,
+            x=places,
+            hovertext=whole,
             y=_shares(models[0][1])[chosen],
             mode="markers",
             name="share of rows",
             marker={"symbol": "diamond-open", "size": 10, "color": "#8C8C8C", "line": {"width": 2}},
-            hovertemplate="%{x}<br>share of rows %{y:.2%}<extra></extra>",
+            hovertemplate="%{hovertext}<br>share of rows %{y:.2%}<extra></extra>",
         )
     )
     return figure.update_layout(
         height=340,
         barmode="group",
-        xaxis={"type": "category", "tickangle": -30},
+        xaxis={"tickvals": places, "ticktext": [plain(name[:24]) for name in names], "tickangle": -30},
         yaxis={"title": "error; share of rows", "rangemode": "tozero"},
         uirevision="class errors",
     )
@@ -56,8 +60,13 @@ def draw_class_panels(
     models: Sequence[tuple[str, ClassPanels]],
     curve: str = "reliability",
     kernels: Sequence[Sequence[KernelCurve]] = (),
+    pairs: Sequence[Sequence[ValidityPair] | None] = (),
 ) -> go.Figure:
-    """A small reliability diagram, validity plot or kernel curve for every chosen class, all models in each."""
+    """A small reliability diagram, validity plot or kernel curve for every chosen class, all models in each.
+
+    ``kernels`` holds each model's curves of the classes; ``pairs`` each recalibrated model's validity plots beside the
+    base model's on the same bins, None for a model judged on its own.
+    """
     first = models[0][1]
     n = len(first.classes)
     rows = -(-n // COLUMNS)
@@ -74,11 +83,8 @@ def draw_class_panels(
         if curve != "validity":
             figure.add_trace(diagonal(), **where)
         for i, (name, panels) in enumerate(models):
-            if curve == "kernel":
-                trace = _smooth(i, name, kernels[i][j], j)
-            else:
-                trace = _points(i, name, panels, j) if curve == "reliability" else _steps(i, name, panels, j)
-            figure.add_trace(trace, **where)
+            for trace in _traces(curve, i, name, panels, j, kernels, pairs):
+                figure.add_trace(trace, **where)
     axis = {"rangemode": "tozero"} if curve == "validity" else {"range": [-0.03, 1.03], "dtick": 0.5}
     figure.update_xaxes(**axis, tickfont={"size": 11})
     figure.update_yaxes(range=[-0.05, 1.05], dtick=0.5, tickfont={"size": 11})
@@ -86,9 +92,30 @@ def draw_class_panels(
     return figure.update_layout(height=90 + 210 * rows, margin={"t": 40}, uirevision=f"class panels {curve}")
 
 
+def _traces(
+    curve: str,
+    i: int,
+    name: str,
+    panels: ClassPanels,
+    j: int,
+    kernels: Sequence[Sequence[KernelCurve]],
+    pairs: Sequence[Sequence[ValidityPair] | None],
+) -> list[go.Scatter]:
+    """What one model adds to the panel of one class."""
+    if curve == "kernel":
+        return [_smooth(i, name, kernels[i][j], j)]
+    if curve == "reliability":
+        return [_points(i, name, panels, j)]
+    both = pairs[i] if pairs else None
+    if both is None:
+        return [_steps(i, name, panels.validity[j], j)]
+    before = _steps(i, f"before, bins of {name}", both[j].before, j)
+    return [before.update(line={"dash": "dot", "width": 1.2}), _steps(i, name, both[j].after, j)]
+
+
 def _title(panels: ClassPanels, j: int) -> str:
     share = "" if panels.share[j] == 1 else f", {percent(float(panels.share[j]))}"
-    return f"{plain(panels.names[j])[:20]}: error {error(float(panels.error[j]))}{share}"
+    return f"{plain(panels.names[j][:20])}: error {error(float(panels.error[j]))}{share}"
 
 
 def _shares(table: ClassTable) -> NDArray[np.float64]:
@@ -128,8 +155,8 @@ def _smooth(i: int, name: str, curve: KernelCurve, j: int) -> go.Scatter:
     )
 
 
-def _steps(i: int, name: str, panels: ClassPanels, j: int) -> go.Scatter:
-    plot, look = panels.validity[j], style(i)
+def _steps(i: int, name: str, plot: ValidityPlot, j: int) -> go.Scatter:
+    look = style(i)
     return go.Scatter(
         x=np.append(0.0, plot.eps),
         y=np.append(0.0, plot.share),

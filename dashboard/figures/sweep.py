@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import ErrorSweep, ValidityPlot
+from calib_core.diagrams import ErrorSweep, TradeOff, ValidityPlot
 from dashboard.theme import plain, style
 
 _DASH = {0: "dash", 1: "solid"}
@@ -52,9 +52,31 @@ def draw_sweep(sweep: ErrorSweep) -> go.Figure:
     )
 
 
-def draw_trade(points: Sequence[tuple[str, float, float]]) -> go.Figure:
-    """Mean squared error against calibration error, a point per model: (name, squared error, mean squared error)."""
+def draw_trade(
+    points: Sequence[tuple[str, float, float]], curves: TradeOff | None = None, claim: str = "top-label"
+) -> go.Figure:
+    """Mean squared error against calibration error: a point per model, a curve per calibrator over numbers of bins.
+
+    ``points`` are (name, squared calibration error, mean squared error); ``claim`` names the claims both are about.
+    """
     figure = go.Figure()
+    for i, title in enumerate(() if curves is None else curves.titles):
+        assert curves is not None
+        look = style(len(points) + i)
+        deviations = [curves.error_deviation[i], curves.mse_deviation[i]]
+        figure.add_trace(
+            go.Scatter(
+                x=curves.error[i],
+                y=curves.mse[i],
+                mode="lines+markers",
+                name=f"{plain(title)}, {curves.bins[0]} to {curves.bins[-1]} bins",
+                line={"color": look.colour, "width": 2},
+                marker={"size": 4 + 8 * np.sqrt(np.asarray(curves.bins) / curves.bins[-1]), "symbol": look.symbol},
+                customdata=np.stack([np.asarray(curves.bins, dtype=float), *deviations], axis=1),
+                hovertemplate="%{customdata[0]:.0f} bins: squared calibration error %{x:.5f} ± %{customdata[1]:.5f}"
+                "<br>mean squared error %{y:.4f} ± %{customdata[2]:.4f}<extra></extra>",
+            )
+        )
     for i, (name, x, y) in enumerate(points):
         look = style(i)
         figure.add_trace(
@@ -68,8 +90,8 @@ def draw_trade(points: Sequence[tuple[str, float, float]]) -> go.Figure:
             )
         )
     return figure.update_layout(
-        xaxis={"title": "debiased squared calibration error, top-label"},
-        yaxis={"title": "mean squared error of the confidence"},
+        xaxis={"title": f"debiased squared calibration error, {plain(claim)}"},
+        yaxis={"title": "mean squared error of the same claims"},
         uirevision="trade",
         height=400,
     )

@@ -44,14 +44,13 @@ def _span(zoom: BinZoom) -> tuple[float, float]:
 
 
 def _classes(zoom: BinZoom) -> go.Scatter:
-    names = [plain(name) for name in zoom.names]
     labelled = set(_heaviest(zoom)[:_LABELLED].tolist())
     return go.Scatter(
         x=zoom.confidence,
         y=zoom.accuracy,
         mode="markers+text",
         name="classes",
-        text=[name[:18] if j in labelled else "" for j, name in enumerate(names)],
+        text=[plain(name[:18]) if j in labelled else "" for j, name in enumerate(zoom.names)],
         textposition="top center",
         textfont={"size": 11},
         marker={
@@ -86,7 +85,7 @@ def _histogram(zoom: BinZoom) -> go.Bar:
     first = _heaviest(zoom)[:BARS]
     return go.Bar(
         x=zoom.count[first],
-        y=[plain(zoom.names[j])[:24] for j in first],
+        y=[plain(zoom.names[j][:24]) for j in first],
         orientation="h",
         name="rows",
         marker={

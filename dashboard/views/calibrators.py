@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib_core import CALIBRATORS
+from calib_core import CALIBRATORS, exporting
 from calib_core.study import every_measure, ranks
 from dashboard import compute, widgets
 from dashboard.chart import chart
@@ -17,7 +17,10 @@ from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_binary_map, draw_constraint
 from dashboard.selection import Selection
+from dashboard.takeaway import onnx_bytes
 from dashboard.theme import markdown_plain, percent
+from dashboard.views import paired
+from dashboard.views.copied import copied
 
 LEVEL = 0.1
 """Guarantees are stated with probability at least 1 - LEVEL."""
@@ -41,7 +44,10 @@ def render() -> None:
         "Average rank: over all errors and scores that every shown model has, 1 is best. Empty cells: the calibrator "
         "says nothing there, because it recalibrates only the claim it makes. Times are of this machine."
     )
-    widgets.download("Download this table (CSV)", "calibrators.csv", lambda: csv_bytes(table))
+    with st.container(horizontal=True):
+        widgets.download("Download this table (CSV)", "calibrators.csv", lambda: csv_bytes(table))
+        copied("cc.study.summaries(model, [bins], cc.study.every_measure())[0]", section="calibrators", key="measures")
+    paired.draw(selection, models)
     _guarantees(models)
     _side_effects(models)
     _constraints(models)
@@ -109,6 +115,9 @@ def _side_effects(models: Models) -> None:
     if lines:
         st.markdown("#### Side effects")
         st.table(pd.DataFrame(lines).set_index("calibrator"))
+        pairs = {model.title: model.base.title for model in models.recalibrated}
+        shown = f"{{a: cc.study.side_effects(models[b], models[a]) for a, b in {pairs}.items()}}"
+        copied(shown, section="calibrators", key="effects")
 
 
 def _constraints(models: Models) -> None:
@@ -125,6 +134,10 @@ def _constraints(models: Models) -> None:
             label = f"Attained against wanted {held.rate} over {held.repeats} splits."
             chart(draw_constraint(held), key=f"constraint-{model.key}", label=label)
         right.dataframe(held.frame().round(4), hide_index=True, key=f"constraint.table.{model.key}")
+        shown = (
+            f"cc.diagrams.constraint(whole, {model.recipe.python()}, {held.wanted.tolist()}, {held.repeats}).frame()"
+        )
+        copied(shown, section="calibrators", key=f"constraint.{model.key}", of=model)
 
 
 def _offer_constraint(model: Model) -> None:
@@ -163,19 +176,45 @@ def _map(selection: Selection, models: Models) -> None:
     with left:
         label = f"What {model.title} makes of a score in {strata[stratum]}."
         chart(draw_binary_map(mapped), key="binary-map", label=label)
+        shown = f"cc.diagrams.binary_map(cal, test, {stratum}).frame()"
+        copied(shown, section="calibrators", key="binary-map", of=model)
 
 
 def _saved(models: Models) -> None:
-    """The fitted calibrators as files that the library reads back, equal to the last bit."""
+    """The fitted calibrators as files: for this library, for any Python, for other languages."""
     st.markdown("#### Take a fitted calibrator home")
-    st.caption("JSON without code in it; `cc.load_calibrator(path).predict_proba(probs)` gives the numbers shown here.")
+    st.caption(
+        "JSON: `cc.load_calibrator(path).predict_proba(probs)` gives the numbers shown here, equal to the last bit. "
+        "Python: a module that needs no packages. ONNX: for other languages and model servers. The last two are run "
+        "beside the calibrator when you click, and refused where they differ from it by more than 0.000001."
+    )
     for model in models.recalibrated:
-        name = f"calibrator-{model.recipe.key.replace('+', '-')}.json"
-        widgets.download(markdown_plain(model.title), name, partial(_json, model), key=f"saved.{model.key}")
+        title, json, python, onnx = st.columns([0.55, 0.15, 0.15, 0.15], vertical_alignment="center")
+        title.markdown(markdown_plain(model.title))
+        name = model.recipe.key.replace("+", "-")
+        with json:
+            widgets.download("JSON", f"calibrator-{name}.json", partial(_json, model), key=f"saved.{model.key}")
+        why = compute.no_export(model)
+        if why:
+            title.caption(markdown_plain(f"{why}."))
+            continue
+        module = f"calibrator_{name.replace('-', '_')}.py"
+        with python:
+            widgets.download("Python", module, partial(_python, model), key=f"python.{model.key}")
+        with onnx:
+            widgets.download("ONNX", f"calibrator-{name}.onnx", partial(_onnx, model), key=f"onnx.{model.key}")
 
 
 def _json(model: Model) -> str:
     return compute.fitted(model).to_json()
+
+
+def _python(model: Model) -> str:
+    return exporting.python_source(compute.fitted(model))
+
+
+def _onnx(model: Model) -> bytes:
+    return onnx_bytes(compute.fitted(model))
 
 
 def _own(own: str, rows: int) -> str:

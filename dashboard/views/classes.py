@@ -8,16 +8,19 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import REDUCTIONS, NotAnswerable
-from calib_core.diagrams import ClassTable
+from calib_core.diagrams import ClassTable, ValidityPair
 from dashboard import compute, widgets
 from dashboard.chart import chart
-from dashboard.compute import Models
+from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_class_errors, draw_class_panels
+from dashboard.figures import draw_class_errors, draw_class_panels, draw_kernel
 from dashboard.selection import CURVES, SORTS, Selection, class_notions
 from dashboard.theme import count, markdown_plain
+from dashboard.views import kernel_notes
+from dashboard.views.copied import copied
 
 PER_PAGE = 12
+_TEST = "p (Holm)"
 _SORT_TITLES = {"error": "largest error", "share": "largest share", "rows": "fewest rows", "name": "name"}
 
 
@@ -35,8 +38,10 @@ def render() -> None:
         return
     page = _paged(selection, order)
     _small_multiples(selection, models, page)
+    if selection.curve == "kernel":
+        _one_class(selection, models, tables[0][1].names, page)
     _errors(tables, page)
-    _table(tables, order)
+    _table(selection, models, tables, order)
 
 
 def ranked(table: ClassTable, sort: str, search: str) -> NDArray[np.intp]:
@@ -96,10 +101,65 @@ def _paged(selection: Selection, order: NDArray[np.intp]) -> tuple[int, ...]:
 def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]) -> None:
     panels = [(m.title, compute.class_panels(m, selection.notion, selection.scheme, page)) for m in models.shown]
     label = f"{selection.curve} of {len(page)} classes, a small diagram each."
-    kernels = (
-        [compute.class_curves(m, selection.notion, page) for m in models.shown] if selection.curve == "kernel" else []
+    notion, scale = selection.notion, selection.scale
+    kernel, valid = selection.curve == "kernel", selection.curve == "validity"
+    kernels = [compute.class_curves(m, notion, page, scale) for m in models.shown] if kernel else []
+    pairs = [_pairs(selection, m, page) for m in models.shown] if valid else []
+    chart(draw_class_panels(panels, selection.curve, kernels, pairs), key="panels", label=label)
+    copied(_in_python(selection, page), section="classes", key="panels", among=models.shown)
+    if valid and any(pairs):
+        st.caption("Dotted: the base model on the bins of a recalibrated one, where their claims are the same.")
+
+
+def _in_python(selection: Selection, page: tuple[int, ...]) -> str:
+    """What the small diagrams show, of one model."""
+    notion, held = repr(selection.notion), list(page)
+    table = f"cc.binning.tabulate(cc.REDUCTIONS.make({notion}).split(model), [bins])[0]"
+    method = compute.kernel_recipe(selection.scale).python()
+    drawn = {
+        "reliability": f"cc.diagrams.class_panels(model, {held}, {notion}, bins).frame()",
+        "kernel": f"[cc.diagrams.kernel_curve(model, {notion}, c, {method}, resamples=0).frame() for c in {held}]",
+        "validity": f"[cc.diagrams.validity({table}, c).frame() for c in {held}]",
+    }
+    return drawn[selection.curve]
+
+
+def _pairs(selection: Selection, model: Model, page: tuple[int, ...]) -> list[ValidityPair] | None:
+    """A recalibrated model and the base model on the same bins of each class; None where they cannot be compared."""
+    if model == model.base:
+        return None
+    try:
+        return compute.class_pairs(model, selection.notion, selection.scheme, page)
+    except NotAnswerable:
+        return None
+
+
+def _one_class(selection: Selection, models: Models, names: tuple[str, ...], page: tuple[int, ...]) -> None:
+    """The kernel curve of one class of one model, with its band."""
+    st.markdown("#### One class, with its band")
+    model = models.titled(selection.model)
+    first, second = st.columns(2)
+    chosen = selection.one if selection.one is not None and selection.one < len(names) else page[0]
+    first.selectbox(
+        "Class",
+        range(len(names)),
+        format_func=names.__getitem__,
+        **widgets.tied("classes.one", chosen, lambda c: widgets.change(one=c)),
     )
-    chart(draw_class_panels(panels, selection.curve, kernels), key="panels", label=label)
+    titles = [one.title for one in models.shown]
+    second.selectbox(
+        "Model", titles, **widgets.tied("classes.model", model.title, lambda title: widgets.change(model=title))
+    )
+    curve = compute.class_curve(model, selection.notion, chosen, selection.scale)
+    if not curve.rows > 0:
+        st.info("No test row makes a claim about this class: there is no curve.")
+        return
+    label = f"Kernel reliability curve of one class with a {curve.level:.0%} band from {curve.resamples} resamples."
+    chart(draw_kernel(curve, selection.at), key="one-class", label=label)
+    method = compute.kernel_recipe(selection.scale).python()
+    shown = f"cc.diagrams.kernel_curve(cal.apply(test), {selection.notion!r}, {chosen}, {method}).frame()"
+    copied(shown, section="classes", key="one-class", of=model)
+    kernel_notes.show(f"{markdown_plain(model.title)}, {markdown_plain(curve.stratum)}", curve, selection.at)
 
 
 def _errors(tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:
@@ -109,9 +169,16 @@ def _errors(tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None
     )
 
 
-def _table(tables: list[tuple[str, ClassTable]], order: NDArray[np.intp]) -> None:
-    """All classes of the base model, with the other models' errors beside."""
-    frame = class_frame(tables).iloc[order].reset_index(drop=True)
+def _table(selection: Selection, models: Models, tables: list[tuple[str, ClassTable]], order: NDArray[np.intp]) -> None:
+    """All classes of the base model, with the other models' errors and a test of each class beside."""
+    frame = class_frame(tables)
+    for model in models.shown:
+        try:
+            tests = compute.class_tests(model, selection.notion, selection.scheme)
+            frame[f"{_TEST}, {model.title}"] = tests["p_holm"].to_numpy()
+        except NotAnswerable as why:
+            st.caption(f"**{markdown_plain(model.title)}** has no tests: {markdown_plain(why)}.")
+    frame = frame.iloc[order].reset_index(drop=True)
     st.markdown(f"**All {count(len(frame))} classes**")
     numbers = [name for name in frame.columns if name not in ("class", "rows")]
     st.dataframe(
@@ -120,9 +187,20 @@ def _table(tables: list[tuple[str, ClassTable]], order: NDArray[np.intp]) -> Non
         hide_index=True,
         width="stretch",
         height=min(36 * (len(frame) + 1), 460),
-        column_config={name: st.column_config.NumberColumn(name, format="%.4f") for name in numbers},
+        column_config={
+            name: st.column_config.NumberColumn(name, format="%.3g" if name.startswith(_TEST) else "%.4f")
+            for name in numbers
+        },
     )
-    widgets.download("Download this table (CSV)", "classes.csv", lambda: csv_bytes(frame))
+    st.caption(
+        f"{_TEST}: the chance of an error as large as this in a calibrated model, corrected for the number of classes; "
+        "at most 0.05 stands out of the noise. A class of few rows hardly can."
+    )
+    with st.container(horizontal=True):
+        widgets.download("Download this table (CSV)", "classes.csv", lambda: csv_bytes(frame))
+        given = f"model, {selection.notion!r}, bins"
+        shown = f"[cc.diagrams.class_table({given}).frame(), cc.inference.per_class_tests({given})]"
+        copied(shown, section="classes", key="classes", among=models.shown)
 
 
 def class_frame(tables: list[tuple[str, ClassTable]]) -> pd.DataFrame:

@@ -8,21 +8,17 @@ import streamlit as st
 
 from calib_core import Predictions
 from dashboard import compute
-from dashboard.theme import count, markdown_plain, percent
+from dashboard.theme import HOLDS, count, markdown_plain, percent
 
 ALL_CLASSES = 30
 """Up to this many classes are listed, else the largest and the smallest."""
 EXTREMES = 5
 
-KINDS = {
-    "full": ("a probability for every class", ()),
-    "top-label": ("the predicted class and its confidence only", ("Log loss", "Brier score", "CW-ECE")),
-    "confidence": (
-        "confidence and whether it was right only",
-        ("Log loss", "Brier score", "TL-ECE", "CW-ECE", "TL-MCE"),
-    ),
+NEVER = {
+    "top-label": ("Log loss", "Brier score", "CW-ECE"),
+    "confidence": ("Log loss", "Brier score", "TL-ECE", "CW-ECE", "TL-MCE"),
 }
-"""What each kind of predictions holds, and the measures it cannot give."""
+"""The measures a kind of predictions cannot give."""
 
 
 def draw(key: str, changed: str) -> None:
@@ -39,7 +35,7 @@ def draw(key: str, changed: str) -> None:
 
 def kind_sentence(predictions: Predictions) -> str:
     """What the predictions hold and what cannot be asked of them."""
-    what, never = KINDS[predictions.kind]
+    what, never = HOLDS[predictions.kind], NEVER.get(predictions.kind, ())
     if not never:
         return f"Holds {what}: everything can be asked of it."
     lacks = "classes" if predictions.n_classes is None else "the other classes' probabilities"

@@ -56,7 +56,7 @@ def divide(by: str | None) -> None:
     st.session_state[_TWO] = by == "files"
     if by != "files":
         drop("test")
-        widgets.change(by=by, test="", test_reading="", zoom=None)
+        widgets.change(by=by, test="", test_reading="", zoom=None, cell=None)
 
 
 def sentence(source: Source, parts: Parts) -> str:
@@ -96,8 +96,8 @@ def _has_column(source: Source) -> bool:
 
 def _share() -> None:
     a, b = st.columns([2, 1])
-    a.slider("Share of calibration rows", 0.05, 0.95, step=0.05, **widgets.bound("share", zoom=None))
-    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None))
+    a.slider("Share of calibration rows", 0.05, 0.95, step=0.05, **widgets.bound("share", zoom=None, cell=None))
+    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None, cell=None))
 
 
 def _result(source: Source) -> None:

@@ -9,19 +9,22 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
-from calib_core.diagrams import ValidityPlot
+from calib_core.diagrams import TradeOff, ValidityPlot
 from calib_core.estimators import ELSEWHERE
-from calib_core.inference import coverage_table
+from calib_core.inference import coverage_table, rejection_table, sharpen
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_sweep, draw_trade, draw_validity
 from dashboard.selection import Selection
-from dashboard.theme import error, markdown_plain
+from dashboard.theme import count, error, markdown_plain
+from dashboard.views.copied import copied
 
 LARGE = 5_000_000
 """Beyond this many probabilities every notion by every estimator would take minutes."""
+_TRADED = ("debiased-l2", "brier")
+"""What is held against each other: squared calibration error and mean squared error."""
 IN_FULL = 2
 """Up to this many models the verdict says every number in words."""
 STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-color: rgba(0, 114, 178, 0.16)"
@@ -47,11 +50,23 @@ def render() -> None:
         "these predictions stay below (the noise floor). Orange: stands out of the noise (p at most 0.05); blue: does "
         "not; no colour: not asked yet. Plug-in errors can lie above their own interval: noise inflates them."
     )
-    widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(frame.reset_index()))
+    with st.container(horizontal=True):
+        widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(frame.reset_index()))
+        copied(_in_python(estimates), section="estimators", key="estimators", of=model)
     _tests(models)
     _coverage()
     _about(selection)
     _curves(selection, models)
+
+
+def _in_python(estimates: dict[tuple[str, str], Estimate | str]) -> str:
+    """Every estimate of the table."""
+    made = (
+        f"({key!r}, {notion!r}): cc.estimate(cal.apply(test), {notion!r}, {key!r}{', bins' * compute.takes_bins(key)})"
+        for (key, notion), one in estimates.items()
+        if isinstance(one, Estimate)
+    )
+    return "{\n    " + ",\n    ".join(made) + "\n}"
 
 
 def _controls(models: Models, model: Model) -> None:
@@ -68,7 +83,7 @@ def _controls(models: Models, model: Model) -> None:
     )
     right.toggle(
         "slow estimators too",
-        help="Kernel, smooth, convex and sweep estimators: about a minute for thousands of rows.",
+        help="Noise floors of kernel, smooth, convex and sweep estimators: up to a minute for thousands of rows.",
         **widgets.bound("slow"),
     )
 
@@ -100,9 +115,7 @@ def _sharpen(estimates: dict[tuple[str, str], Estimate | str], notion: str) -> N
     if not wanted:
         return
     bar = st.progress(0.0, text="Intervals and noise floors")
-    for i, one in enumerate(wanted):
-        compute.sharpen(one)
-        bar.progress((i + 1) / len(wanted), text="Intervals and noise floors")
+    sharpen(wanted, done=lambda percent: bar.progress(percent, text="Intervals and noise floors"))
     bar.empty()
 
 
@@ -138,23 +151,35 @@ def _colour(made: Estimate | str) -> str:
 def _tests(models: Models) -> None:
     """Tests of calibration that need no bins, of every model shown."""
     lines: dict[str, dict[str, str]] = {}
+    calls: list[str] = []
     for model in models.shown:
-        for test in compute.tests_without_bins(model):
+        for call, test in compute.tests_without_bins(model).items():
             if not isinstance(test, str):
+                calls.append(
+                    f"({model.title!r}, {test.name!r}): cc.inference.{call.format(f'models[{model.title!r}]')}"
+                )
                 said = f"{test.statistic:.4g} (p = {test.p_value:.3f})"
                 lines.setdefault(markdown_plain(test.name), {})[markdown_plain(model.title)] = said
     st.markdown("#### Tests without bins")
     st.table(pd.DataFrame(lines).T.fillna("–"))
+    copied("{\n    " + ",\n    ".join(calls) + "\n}", section="estimators", key="tests")
 
 
 def _coverage() -> None:
-    """How often the intervals shown hold the truth, in simulations."""
+    """How often the intervals shown hold the truth and the tests reject calibrated models, in simulations."""
     with st.expander("How often do these intervals hold? The simulated coverage of every case tried"):
         st.caption(
             "Nominal 90 %. below: share of runs whose interval lies above the truth; above: whose lies below it. "
             "Made by tests/simulations/interval_coverage.py."
         )
         st.dataframe(coverage_table(), key="coverage", hide_index=True, width="stretch")
+    with st.expander("How often is a calibrated model rejected? The simulated level of every case tried"):
+        st.caption(
+            "Nominal 5 %. rejected: by p-values as shown here, which never reject too often; less often where the "
+            "statistic takes few values (the largest error of few rows). rejected_exact: with ties broken at random. "
+            "Made by tests/simulations/null_rejection.py."
+        )
+        st.dataframe(rejection_table(), key="rejection", hide_index=True, width="stretch")
 
 
 def _about(selection: Selection) -> None:
@@ -180,7 +205,10 @@ def _curves(selection: Selection, models: Models) -> None:
     """How the error depends on the number of bins, on which rows it falls, and what it costs."""
     st.markdown("#### Error against number of bins")
     label = "ECE for 5 to 25 bins, confidence dashed, top-label solid, above what noise alone shows."
-    chart(draw_sweep(compute.error_sweep(models.shown)), key="sweep", label=label)
+    sweep = compute.error_sweep(models.shown)
+    chart(draw_sweep(sweep), key="sweep", label=label)
+    notions = tuple(dict.fromkeys(sweep.notions))
+    copied(f"cc.diagrams.error_sweep(models, {notions}).frame()", section="estimators", key="sweep")
     st.caption("Dashed: confidence; solid: top-label. Grey: what 95 % of calibrated models like the base model show.")
     left, right = st.columns(2, gap="medium")
     with left:
@@ -188,13 +216,13 @@ def _curves(selection: Selection, models: Models) -> None:
         plots = _validity(selection, models)
         if plots:
             chart(draw_validity(plots), key="validity", label="Share of rows whose claim is off by at most epsilon.")
+            copied(_validity_in_python(selection, models), section="estimators", key="validity")
         else:
             st.info("This notion makes no claims that bins can hold.")
         st.caption("A recalibrated model and the base model beside it are judged on the same bins, where they can be.")
     with right:
         st.markdown("#### Mean squared error against calibration error")
-        points = [(model.title, *_trade(selection, model)) for model in models.shown]
-        chart(draw_trade(points), key="trade", label="Mean squared error against calibration error, a point per model.")
+        _trade_offs(selection, models)
 
 
 def _validity(selection: Selection, models: Models) -> list[tuple[str, ValidityPlot]]:
@@ -213,16 +241,61 @@ def _validity(selection: Selection, models: Models) -> list[tuple[str, ValidityP
     return plots
 
 
+def _validity_in_python(selection: Selection, models: Models) -> str:
+    """What `_validity` draws: pairs where the two models make the same claims, else each on its own bins."""
+    asked = selection.asked
+    table = f"cc.binning.tabulate(cc.REDUCTIONS.make({asked!r}).split(models[{{!r}}]), [bins])[0]"
+    lines = []
+    for model in models.shown:
+        try:
+            compute.validity_pair(model, asked, selection.scheme)
+            bins = compute.bins_for_pair(model, selection.scheme).python()
+            pair = f"models[{model.base.title!r}], models[{model.title!r}], {asked!r}, {bins}"
+            lines.append(f"{model.title!r}: cc.diagrams.validity_pair({pair}).frame()")
+        except NotAnswerable:
+            with contextlib.suppress(NotAnswerable):
+                compute.validity(model, asked, selection.scheme)
+                lines.append(f"{model.title!r}: cc.diagrams.validity({table.format(model.title)}).frame()")
+    return "{\n    " + ",\n    ".join(lines) + "\n}"
+
+
+def _trade_offs(selection: Selection, models: Models) -> None:
+    """A point per model and, when asked, a curve per calibrator that bins."""
+    base = models.shown[0].base
+    notion = compute.main_notion(base)
+    points = [(model.title, *_trade(selection, model)) for model in models.shown]
+    st.toggle(
+        "curves over numbers of bins",
+        help="Calibrators that bin, fitted on half the test rows and judged on the rest, several times.",
+        **widgets.bound("trade"),
+    )
+    curves = _over_bins(base, notion) if selection.trade else None
+    label = "Mean squared error against calibration error, a point per model."
+    chart(draw_trade(points, curves, REDUCTIONS[notion].title.lower()), key="trade", label=label)
+    both = [f"cc.estimate(model, {notion!r}, {key!r}{', bins' * compute.takes_bins(key)}).value" for key in _TRADED]
+    copied(f"({', '.join(both)})", section="estimators", key="trade")
+
+
+def _over_bins(base: Model, notion: str) -> TradeOff | None:
+    """The curves, with a line on how they were made or why there are none."""
+    try:
+        with st.spinner("Calibrators with 2 to 100 bins"):
+            curves = compute.trade_off(base, notion)
+    except NotAnswerable as why:
+        st.info(f"No curves: {markdown_plain(why)}.")
+        return None
+    st.caption(
+        f"Curves: {count(curves.fit_rows)} of {markdown_plain(base.title)}'s test rows fit a map, the others judge it; "
+        f"means of {curves.repeats} splits, larger marks for more bins. Further to the lower left is better."
+    )
+    return curves
+
+
 def _trade(selection: Selection, model: Model) -> tuple[float, float]:
     """Debiased squared calibration error, and mean squared error of the same claims."""
-    notion = top_notion(model)
-    squared, whole = (compute.estimate(model, notion, key, selection.scheme).value for key in ("debiased-l2", "brier"))
+    notion = compute.main_notion(model)
+    squared, whole = (compute.estimate(model, notion, key, selection.scheme).value for key in _TRADED)
     return squared, whole
-
-
-def top_notion(model: Model) -> str:
-    """The strictest notion of the claim a model makes that its predictions can answer."""
-    return "confidence" if compute.judged(model).kind == "confidence" else "top-label"
 
 
 def strip(selection: Selection) -> str:
@@ -233,7 +306,7 @@ def strip(selection: Selection) -> str:
 
 
 def _said(selection: Selection, model: Model, *, brief: bool) -> str:
-    notion = top_notion(model)
+    notion = compute.main_notion(model)
     made = compute.estimate(model, notion, "ece", selection.scheme)
     verdict = made.verdict(selection.eps)
     word = {"within": f"within {selection.eps:g}", "miscalibrated": "miscalibrated", "not shown": "not shown"}

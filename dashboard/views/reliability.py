@@ -10,13 +10,11 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from calib_core import Predictions
 from calib_core.diagrams import BinZoom, ReliabilityDiagram
 from calib_core.study import MEASURES, Measure
 from dashboard import compute, widgets
 from dashboard.chart import chart, waiting
-from dashboard.compute import Model, Models, Parts
-from dashboard.export import csv_bytes
+from dashboard.compute import Model, Models
 from dashboard.figures import (
     consistency_bands,
     corp_curve,
@@ -27,6 +25,8 @@ from dashboard.figures import (
 )
 from dashboard.selection import OVERLAYS, Selection
 from dashboard.theme import count, error, markdown_plain, percent
+from dashboard.views import kernel_notes, rows
+from dashboard.views.copied import copied
 
 BESIDE = 3
 """Up to this many models the numbers stand beside the diagram, a column each; more get a line each below it."""
@@ -38,9 +38,6 @@ _OVERLAY_TITLES = {
     "corp": "CORP curve",
     "kernel": "Kernel curve",
 }
-
-ROWS_SHOWN = 5000
-"""Rows of a bin put on screen; the download has all of them."""
 
 
 def render() -> None:
@@ -54,6 +51,7 @@ def render() -> None:
     with left:
         overlay = _overlay(selection, models.titled(selection.model))
         chart(draw_reliability(diagrams, overlay), key="reliability", label=_in_words(diagrams), height=560)
+        copied(_in_python(selection), section="reliability", key="reliability")
         st.selectbox(
             "Lay over it",
             OVERLAYS,
@@ -90,9 +88,21 @@ def _overlay(selection: Selection, model: Model) -> list[Any]:
         "wilson": lambda: wilson_intervals(compute.bands(model, scheme)),
         "consistency": lambda: consistency_bands(compute.bands(model, scheme)),
         "corp": lambda: corp_curve(compute.corp(model)),
-        "kernel": lambda: kernel_band(compute.kernel_curve(model)),
+        "kernel": lambda: kernel_band(compute.kernel_curve(model, selection.scale)),
     }
     return draw[selection.overlay]()
+
+
+def _in_python(selection: Selection) -> str:
+    """What is drawn, of one model."""
+    over = {
+        "wilson": "cc.diagrams.reliability_bands(model, bins)",
+        "consistency": "cc.diagrams.reliability_bands(model, bins)",
+        "corp": "cc.diagrams.corp(model)",
+        "kernel": f"cc.diagrams.kernel_curve(model, method={compute.kernel_recipe(selection.scale).python()})",
+    }
+    drawn = ["cc.diagrams.reliability(model, bins)", *([over[selection.overlay]] if selection.overlay in over else [])]
+    return f"[{', '.join(f'{diagram}.frame()' for diagram in drawn)}]"
 
 
 def _about_overlay(selection: Selection, model: Model) -> None:
@@ -109,17 +119,7 @@ def _about_overlay(selection: Selection, model: Model) -> None:
             f"− discrimination {error(curve.discrimination)} + uncertainty {error(curve.uncertainty)}."
         )
     elif selection.overlay == "kernel":
-        kernel = compute.kernel_curve(model)
-        st.caption(f"{title}: bandwidth {kernel.bandwidth:.2g}, ECE by kernel densities {error(kernel.error)}.")
-        st.slider("Local calibration error at a confidence of", 0.0, 1.0, step=0.01, **widgets.bound("at"))
-        there = kernel.local_error(selection.at)
-        st.caption(
-            f"At {selection.at:.2f}: {error(there)}."
-            if np.isfinite(there)
-            else f"At {selection.at:.2f} no data lie: the local calibration error is not defined there."
-        )
-        if kernel.warning:
-            st.warning(markdown_plain(kernel.warning), icon=":material/warning:")
+        kernel_notes.show(title, compute.kernel_curve(model, selection.scale), selection.at)
 
 
 def _in_words(diagrams: list[tuple[str, ReliabilityDiagram]]) -> str:
@@ -138,6 +138,7 @@ def _numbers(selection: Selection, models: Models, *, transposed: bool) -> None:
     table = before_and_after(frames)
     st.table(table.T if transposed else table)
     scheme = selection.scheme.title[0].lower() + selection.scheme.title[1:]
+    copied("cc.study.summaries(model, [bins])[0]", section="calibrators", key="numbers")
     st.caption(f"Errors with {markdown_plain(scheme)}; plug-in estimates, which noise pushes up.")
     for title, frame in frames.items():
         for note, missing in frame[frame["note"] != ""].groupby("note", sort=False)["measure"]:
@@ -210,15 +211,18 @@ def _taken_apart(selection: Selection, models: Models) -> None:
     predictions = compute.judged(model)
     if predictions.kind == "confidence":
         st.info("These predictions hold confidence and correctness only: a bin cannot be taken apart by class.")
-        rows = compute.bin_rows(model, selection.scheme, chosen)
+        there = compute.bin_rows(model, selection.scheme, chosen)
     else:
         zoom = compute.zoom(model, selection.scheme, chosen)
-        _classes(zoom)
-        rows = zoom.rows
-    _rows(compute.parts(model.source), predictions, rows, diagram.label(chosen))
+        _classes(zoom, model, chosen)
+        there = zoom.rows
+    table = rows.row_table(compute.parts(model.source), predictions, there)
+    rows.show(table, f"Rows of bin {diagram.label(chosen)}", key="zoom.rows", file_name="rows-of-bin.csv")
+    in_bin = f"cc.diagrams.reliability(cal.apply(test), bins).rows(cal.apply(test), {chosen})"
+    copied(in_bin, section="reliability", key="rows", of=model)
 
 
-def _classes(zoom: BinZoom) -> None:
+def _classes(zoom: BinZoom, model: Model, b: int) -> None:
     left, right = st.columns([0.66, 0.34], gap="medium")
     worst = zoom.frame().sort_values("gap", key=np.abs, ascending=False)
     worst = worst[["class", "gap", "count", "accuracy", "confidence"]]
@@ -226,6 +230,8 @@ def _classes(zoom: BinZoom) -> None:
         label = f"Bin {zoom.label}: accuracy against confidence of {len(zoom.names)} predicted classes."
         chart(draw_zoom(zoom), key="zoom", label=label, height=440)
         st.caption("A point per predicted class, larger with more rows; blue claims too much, orange too little.")
+        shown = f"cc.diagrams.zoom(cal.apply(test), cc.diagrams.reliability(cal.apply(test), bins), {b}).frame()"
+        copied(shown, section="reliability", key="zoom", of=model)
     with right:
         star = f"confidence {error(zoom.star[0])}, accuracy {error(zoom.star[1])}"
         st.markdown(f"**Bin {markdown_plain(zoom.label)}**: {count(len(zoom.rows))} rows, {star}")
@@ -239,35 +245,3 @@ def _classes(zoom: BinZoom) -> None:
                 name: st.column_config.NumberColumn(name, format="%.4f") for name in ("confidence", "accuracy", "gap")
             },
         )
-
-
-def _rows(parts: Parts, predictions: Predictions, rows: NDArray[np.intp], label: str) -> None:
-    """The rows of the bin: sortable, with the upload's own columns, downloadable."""
-    table = row_table(parts, predictions, rows)
-    right = percent(float(table["correct"].mean()))
-    st.markdown(f"**Rows of bin {markdown_plain(label)}**: {count(len(table))}, {right} right")
-    st.dataframe(
-        table.head(ROWS_SHOWN),
-        key="zoom.rows",
-        hide_index=True,
-        width="stretch",
-        height=min(36 * (len(table) + 1), 360),
-        column_config={"confidence": st.column_config.NumberColumn("confidence", format="%.4f")},
-    )
-    if len(table) > ROWS_SHOWN:
-        st.caption(f"The first {count(ROWS_SHOWN)} rows are shown; the download has all {count(len(table))}.")
-    widgets.download("Download these rows (CSV)", "rows-of-bin.csv", lambda: csv_bytes(table))
-
-
-def row_table(parts: Parts, predictions: Predictions, rows: NDArray[np.intp]) -> pd.DataFrame:
-    """What is known of some test rows: where they stand in their file, what was said, what was true."""
-    names = np.asarray(predictions.class_names or (), dtype=object)
-    columns: dict[str, object] = {"row": parts.test_rows[rows]}
-    if predictions.kind != "confidence":
-        columns |= {"predicted": names[predictions.predicted[rows]], "label": names[predictions.true_labels[rows]]}
-    columns |= {"confidence": predictions.confidence[rows], "correct": predictions.correct[rows]}
-    table = pd.DataFrame(columns)
-    if predictions.metadata is not None:
-        extra = predictions.metadata.iloc[rows].reset_index(drop=True)
-        table = table.join(extra.rename(columns=lambda name: f"{name} (file)" if name in columns else name))
-    return table

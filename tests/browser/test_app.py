@@ -173,7 +173,7 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
 
 def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=calibrators", height=1400)
-    button = page.get_by_test_id("stDownloadButton").get_by_role("button", name="Temperature scaling", exact=True)
+    button = page.get_by_test_id("stDownloadButton").get_by_role("button", name="JSON", exact=True).first
     settled(page)
     with page.expect_download() as downloading:
         button.click()

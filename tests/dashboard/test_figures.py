@@ -93,6 +93,14 @@ def test_class_errors_are_the_tables(predictions: Predictions) -> None:
     np.testing.assert_array_equal(bars.y, table.error[[1, 2]])
 
 
+def test_classes_whose_names_begin_alike_have_bars_of_their_own() -> None:
+    names = [f"{'long words before what tells apart, '}{letter}" for letter in "ab"]
+    table = diagrams.class_table(Predictions([[0.9, 0.1], [0.2, 0.8]] * 5, [0, 1] * 5, class_names=names))
+    bars = draw_class_errors([("Base", table)], [0, 1]).data[0]
+    assert len(set(bars.x)) == 2
+    assert [text[-1] for text in bars.hovertext] == ["a", "b"]
+
+
 def test_overlays_draw_their_frames(predictions: Predictions) -> None:
     bands = diagrams.reliability_bands(predictions, 10, resamples=50)
     frame = bands.frame()

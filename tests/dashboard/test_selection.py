@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -90,3 +93,21 @@ def test_unknown_parameters_are_ignored() -> None:
 def test_replace_reaches_into_the_source() -> None:
     changed = Selection().replace(seed=3, bins=7)
     assert changed == dataclasses.replace(Selection(), source=dataclasses.replace(Source(), seed=3), bins=7)
+
+
+README = Path(__file__).parents[2] / "README.md"
+LINKS = re.findall(r"\[([^\]]+)\]\(http://localhost:8501/\?([^)]+)\)", README.read_text(encoding="utf-8"))
+
+
+def test_the_readme_has_links() -> None:
+    assert len(LINKS) >= 11
+
+
+@pytest.mark.parametrize(("title", "query"), LINKS, ids=[title for title, _ in LINKS])
+def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
+    selection, problems = Selection.from_query(dict(parse_qsl(query)))
+    assert problems == ()
+    assert selection.view == "simplex"
+    assert selection.calibrators or selection.partitions
+    # A link that says the defaults, or less than it means, would come back shorter.
+    assert Selection.from_query(selection.to_query()) == (selection, ())

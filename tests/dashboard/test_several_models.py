@@ -1,4 +1,4 @@
-"""Several models' predictions on the same rows: chosen in the data view, shown in every other, refused with a reason."""
+"""Several models on the same rows: chosen in the data view, shown in every other, refused with a reason."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dashboard import compute
 from dashboard.compute import Model
 from dashboard.selection import VIEWS, Selection, Source
 from dashboard.views.calibrators import comparison
+from dashboard.views.paired import differences
 from tests.dashboard.test_views import opened
 
 BAYES, FOREST, MLP = ("demo:digits-naive-bayes", "demo:digits-random-forest", "demo:digits-mlp")
@@ -22,12 +23,13 @@ BOTH = Selection(source=Source(data=BAYES), others=((FOREST, ""),))
 def test_a_link_names_the_files_compared() -> None:
     assert Selection.from_query(BOTH.to_query()) == (BOTH, ())
     kept, said = Selection.from_query({"others": '["demo:x"]'})
-    assert kept.others == () and len(said) == 1
+    assert kept.others == ()
+    assert len(said) == 1
 
 
 def test_every_file_is_shown_as_it_is_and_after_every_calibrator() -> None:
     shown = compute.models(BOTH).shown
-    names = ["Handwritten digits, naive Bayes", "Handwritten digits, random forest"]
+    names = ["naive Bayes", "random forest"]
     assert [m.title for m in shown] == [t for n in names for t in (n, f"{n}, Temperature scaling")]
     table = comparison(BOTH, compute.models(BOTH))
     alone = Selection(source=Source(data=FOREST))
@@ -50,7 +52,35 @@ def test_every_view_shows_both_models(view: str) -> None:
     app = opened(BOTH.replace(view=view))
     assert not app.exception
     shown = " ".join(block.value for block in (*app.sidebar.markdown, *app.markdown, *app.caption))
-    assert "naive Bayes" in shown and "random forest" in shown
+    assert "naive Bayes" in shown
+    assert "random forest" in shown
+
+
+def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> None:
+    selection = BOTH.replace(calibrators=(), differ="brier", differ_in="whole", others=((FOREST, ""), (MLP, "")))
+    frame, refused = differences(selection, compute.models(selection))
+    assert len(frame) == 3
+    assert refused == []
+    first, second = (compute.parts(source).test for source in selection.sources[:2])
+    rows = [np.square(p.probs - np.eye(10)[p.true_labels]).sum(axis=1) for p in (first, second)]
+    gain = rows[0] - rows[1]
+    line = frame.iloc[0]
+    assert line["difference"] == pytest.approx(gain.mean())
+    half = 1.6465 * gain.std(ddof=1) / np.sqrt(len(gain))
+    assert (line["low"], line["high"]) == pytest.approx((gain.mean() - half, gain.mean() + half), rel=1e-3)
+    assert (frame["p (Holm)"] >= frame["p"]).all()
+    app = opened(selection.replace(view="calibrators"))
+    shown = next(table for table in app.dataframe if "p (Holm)" in table.value.columns).value
+    pd.testing.assert_frame_equal(shown.reset_index(drop=True), frame)
+
+
+def test_pairs_that_cannot_be_compared_say_why_once() -> None:
+    selection = BOTH.replace(calibrators=(), differ="ece", differ_in="whole")
+    frame, refused = differences(selection, compute.models(selection))
+    assert frame.empty
+    assert len(refused) == 1
+    assert "scores only" in refused[0]
+    assert any("scores only" in c.value for c in opened(selection.replace(view="calibrators")).caption)
 
 
 def shifted(labels: pd.Series, name: str) -> str:
@@ -73,7 +103,8 @@ def test_a_file_of_other_rows_is_refused_with_the_first_row_that_differs() -> No
 def test_a_file_that_is_not_here_is_named_once_and_the_others_stay() -> None:
     gone = "sha256:" + "0" * 64
     models = compute.models(BOTH.replace(others=((gone, ""), (FOREST, ""))))
-    assert len(models.refused) == 1 and "not here" in models.refused[0][1]
+    assert len(models.refused) == 1
+    assert "not here" in models.refused[0][1]
     assert len(models.shown) == 4
 
 

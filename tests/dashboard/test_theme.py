@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 import pytest
 
-from dashboard.theme import DIVERGING, REFERENCE, figure_template, markdown_plain, plain, style
+from dashboard.theme import CELLS, DIVERGING, REFERENCE, figure_template, markdown_plain, plain, style
 
 LIGHT, DARK = "#ffffff", "#171614"
 NAMES = [
@@ -53,6 +53,8 @@ def test_the_first_four_colours_and_the_reference_are_seen_on_both_pages(page: s
 @pytest.mark.parametrize("page", [LIGHT, DARK])
 def test_no_colour_vanishes(page: str) -> None:
     assert all(contrast(style(i).colour, page) > 2.1 for i in range(7))
+    assert all(contrast(colour, page) > 2.1 for colour in CELLS)
+    assert len(set(CELLS)) == 10
 
 
 def test_styles_do_not_repeat() -> None:

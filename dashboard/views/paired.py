@@ -1,0 +1,89 @@
+"""Every pair of models on the same rows: whose error is smaller, and how sure that is."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable
+from calib_core.inference import holm
+from dashboard import compute, widgets
+from dashboard.compute import Models
+from dashboard.export import csv_bytes
+from dashboard.selection import WHOLE, Selection
+from dashboard.theme import markdown_plain
+from dashboard.views.copied import copied
+
+NUMBERS = ("difference", "low", "high", "p", "p (Holm)")
+
+
+def draw(selection: Selection, models: Models) -> None:
+    """Draw the choice of an error and the table of differences."""
+    st.markdown("#### Paired differences, on the same test rows")
+    if len(models.shown) < 2:
+        st.info("Tick a calibrator, or add another model in the Data view: every pair is compared here.")
+        return
+    _controls()
+    frame, refused = differences(selection, models)
+    for why in refused:
+        st.caption(markdown_plain(f"{why[0].upper()}{why[1:]}."))
+    if frame.empty:
+        return
+    st.dataframe(
+        frame,
+        key="paired.table",
+        hide_index=True,
+        width="stretch",
+        column_config={name: st.column_config.NumberColumn(name, format="%.4f") for name in NUMBERS},
+    )
+    st.caption(
+        "Difference: error of the first less that of the second, so below 0 the first errs less. Low and high: its "
+        "90 % interval, each pair by itself. p: of no difference; p (Holm): corrected for the number of pairs, so "
+        "that one false alarm among all of them stays as rare as one alone. Where a method is marked as a rough "
+        "guide, its coverage was not tested."
+    )
+    with st.container(horizontal=True):
+        widgets.download("Download this table (CSV)", "paired-differences.csv", lambda: csv_bytes(frame))
+        copied(_in_python(selection, frame), section="calibrators", key="paired")
+
+
+def _in_python(selection: Selection, frame: pd.DataFrame) -> str:
+    notion = None if selection.differ_in == WHOLE else selection.differ_in
+    bins = ", bins" if compute.takes_bins(selection.differ) else ""
+    pairs = list(zip(frame["first"], frame["second"], strict=True))
+    made = f"cc.inference.paired_difference(models[a], models[b], {notion!r}, {selection.differ!r}{bins})"
+    return f"{{(a, b): {made} for a, b in {pairs}}}"
+
+
+def _controls() -> None:
+    left, right = st.columns(2)
+    left.selectbox(
+        "Difference of", tuple(ESTIMATORS), format_func=lambda key: ESTIMATORS[key].title, **widgets.bound("differ")
+    )
+    right.selectbox(
+        "Claims compared",
+        (WHOLE, *REDUCTIONS),
+        format_func=lambda key: REDUCTIONS[key].title if key != WHOLE else "Whole predictions (scores only)",
+        **widgets.bound("differ_in"),
+    )
+
+
+def differences(selection: Selection, models: Models) -> tuple[pd.DataFrame, list[str]]:
+    """One line a pair, and the reasons why other pairs cannot be compared, each once."""
+    lines, refused = [], []
+    notion = None if selection.differ_in == WHOLE else selection.differ_in
+    pairs = list(combinations(models.shown, 2))
+    for a, b in widgets.progress(pairs, "Comparing models"):
+        try:
+            made = compute.paired(a, b, notion, selection.differ, selection.scheme)
+        except NotAnswerable as why:
+            refused.append(str(why))
+            continue
+        method = made.method if made.tested else f"{made.method} (rough guide)"
+        lines.append((a.title, b.title, made.value, made.low, made.high, made.p_value, np.nan, method))
+    frame = pd.DataFrame(lines, columns=["first", "second", *NUMBERS, "method"])
+    frame["p (Holm)"] = holm(frame["p"].to_numpy())
+    return frame, list(dict.fromkeys(refused))

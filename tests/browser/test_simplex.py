@@ -1,0 +1,89 @@
+"""The triangle in a real browser: arrows lie where the frames say, and a click on a cell shows its rows."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from calib_core import Recipe
+from dashboard import compute
+from dashboard.figures.recalibration import speaking
+from dashboard.figures.triangle import ARROW_POINTS, from_xy
+from dashboard.selection import Selection, Source
+
+SOURCE = Source(data="demo:synthetic-three-class")
+PARTITIONS = (Recipe("BINNINGS", "sierpinski"), Recipe("BINNINGS", "projection"))
+DRAWN = """keys => keys.every(key => {
+    const data = document.querySelector(`[data-calib-chart=${key}]`)?.dataset;
+    return data?.calibRevision && data.calibRevision === data.calibPending;
+})"""
+PATH = """(node, name) => {
+    const { x, y } = node._fullData.find(trace => trace.name === name);
+    return Array.from(x, (value, i) => [value, y[i]]);
+}"""
+MEAN = """(node, cell) => {
+    const { x, y } = node._fullData.find(trace => trace.name === "cell means");
+    const { xaxis, yaxis } = node._fullLayout, box = node.getBoundingClientRect();
+    return { x: box.left + xaxis._offset + xaxis.d2p(x[cell]), y: box.top + yaxis._offset + yaxis.d2p(y[cell]) };
+}"""
+SCALES = """node => {
+    const { xaxis, yaxis } = node._fullLayout;
+    return [xaxis.d2p(1) - xaxis.d2p(0), yaxis.d2p(0) - yaxis.d2p(1)];
+}"""
+
+
+def chart(page: Page, key: str):  # type: ignore[no-untyped-def]
+    page.wait_for_function(DRAWN, arg=[key])
+    return page.locator(f"[data-calib-chart={key}]")
+
+
+def arrows(page: Page, key: str, name: str) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    path = chart(page, key).evaluate(PATH, name)
+    points = np.array([[np.nan if v is None else v for v in pair] for pair in path], dtype=float)
+    parts = points.reshape(-1, ARROW_POINTS, 2)
+    return from_xy(parts[:, 0]), from_xy(parts[:, 1])
+
+
+def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    selection = Selection(source=SOURCE, view="simplex", partitions=PARTITIONS)
+    page = open_page(f"{served().url}/?{urlencode(selection.to_query())}", height=1500)
+    for part, scheme in enumerate(PARTITIONS):
+        diagram = compute.recalibration(compute.Model(SOURCE), scheme)
+        frame = diagram.frame()[speaking(diagram, selection.min_rows)]
+        tails, heads = arrows(page, f"simplex-{part}", "arrows")
+        np.testing.assert_allclose(tails, frame[["mean_0", "mean_1", "mean_2"]], atol=1e-9)
+        np.testing.assert_allclose(heads, frame[["target_0", "target_1", "target_2"]], atol=1e-9)
+    across, up = chart(page, "simplex-0").evaluate(SCALES)
+    assert across == pytest.approx(up, rel=1e-6)
+    temperature = compute.Model(SOURCE, Recipe("CALIBRATORS", "temperature"))
+    for title, map_ in (
+        ("Temperature scaling", compute.calibration_map(temperature)),
+        ("True map", compute.true_map(SOURCE)),
+    ):
+        tails, heads = arrows(page, "simplex-maps", f"arrows of {title}")
+        np.testing.assert_allclose(tails, map_.at, atol=1e-9)
+        np.testing.assert_allclose(heads, map_.to, atol=1e-9)
+
+    cell = 5
+    place = chart(page, "simplex-0").evaluate(MEAN, cell)
+    page.mouse.move(place["x"], place["y"])
+    page.mouse.click(place["x"], place["y"])
+    diagram = compute.recalibration(compute.Model(SOURCE), PARTITIONS[0])
+    expect(page.get_by_text(f"Rows of cell {cell}, {diagram.places[cell]}")).to_be_visible()
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Download these rows (CSV)").click()
+    rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
+    assert rows["row"].tolist() == compute.parts(SOURCE).test_rows[diagram.rows(cell)].tolist()
+    assert f"cell={cell}" in page.url
+
+    # The chosen partition is taken away: its place in the list of partitions goes to the other one.
+    page.get_by_role("button", name="Sierpinski triangles", exact=True).click()
+    expect(page.locator("[data-calib-chart=simplex-1]")).to_have_count(0)
+    expect(page.get_by_text("Calibration maps: where predictions go")).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)

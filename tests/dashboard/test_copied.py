@@ -1,0 +1,126 @@
+"""The Python lines below figures and tables run on the library alone and give what stands above them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib_core import Recipe
+from dashboard import compute
+from dashboard.compute import Model
+from dashboard.report import CHAPTERS
+from dashboard.selection import VIEWS, Selection, Source
+from tests.dashboard.test_views import opened
+
+TICKED = (Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
+DIGITS = Selection(source=Source(data="demo:digits-naive-bayes"), calibrators=TICKED)
+
+
+def copied(app: AppTest, language: str) -> dict[str, str]:
+    """The lines of a view, by what they end with."""
+    blocks = [block.value for block in app.code if block.language == language]
+    return {text.rpartition("\nshown = ")[2]: text for text in blocks}
+
+
+def run(text: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(text, names)
+    return names["shown"]
+
+
+def frames(shown: Any) -> list[Any]:
+    """Everything in nested lists and dictionaries that is neither."""
+    if isinstance(shown, dict):
+        shown = list(shown.values())
+    return [leaf for part in shown for leaf in frames(part)] if isinstance(shown, (list, tuple)) else [shown]
+
+
+SHOWN = {
+    "reliability": DIGITS.replace(overlay="kernel", zoom=9),
+    "classes": DIGITS.replace(curve="kernel", notion="class-wise"),
+    "calibrators": DIGITS.replace(calibrators=(*TICKED, Recipe("CALIBRATORS", "metacal-miscoverage"))),
+    "estimators": DIGITS.replace(asked="class-wise", overlay="corp"),
+    "simplex": Selection(source=Source(data="demo:synthetic-three-class"), calibrators=TICKED),
+}
+
+
+@pytest.mark.parametrize("view", SHOWN)
+def test_lines_of_every_figure_and_table_run(view: str) -> None:
+    selection = SHOWN[view].replace(view=view)
+    app = opened(selection)
+    assert not app.exception
+    lines = copied(app, "python")
+    assert len(lines) >= 3
+    for text in lines.values():
+        found = frames(run(text))
+        assert found
+        assert not any(isinstance(leaf, pd.DataFrame) and leaf.empty for leaf in found)
+
+
+def test_every_view_with_results_has_lines() -> None:
+    assert set(SHOWN) == set(VIEWS) - {"data", "report"}
+
+
+def test_lines_give_the_numbers_on_screen() -> None:
+    scheme = DIGITS.scheme
+    lines = copied(opened(DIGITS.replace(view="reliability", zoom=9)), "python")
+    drawn = run(lines["{name: [cc.diagrams.reliability(model, bins).frame()] for name, model in models.items()}"])
+    for recipe in (compute.BASE, *TICKED):
+        model = Model(DIGITS.source, recipe)
+        pd.testing.assert_frame_equal(drawn[model.title][0], compute.reliability(model, scheme).frame())
+    rows = next(run(text) for shown, text in lines.items() if ".rows(" in shown)
+    np.testing.assert_array_equal(rows, compute.bin_rows(Model(DIGITS.source), scheme, 9))
+
+
+def test_lines_of_the_estimators_give_the_numbers_on_screen() -> None:
+    selection = DIGITS.replace(view="estimators", asked="top-label")
+    lines = copied(opened(selection), "python")
+    made = next(run(text) for text in lines.values() if "('ece', 'top-label')" in text)
+    assert len(made) > 60
+    for (key, notion), one in made.items():
+        expected = compute.estimate(Model(DIGITS.source), notion, key, selection.scheme)
+        assert one.value == expected.value, (key, notion)
+
+
+def test_lines_of_three_corners_give_the_numbers_on_screen() -> None:
+    selection = DIGITS.replace(view="simplex", three="8,1,3,pool", calibrators=TICKED[:1])
+    lines = copied(opened(selection), "python")
+    drawn = next(run(text) for shown, text in lines.items() if "diagrams.recalibration(" in shown)
+    source = compute.triangle(selection.source, selection.three)
+    expected = compute.recalibration(Model(source), selection.partitions[0]).frame()
+    pd.testing.assert_frame_equal(drawn, expected)
+
+
+def test_lines_of_several_files_give_the_numbers_on_screen() -> None:
+    selection = DIGITS.replace(view="calibrators", others=(("demo:digits-mlp", ""),), calibrators=TICKED[1:])
+    second = compute.models(selection).shown[3]
+    app = opened(selection.replace(map_of=second.title))
+    lines = copied(app, "python")
+    drawn = next(run(text) for shown, text in lines.items() if "binary_map" in shown)
+    np.testing.assert_array_equal(drawn["output"], compute.binary_map(second, 0).output)
+    pairs = next(run(text) for shown, text in lines.items() if "paired_difference" in shown)
+    assert len(pairs) == 6
+
+
+@pytest.mark.parametrize("view", SHOWN)
+def test_commands_name_a_section_of_the_report(view: str) -> None:
+    app = opened(SHOWN[view].replace(view=view))
+    commands = [shlex.split(text) for text in copied(app, "sh")]
+    assert commands
+    known = {chapter.key for chapter in CHAPTERS}
+    assert {words[words.index("--only") + 1] for words in commands} <= known
+
+
+def test_a_file_name_is_only_ever_text() -> None:
+    name = "a');import os;os.abort()#\n.csv"
+    data = b"a,b,label\n" + b"0.7,0.3,0\n0.2,0.8,1\n" * 20
+    key = compute.hold(data, name).key
+    lines = copied(opened(Selection(source=Source(data=key), view="reliability")), "python")
+    for text in lines.values():
+        compiled = compile(text, "lines", "exec")
+        assert "os" not in compiled.co_names

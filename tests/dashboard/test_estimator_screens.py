@@ -1,0 +1,161 @@
+"""Kernel curves of one class, per-class validity and tests, the trade-off and the simulated tables, as shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams
+from calib_core.inference import coverage_table, per_class_tests, rejection_table
+from dashboard import compute
+from dashboard.chart import drawn
+from dashboard.compute import BASE, Model
+from dashboard.figures import draw_class_panels, draw_kernel, draw_trade
+from dashboard.selection import Selection, Source
+from dashboard.theme import error, markdown_plain
+
+WINE = Source(data="demo:wine-logistic")
+BINS = Recipe("CALIBRATORS", "class-wise-hb")
+
+
+def opened(selection: Selection) -> AppTest:
+    """The app as a link with these choices opens it."""
+    app = AppTest.from_file(str(Path(__file__).parents[2] / "dashboard" / "app.py"), default_timeout=60)
+    for name, text in selection.to_query().items():
+        app.query_params[name] = text
+    app.run()
+    assert not app.exception, [e.value for e in app.exception]
+    return app
+
+
+def sample(n: int = 300) -> Predictions:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), n)
+    return Predictions(p, (rng.random(n)[:, None] > p.cumsum(1)[:, :2]).sum(1), class_names=["a", "b", "c"])
+
+
+# -- figures --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", list(SCALES))
+def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: str) -> None:
+    curve = diagrams.kernel_curve(sample(), "class-wise", 1, compute.kernel_recipe(scale).build(), resamples=30)
+    figure = draw_kernel(curve, 0.4)
+    frame = curve.frame()
+    traces = {trace.name: trace for trace in figure.data if trace.name}
+    np.testing.assert_array_equal(traces["kernel curve, 90% band"].y, frame["curve"])
+    np.testing.assert_array_equal(traces["bootstrap median"].y, frame["median"])
+    np.testing.assert_array_equal(
+        traces[f"where the scores lie (density per {curve.unit})"].customdata, frame["density"]
+    )
+    assert list(traces["local calibration error"].y) == [0.4, curve.at(0.4)]
+    apart = Predictions.from_confidence([0.1, 0.9], [True, False])
+    outside = draw_kernel(diagrams.kernel_curve(apart, method=ESTIMATORS.make("ece-kde", bandwidth="fixed")), 0.5)
+    assert "local calibration error" not in {trace.name for trace in outside.data}
+
+
+def test_the_trade_figure_draws_a_curve_a_calibrator_and_a_point_a_model() -> None:
+    made = diagrams.trade_off(sample(), ["histogram", "scaling-binning"], bins=[2, 5], repeats=1)
+    figure = draw_trade([("Base model", 0.01, 0.2)], made, "class-wise")
+    for i, title in enumerate(made.titles):
+        np.testing.assert_array_equal(figure.data[i].x, made.error[i])
+        np.testing.assert_array_equal(figure.data[i].y, made.mse[i])
+        np.testing.assert_array_equal(figure.data[i].customdata[:, 0], [2, 5])
+        assert figure.data[i].name == f"{title}, 2 to 5 bins"
+    assert (figure.data[2].x, figure.data[2].y) == ((0.01,), (0.2,))
+    assert "class-wise" in figure.layout.xaxis.title.text
+    assert len(draw_trade([("Base model", 0.01, 0.2)]).data) == 1
+
+
+def test_small_validity_plots_hold_both_models_on_the_same_bins() -> None:
+    p = sample()
+    panels = [(name, diagrams.class_panels(p, [0, 2], "class-wise")) for name in ("Base model", "HB")]
+    pairs = [diagrams.validity_pair(p, p.take(np.arange(300)), "class-wise", 5, c) for c in (0, 2)]
+    figure = draw_class_panels(panels, "validity", (), [None, pairs])
+    steps = [trace for trace in figure.data if trace.mode == "lines"]
+    assert [trace.name for trace in steps] == ["Base model", "before, bins of HB", "HB"] * 2
+    np.testing.assert_array_equal(steps[1].y[1:], pairs[0].before.share)
+    np.testing.assert_array_equal(steps[5].x[1:], pairs[1].after.eps)
+    assert steps[1].line.dash == "dot"
+
+
+# -- screens --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", list(SCALES))
+def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) -> None:
+    app = opened(
+        Selection(source=WINE, view="classes", notion="class-wise", curve="kernel", one=1, scale=scale, at=0.6)
+    )
+    assert not app.error
+    curve = compute.class_curve(Model(WINE, BASE), "class-wise", 1, scale)
+    assert curve.resamples == 1000
+    np.testing.assert_array_equal(drawn(app)["one-class"].trace("kernel curve, 90% band")["y"], curve.curve)
+    said = next(c.value for c in app.caption if "ECE by kernel densities" in c.value)
+    assert f"At 0.60: {error(curve.local_error(0.6))}." in said
+    assert f"bandwidth {curve.bandwidth:.2g} ({markdown_plain(curve.unit)})" in said
+    assert (app.query_params["one"], app.query_params["at"]) == ("1", "0.6")
+    small = drawn(app)["panels"].figure["data"]
+    assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"
+
+
+def test_the_scale_chosen_is_that_of_the_overlay_and_of_the_link() -> None:
+    app = opened(Selection(overlay="kernel"))
+    linear = drawn(app)["reliability"].trace("kernel curve, 90% band")["y"]
+    app.selectbox(key="choice.scale").select("log-odds").run()
+    assert not app.exception
+    assert app.query_params["scale"] == "log-odds"
+    curve = compute.kernel_curve(Model(Selection().source, BASE), "log-odds")
+    got = drawn(app)["reliability"].trace("kernel curve, 90% band")["y"]
+    np.testing.assert_array_equal(got, curve.curve)
+    assert not np.array_equal(got, linear)
+
+
+def test_a_class_that_a_link_names_but_the_data_lack_is_ignored() -> None:
+    app = opened(Selection(source=WINE, view="classes", curve="kernel", one=99))
+    assert not app.error
+    assert "one-class" in drawn(app)
+
+
+def test_validity_of_a_class_is_shown_before_and_after_on_the_same_bins() -> None:
+    selection = Selection(source=WINE, view="classes", notion="class-wise", curve="validity", calibrators=(BINS,))
+    app = opened(selection)
+    model = Model(WINE, BINS)
+    names = compute.parts(WINE).test.class_names or ()
+    pairs = compute.class_pairs(model, "class-wise", selection.scheme, tuple(range(len(names))))
+    shown = [t for t in drawn(app)["panels"].figure["data"] if t.get("name") == f"before, bins of {model.title}"]
+    assert len(shown) == len(names)
+    wanted = {tuple(np.round(pair.before.share, 9)) for pair in pairs}
+    assert {tuple(np.round(t["y"][1:], 9)) for t in shown} == wanted
+    assert any("Dotted: the base model" in c.value for c in app.caption)
+
+
+def test_every_class_has_a_test_corrected_for_their_number() -> None:
+    selection = Selection(source=WINE, view="classes", notion="class-wise", sort="name")
+    app = opened(selection)
+    table = next(d.value for d in app.dataframe if "class" in d.value.columns)
+    tests = per_class_tests(compute.parts(WINE).test, "class-wise", selection.scheme.build())
+    np.testing.assert_allclose(table["p (Holm), Base model"], tests["p_holm"])
+    assert "p (Holm), Temperature scaling" in table.columns
+
+
+def test_the_trade_off_is_drawn_when_asked_and_kept_in_the_link() -> None:
+    app = opened(Selection(source=WINE, view="estimators", calibrators=()))
+    assert {t["name"] for t in drawn(app)["trade"].figure["data"]} == {"Base model"}
+    app.toggle(key="choice.trade").set_value(True).run()
+    assert not app.exception
+    assert app.query_params["trade"] == "True"
+    made = compute.trade_off(Model(WINE, BASE), "top-label")
+    traces = drawn(app)["trade"].figure["data"]
+    assert len(traces) == 1 + len(made.keys)
+    np.testing.assert_array_equal(traces[0]["y"], made.mse[0])
+
+
+def test_both_simulated_tables_are_shown_whole() -> None:
+    app = opened(Selection(source=WINE, view="estimators", calibrators=()))
+    shown = [d.value for d in app.dataframe]
+    for table in (coverage_table(), rejection_table()):
+        assert any(list(one.columns) == list(table.columns) and len(one) == len(table) for one in shown)

@@ -1,0 +1,344 @@
+"""The simplex view: it shows the numbers computed, follows clicks and links, and says what it cannot show."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib_core as cc
+from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams
+from dashboard import compute, widgets
+from dashboard.chart import drawn, slot
+from dashboard.chart.click import Click
+from dashboard.figures import draw_recalibration
+from dashboard.figures.recalibration import MARKS, speaking
+from dashboard.figures.triangle import from_xy
+from dashboard.selection import Selection, Source, simplex_schemes
+from dashboard.theme import error
+from dashboard.views.simplex_cells import cell_table
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
+THREE = Source(data="demo:synthetic-three-class")
+SEVEN = Source(data="demo:imbalanced-forest")
+GRID = Recipe("BINNINGS", "grid")
+
+
+def opened(selection: Selection) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in selection.to_query().items():
+        app.query_params[name] = text
+    app.run()
+    assert not app.exception, [e.value for e in app.exception]
+    return app
+
+
+def said(app: AppTest) -> str:
+    return " ".join(m.value for m in (*app.markdown, *app.caption, *app.info, *app.warning)).replace("\\", "")
+
+
+def link(app: AppTest) -> dict[str, str]:
+    """The query string; the test harness holds what it was given as text, and what the app wrote as lists."""
+    return {name: v if isinstance(v, str) else v[0] for name, v in app.query_params.items()}
+
+
+def path_of(figure: dict, name: str) -> np.ndarray:  # type: ignore[type-arg]
+    trace = next(t for t in figure["data"] if t.get("name") == name)
+    return np.column_stack([trace["x"], trace["y"]]).reshape(-1, 6, 2)
+
+
+# -- the figure -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def diagram() -> diagrams.RecalibrationDiagram:
+    data = cc.datasets.valk_kull(1500, random_state=1).predictions
+    named = Predictions(data.probs, data.true_labels, class_names=["<b>b</b>", "%{x} c", "plain"])
+    return diagrams.recalibration("grid", *named.split(0.4, random_state=0))
+
+
+@pytest.mark.parametrize("min_rows", [1, 25])
+def test_arrows_are_the_frames_of_the_cells_with_enough_rows(
+    diagram: diagrams.RecalibrationDiagram, min_rows: int
+) -> None:
+    figure = draw_recalibration(diagram, min_rows)
+    frame = diagram.frame()
+    enough = frame[(frame["count"] >= min_rows) & (frame["fit_count"] >= min_rows)]
+    assert (len(enough) < len(frame)) == (min_rows > 1)
+    path = path_of({"data": [t.to_plotly_json() for t in figure.data]}, "arrows")
+    np.testing.assert_allclose(from_xy(path[:, 0]), enough[["mean_0", "mean_1", "mean_2"]], atol=1e-12)
+    np.testing.assert_allclose(from_xy(path[:, 1]), enough[["target_0", "target_1", "target_2"]], atol=1e-12)
+    np.testing.assert_array_equal(speaking(diagram, min_rows), frame.index.isin(enough.index))
+
+
+def test_marks_say_their_cell_and_no_name_becomes_markup(diagram: diagrams.RecalibrationDiagram) -> None:
+    figure = draw_recalibration(diagram, 10, selected=2)
+    rows = next(t for t in figure.data if t.name == "rows")
+    places = from_xy(np.column_stack([rows.x, rows.y]))
+    for cell, place, text in zip(rows.customdata[:40], places, rows.text, strict=False):
+        mine = diagram.points[diagram.cells == cell]
+        assert np.abs(mine - place).sum(axis=1).min() < 1e-6
+        assert f"{int(diagram.count[cell])} test rows" in text
+        assert "<b>b</b>" not in text
+        assert "&lt;b&gt;" in text
+    means = next(t for t in figure.data if t.name == "cell means")
+    np.testing.assert_allclose(from_xy(np.column_stack([means.x, means.y])), diagram.mean, atol=1e-12)
+    assert list(means.customdata) == list(range(len(diagram.count)))
+    chosen = next(t for t in figure.data if t.name == "chosen cell")
+    np.testing.assert_allclose(from_xy(np.column_stack([chosen.x, chosen.y])[:3]), diagram.outlines[2][0], atol=1e-12)
+
+
+def test_few_points_can_be_pointed_at_and_every_cell_is_among_them(diagram: diagrams.RecalibrationDiagram) -> None:
+    rows = next(t for t in draw_recalibration(diagram).data if t.name == "rows")
+    assert len(rows.x) == min(MARKS, len(diagram.cells))
+    assert set(rows.customdata) == set(diagram.cells.tolist())
+
+
+# -- the view -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", simplex_schemes())
+def test_every_partition_is_drawn_with_its_arrows_and_its_error(key: str) -> None:
+    scheme = Recipe("BINNINGS", key)
+    app = opened(Selection(source=THREE, view="simplex", partitions=(scheme,)))
+    assert not app.error
+    parts = compute.parts(THREE)
+    made = diagrams.recalibration(scheme.build(), parts.fit, parts.test)
+    frame = made.frame()[speaking(made, 10)]
+    path = path_of(drawn(app)["simplex-0"].figure, "arrows")
+    np.testing.assert_allclose(from_xy(path[:, 0]), frame[["mean_0", "mean_1", "mean_2"]], atol=1e-12)
+    np.testing.assert_allclose(from_xy(path[:, 1]), frame[["target_0", "target_1", "target_2"]], atol=1e-12)
+    table = next(t.value for t in app.dataframe if "off by" in t.value.columns)
+    np.testing.assert_allclose(table["bound"], made.bound)
+    np.testing.assert_allclose(table["off by"], np.abs(made.target - made.mean).sum(axis=1))
+    for estimator, norm in (("ece", "L1"), ("rmsce", "L2")):
+        one = cc.estimate(parts.test, "canonical", estimator, scheme.build())
+        assert f"Canonical error, {norm}: {error(one.value)}" in said(app)
+        assert f"noise floor {error(one.noise_floor.high)}" in said(app)
+    pair = drawn(app)["simplex-validity"].figure["data"]
+    by_cell = CALIBRATORS.make(key).fit_on(parts.fit)
+    expected = diagrams.canonical_validity(parts.test, by_cell.apply(parts.test), scheme.build(), parts.fit)
+    np.testing.assert_allclose(pair[0]["x"][1:], expected.before.eps)
+    np.testing.assert_allclose(pair[1]["y"][1:], expected.after.share)
+
+
+def test_maps_of_all_ticked_calibrators_stand_beside_the_true_one() -> None:
+    ticked = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "class-wise-hb", "top-label-hb"))
+    app = opened(Selection(source=THREE, view="simplex", calibrators=ticked, partitions=()))
+    figure = drawn(app)["simplex-maps"].figure
+    titles = [a["text"] for a in figure["layout"]["annotations"]]
+    assert titles == ["<b>Temperature scaling</b>", "<b>Class-wise histogram binning</b>", "<b>True map</b>"]
+    parts = compute.parts(THREE)
+    map_ = diagrams.calibration_map(ticked[0].build().fit_on(parts.fit))
+    path = path_of(figure, "arrows of Temperature scaling")
+    np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
+    assert "Top-label histogram binning has no map: this calibrator answers for the predicted class only" in said(
+        app
+    ).replace("**", "")
+    assert "drawn divided by their sum" in said(app)
+    assert len(drawn(app)["simplex-differences"].figure["layout"]["annotations"]) == 2
+
+
+def test_a_click_takes_a_cell_apart() -> None:
+    app = opened(Selection(source=THREE, view="simplex", partitions=(GRID,)))
+    app.session_state[slot("simplex-0")] = Click(0, 0, 4, 0.5, 0.5, 1)
+    app.run()
+    assert not app.exception
+    made = compute.recalibration(compute.Model(THREE), GRID)
+    rows = next(t.value for t in app.dataframe if "row" in t.value.columns)
+    parts = compute.parts(THREE)
+    np.testing.assert_array_equal(rows["row"], parts.test_rows[made.rows(4)])
+    np.testing.assert_allclose(rows["P(B)"], parts.test.probs[made.rows(4), 1])
+    assert link(app)["cell"] == "4"
+    assert "chosen cell" in [t.get("name") for t in drawn(app)["simplex-0"].figure["data"]]
+
+
+def test_three_classes_of_many_are_chosen_and_said() -> None:
+    app = opened(Selection(source=SEVEN, view="simplex"))
+    names = compute.parts(SEVEN).test.class_names
+    assert names is not None
+    corners = [box for box in app.selectbox if "corner" in box.label]
+    largest = cc.three_classes.largest_three(compute.parts(SEVEN).test)
+    assert [box.value for box in corners] == list(largest)
+    assert "and the 4 other classes taken together; every row is used" in said(app)
+    # A class chosen twice changes places.
+    corners[0].set_value(largest[1]).run()
+    assert not app.exception
+    a, b, c = largest
+    assert link(app)["three"] == f"{b},{a},{c},pool"
+    next(box for box in app.selectbox if box.label == "The other classes").set_value("condition").run()
+    assert not app.exception
+    assert link(app)["three"] == f"{b},{a},{c},condition"
+    assert "rows are of another class and left out" in said(app)
+
+
+def test_calibrators_are_fitted_on_the_three_corners() -> None:
+    selection = Selection(source=SEVEN, view="simplex", three="1,0,2,pool", partitions=())
+    app = opened(selection)
+    fit = cc.corners(compute.parts(SEVEN).fit, (1, 0, 2), "pool").predictions
+    map_ = diagrams.calibration_map(CALIBRATORS.make("temperature").fit_on(fit))
+    path = path_of(drawn(app)["simplex-maps"].figure, "arrows of Temperature scaling")
+    np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("demo", "why"),
+    [("breast-cancer-svm", "there are two classes only"), ("language-model", "the probabilities of the other classes")],
+)
+def test_what_is_no_triangle_says_so_in_one_sentence(demo: str, why: str) -> None:
+    app = opened(Selection(source=Source(data=f"demo:{demo}"), view="simplex"))
+    assert not app.error
+    assert why in said(app)
+    assert not [key for key in drawn(app) if key.startswith("simplex")]
+
+
+def test_a_chosen_partition_can_be_taken_away() -> None:
+    two = (GRID, Recipe("BINNINGS", "sierpinski"))
+    app = opened(Selection(source=THREE, view="simplex", partitions=two, part=1, cell=2))
+    for keys in (["sierpinski"], ["grid", "sierpinski"], ["grid"], []):
+        next(g for g in app.button_group if "Partitions" in g.label).set_value(keys).run()
+        assert not app.exception
+        assert sum(key[:-1] == "simplex-" for key in drawn(app)) == len(keys)
+        assert int(link(app).get("part", "0")) in (0, 1)
+
+
+def test_the_label_of_an_option_that_is_gone_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Streamlit reports then in a browser, though not to its own test harness."""
+    monkeypatch.setattr(widgets, "tied", lambda key, value, chosen: {"chosen": chosen})
+    got: list[object] = []
+    report = widgets.tied_to(range(2), "part", 0, got.append)["chosen"]
+    for value in ("1: Grid", 1, None):
+        report(value)
+    assert got == [1]
+
+
+def test_corners_without_rows_say_so_and_can_be_changed() -> None:
+    held = io.BytesIO()
+    np.savez(held, probs=np.tile([0.3, 0.1, 0.2, 0.2, 0.2], (40, 1)), labels=np.arange(40) % 2)
+    source = Source(data=compute.hold(held.getvalue(), "two-of-five.npz").key)
+    app = opened(Selection(source=source, view="simplex", three="2,3,4,condition"))
+    assert "no row is of one of the classes 2, 3, 4 with a probability" in said(app)
+    next(box for box in app.selectbox if box.label == "Top corner").set_value(0).run()
+    assert not app.exception
+    assert link(app)["three"] == "0,3,4,condition"
+    assert "simplex-0" in drawn(app)
+
+
+def test_all_choices_are_in_the_link() -> None:
+    twice = (
+        BINNINGS.described("projection", bins=9, directions="random"),
+        BINNINGS.described("projection", bins=9),
+        GRID,
+    )
+    selection = Selection(
+        source=SEVEN, view="simplex", three="1,0,2,condition", partitions=twice, min_rows=30, part=1, cell=3
+    )
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+    app = opened(selection)
+    assert [key for key in drawn(app) if key.startswith("simplex-") and key[-1].isdigit()] == [
+        "simplex-0",
+        "simplex-1",
+        "simplex-2",
+    ]
+    assert link(app) == selection.to_query()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("three", "1,2,pool"),
+        ("three", "1,2,3,drop"),
+        ("three", "-1,2,3,pool"),
+        ("partitions", '[{"key":"equal-width"}]'),
+        ("partitions", "7"),
+        ("min_rows", "0"),
+        ("cell", "-2"),
+    ],
+)
+def test_what_a_link_cannot_ask_is_left_out(name: str, text: str) -> None:
+    selection, problems = Selection.from_query({name: text})
+    assert selection == Selection()
+    assert len(problems) == 1
+
+
+def test_corners_that_do_not_exist_give_way_to_the_largest_classes() -> None:
+    source = compute.triangle(SEVEN, "0,1,77,pool")
+    largest = cc.three_classes.largest_three(compute.parts(SEVEN).test)
+    assert source.corners == ",".join([*map(str, largest), "pool"])
+    assert compute.triangle(THREE, "0,1,2,condition") == THREE
+
+
+@pytest.mark.parametrize("others", cc.three_classes.OTHERS)
+def test_rows_of_three_corners_know_where_they_stand_in_the_file(others: str) -> None:
+    whole = compute.whole(SEVEN.data, "")
+    parts = compute.parts(compute.triangle(SEVEN, f"1,0,2,{others}"))
+    for made, rows in ((parts.fit, parts.fit_rows), (parts.test, parts.test_rows)):
+        np.testing.assert_array_equal(made.true_labels, np.array([1, 0, *[2] * 5])[whole.true_labels[rows]])
+        if others == "condition":
+            assert set(whole.true_labels[rows].tolist()) == {0, 1, 2}
+
+
+FIVE = {"bins": 5}
+P3 = [
+    {"key": "normalised", "params": {"binary": {"key": "equal-width-histogram", "params": FIVE}}},
+    {
+        "key": "normalised",
+        "params": {"binary": {"key": "lece-histogram", "params": {"binning": {"key": "equal-width", "params": FIVE}}}},
+    },
+    {"key": "temperature"},
+    {"key": "dirichlet", "params": {"off_diagonal": 0.0, "intercept": 0.0}},
+    {"key": "lece", "params": {"neighbours": 500}},
+]
+P1 = [
+    {"key": "sierpinski"},
+    {"key": "grid"},
+    {"key": "projection"},
+    {"key": "projection", "params": {"directions": "random"}},
+]
+PAPERS = {
+    "P3 Fig. 1 and 2": (
+        f"data=demo:synthetic-three-class&by=share&share=0.8&view=simplex&partitions=[]&calibrators={json.dumps(P3)}",
+        6,
+    ),
+    "P1 Fig. 12": (
+        f"data=demo:imbalanced-forest&view=simplex&calibrators=[]&three=0,1,2,pool&partitions={json.dumps(P1)}",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("figure", PAPERS)
+def test_the_papers_figures_open_from_links(figure: str) -> None:
+    query, panels = PAPERS[figure]
+    selection, problems = Selection.from_query(dict(part.split("=", 1) for part in query.split("&")))
+    assert problems == ()
+    charts = drawn(opened(selection))
+    if "simplex-maps" in charts:
+        assert len(charts["simplex-maps"].figure["layout"]["annotations"]) == panels
+    else:
+        assert [f"simplex-{i}" for i in range(panels)] == [key for key in charts if key[-1].isdigit()]
+
+
+def test_one_calibrator_with_two_settings_is_two_models() -> None:
+    one, two = (CALIBRATORS.described("dirichlet", off_diagonal=v, intercept=v) for v in (0.0, 10.0))
+    app = opened(Selection(source=THREE, view="simplex", calibrators=(one, two), partitions=()))
+    titles = [a["text"] for a in drawn(app)["simplex-maps"].figure["layout"]["annotations"]]
+    assert len(set(titles)) == 3
+    held = json.loads(link(app)["calibrators"])
+    assert [item["params"]["intercept"] for item in held] == [0.0, 10.0]
+    # Un-ticking it takes both away.
+    pills = next(g for g in app.button_group if "Calibrators" in g.label)
+    pills.set_value([]).run()
+    assert not app.exception
+    assert link(app)["calibrators"] == "[]"
+
+
+def test_the_table_of_cells_has_the_classes_names(diagram: diagrams.RecalibrationDiagram) -> None:
+    columns = cell_table(diagram).columns.tolist()
+    assert columns[:5] == ["cell", "place", "count", "fit_count", "off by"]
+    assert "mean plain" in columns
+    assert "target plain" in columns
