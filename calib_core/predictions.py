@@ -468,19 +468,6 @@ def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
     return chosen
 
 
-def check_probs(probs: ArrayLike) -> Floats:
-    """Probability rows (n, K) as Predictions would hold them: checked, rescaled where a row sum is slightly off.
-
-    Row by row, so that a row's result does not depend on the rest of the batch.
-    """
-    return _simplex(_matrix(probs, "probs"))[0]
-
-
-def check_labels(labels: ArrayLike, n_classes: int, n_rows: int) -> Codes:
-    """Label codes 0..K-1, one a row."""
-    return _codes(labels, _class_names(None, n_classes), n_rows, "labels")
-
-
 # -- the checks, in order of use ------------------------------------------------------------------------------
 
 
@@ -705,7 +692,7 @@ on the same rows in the same order
         return
     if first.class_names != second.class_names:
         raise InputError(
-            f"the files do not have the same classes in the same order ({first.n_classes} and {second.n_classes}): "
+            f"the files do not have the same classes in the same order ({other_classes(first, second)}): "
             "change how one of them is read"
         )
     differ = np.flatnonzero(first.true_labels != second.true_labels)
@@ -716,6 +703,19 @@ on the same rows in the same order
             f"row {i} has the label {here!r} in one file and {there!r} in the other: models are compared "
             "on the same rows in the same order"
         )
+
+
+def other_classes(first: Predictions, second: Predictions) -> str:
+    """How the classes of two files differ, for the middle of a sentence: by their number, or the first other name.
+
+    >>> p = Predictions([[0.7, 0.3]], [0], class_names=["cat", "dog"])
+    >>> other_classes(p, Predictions([[0.7, 0.3]], [0], class_names=["cat", "cow"]))
+    "class 1 is 'dog' and 'cow'"
+    """
+    if first.n_classes != second.n_classes:
+        return f"{first.n_classes} and {second.n_classes}"
+    pairs = zip(first.class_names or (), second.class_names or (), strict=True)
+    return next((f"class {c} is {a[:80]!r} and {b[:80]!r}" for c, (a, b) in enumerate(pairs) if a != b), "the same")
 
 
 def check_weights(weights: ArrayLike, n: int) -> Float64s:

@@ -19,6 +19,15 @@ from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 SCORES = ("accuracy", "log-loss", "brier")
 
 
+def error_keys() -> tuple[str, ...]:
+    """Keys of the estimators of calibration errors, each once: of two names for the same the more telling one.
+
+    >>> "ece" in error_keys(), "binned" in error_keys(), "brier" in error_keys()
+    (True, False, False)
+    """
+    return tuple(k for k in ESTIMATORS if k not in SCORES and ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k)
+
+
 @dataclass(frozen=True)
 class Measure:
     """One number of the summary: its name, its notion (None: of the whole prediction) and its estimator."""

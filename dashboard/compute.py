@@ -50,7 +50,7 @@ from calib_core.inference import (
     spiegelhalter,
 )
 from calib_core.inference.counted import of_counts as counted
-from calib_core.predictions import check_same_rows
+from calib_core.predictions import check_same_rows, other_classes
 from calib_core.readers import (
     Finding,
     Reading,
@@ -332,7 +332,7 @@ def _same_classes(first: Predictions, second: Predictions) -> None:
     if first.class_names != second.class_names:
         raise InputError(
             "The two files do not have the same classes in the same order "
-            f"({first.n_classes} and {second.n_classes}): choose files of one model, or change how they are read."
+            f"({other_classes(first, second)}): choose files of one model, or change how they are read."
         )
 
 
@@ -589,7 +589,7 @@ def error_sweep(models: tuple[Model, ...]) -> diagrams.ErrorSweep:
     known = all(judged(model).kind != "confidence" for model in models)
     notions = ("confidence", "top-label") if known else ("confidence",)
     named = {model.title: judged(model) for model in models}
-    return _memo(("sweep", models), lambda: diagrams.error_sweep(named, notions))
+    return _memo(("sweep", tuple(named), models), lambda: diagrams.error_sweep(named, notions))
 
 
 def validity(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
@@ -667,7 +667,7 @@ def _canonical_validity(model: Model, scheme: Recipe) -> diagrams.ValidityPair:
 
 def calibration_map(model: Model) -> diagrams.CalibrationMap:
     """Where a model's calibrator sends the points of the triangle; NotAnswerable says why it has no such map."""
-    return _asked_once(("calibration map", model), lambda: _calibration_map(model))
+    return _asked_once(("calibration map", model, model.title), lambda: _calibration_map(model))
 
 
 def _calibration_map(model: Model) -> diagrams.CalibrationMap:

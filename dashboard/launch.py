@@ -4,6 +4,7 @@ import gc
 import importlib
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 APP = Path(__file__).with_name("app.py")
@@ -22,24 +23,24 @@ _HEAVY = (
 _COLLECTOR = "calib-collector"
 
 
-def launched_file() -> Path | None:
-    """Return the file named on the command line of the running dashboard, if there is one.
+def launched_files() -> tuple[Path, ...]:
+    """Return the files named on the command line of the running dashboard.
 
     Streamlit hands what follows `--` to the script as `sys.argv[1:]`.
     """
-    return Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    return tuple(map(Path, sys.argv[1:]))
 
 
-def arguments(file: Path | None, *, port: int | None, headless: bool) -> list[str]:
-    """Return the command line that runs the dashboard: `streamlit run app.py ... [-- FILE]`.
+def arguments(files: Sequence[Path], *, port: int | None, headless: bool) -> list[str]:
+    """Return the command line that runs the dashboard: `streamlit run app.py ... [-- FILE...]`.
 
-    >>> arguments(Path("/data/p.npz"), port=8600, headless=True)[3:]
+    >>> arguments([Path("/data/p.npz")], port=8600, headless=True)[3:]
     ['--server.headless=true', '--server.port=8600', '--', '/data/p.npz']
     """
     command = ["streamlit", "run", str(APP), f"--server.headless={str(headless).lower()}"]
     if port is not None:
         command.append(f"--server.port={port}")
-    return [*command, "--", str(file)] if file else command
+    return [*command, "--", *map(str, files)] if files else command
 
 
 def preload() -> None:

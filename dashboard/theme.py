@@ -118,6 +118,15 @@ def error(value: float) -> str:
     return f"{value:.4f}".replace("-0.0000", "0.0000")
 
 
+def p_value(value: float) -> str:
+    """Format a p-value: three decimals, or that it is smaller than they can say.
+
+    >>> p_value(0.04), p_value(1e-9)
+    ('0.040', '< 0.001')
+    """
+    return f"{value:.3f}" if value >= 0.0005 else "< 0.001"
+
+
 def percent(value: float, digits: int = 1) -> str:
     """Format a fraction as a percentage.
 

@@ -105,6 +105,11 @@ def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str
     st.download_button(label, make, file_name=name, on_click="ignore", key=f"download.{key or name}")
 
 
+def table_height(lines: int) -> int:
+    """Pixels of a data frame with so many lines and its head, none of them cut."""
+    return 35 * (lines + 1) + 3
+
+
 def refusals(refused: Iterable[tuple[Titled, str]]) -> None:
     """One line for each model that cannot be shown, with the reason."""
     for model, why in refused:

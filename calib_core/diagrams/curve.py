@@ -49,9 +49,10 @@ class KernelCurve:
         finest = _STEPS_TO_RESOLVE * self.step
         if not self.rows > 0 or self.bandwidth >= finest:
             return ""
+        smooth = "smooth the log-odds, or take" if self.unit == "score" else "take"
         return (
             f"The bandwidth {self.bandwidth:.2g} is under {_STEPS_TO_RESOLVE} grid steps ({finest:.2g}): the curve "
-            "follows single scores and its error is mostly noise; take silverman-std or a fixed bandwidth."
+            f"follows single scores and its error is mostly noise; {smooth} silverman-std or a fixed bandwidth."
         )
 
     def at(self, score: float) -> float:

@@ -62,6 +62,11 @@ class DebiasedL2:
     binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
     root: Annotated[bool, Flag(), "show the root of the squared error, negative ones as 0"] = False
 
+    @property
+    def squared(self) -> bool:
+        """Are its values squares, so that a tolerance has to be squared before it is held against them?"""
+        return not self.root
+
     def __call__(self, claims: Claims | VectorClaims) -> Estimated:
         if isinstance(claims, VectorClaims) or isinstance(self.binning, SimplexScheme):
             return self.of_simplex(simplex_table(claims, self.binning))

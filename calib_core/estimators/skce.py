@@ -62,6 +62,11 @@ class KernelCalibrationError:
     block: Annotated[int, Range(2, 5000), "rows per block in the canonical notion; more is more precise"] = 100
     random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the dealing into blocks"] = 0
 
+    @property
+    def squared(self) -> bool:
+        """Its values are squares: a tolerance has to be squared before it is held against them."""
+        return True
+
     def __call__(self, claims: Claims) -> Estimated:
         if isinstance(claims, VectorClaims):
             value = self.blocks(claims).mean

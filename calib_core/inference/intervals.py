@@ -29,6 +29,13 @@ With cells of one or two rows (100 top labels and 1,000 rows) noise fills every 
 where the error sits in few of them: it held the truth in .60 of runs. The lower end is then 0.
 """
 
+SIMULATED_CLASSES = 3
+"""Most classes of a canonical error whose interval is called tested: as many as the coverage table has.
+
+With 10 classes (4 truths, 11 Sierpinski cells, 2,000 rows, 200 runs each) the interval of the L1 error covered, that of
+the L2 error held the truth in .845 of the runs where the top probability was 0.05 too high: a rough guide.
+"""
+
 Method = Literal["default", "percentile", "pivotal"]
 
 
@@ -59,12 +66,12 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     """Where the true value lies with this confidence, given the predictions.
 
     Default by what is estimated: binned errors (ECE, RMSCE and their debiased forms) by test inversion, the largest
-    error by Clopper-Pearson (canonical: multinomial) bounds that hold for all cells at once, errors that are a norm
-    of the residuals (kernel, smooth, convex, swept, cumulative) by what a norm can gain from noise, the squared
-    kernel error by test inversion or from its blocks, means of rows (log loss, Brier score, accuracy) by the
-    percentile bootstrap. All but the last are in the coverage table or have a proof; what is left over has the
-    pivotal bootstrap and says that it is untested. ``percentile`` and ``pivotal`` ask for the bootstrap forms of any
-    estimate: of plug-in and debiased binned errors they do not cover.
+    error by Clopper-Pearson (canonical: multinomial) bounds that hold for all cells at once, errors that are a norm of
+    the residuals (kernel, smooth, convex, swept, cumulative) by what a norm can gain from noise, the squared kernel
+    error by test inversion or from its blocks, means of rows (log loss, Brier score, accuracy) by the percentile
+    bootstrap. All but the last are in the coverage table (canonical: three classes) or have a proof; what is left over
+    has the pivotal bootstrap and says that it is untested. ``percentile`` and ``pivotal`` ask for the bootstrap forms
+    of any estimate: of plug-in and debiased binned errors they do not cover.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
@@ -178,7 +185,9 @@ def _of_cells(question: Question, level: float, random_state: int) -> Interval |
     if order == 1 and float(cells.worth.mean()) < LEAST_ROWS:
         method = "test inversion, upper end only: cells hold too few rows for a lower one"
         return Interval(0.0, scale(high), level, method, False)
-    return Interval(scale(low), scale(high), level, "test inversion, cells and predictions given", False)
+    # The coverage table has no case of weights, nor of more classes.
+    tested = question.claims.weights is None and len(question.claims.class_names) <= SIMULATED_CLASSES
+    return Interval(scale(low), scale(high), level, "test inversion, cells and predictions given", tested)
 
 
 class InBins:

@@ -117,7 +117,7 @@ def paired_difference(
         return _of_means(first, second, method, level)
     notion = as_reduction(reduction)
     asked = [Question(one.answered, notion, method) for one in (first, second)]
-    squared = isinstance(method, DebiasedL2) and not method.root
+    squared = isinstance(method, DebiasedL2) and method.squared
     if not squared and target(method) is not None and isinstance(asked[0].claims, (FlatClaims, ColumnClaims)):
         return _of_intervals(asked, level, random_state)
     return _of_resamples(asked, level, resamples, random_state, squared)

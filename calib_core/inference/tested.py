@@ -14,7 +14,8 @@ def coverage_table() -> pd.DataFrame:
 
     Made by tests/simulations/interval_coverage.py; nominal level 90 %. ``below`` is the share of runs whose whole
     interval lay above the truth, ``above`` the share whose interval lay below it; ``bins`` is NaN where none are given.
-    Upper ends by test inversion have been raised since, for errors smaller than noise: those cells cover more now.
+    Upper ends by test inversion in intervals of scores have been raised since, for errors smaller than noise: there
+    the coverage is now at least what is told.
 
     >>> sorted(set(coverage_table()["estimator"]))[-3:]
     ['rmsce', 'skce', 'smece']

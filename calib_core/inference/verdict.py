@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calib_core.estimators.base import Estimate
-from calib_core.inference.intervals import target
+from calib_core.predictions import NotAnswerable
 from calib_core.registry import RegistryError
 
 Word = Literal["within", "miscalibrated", "not shown"]
@@ -28,7 +28,7 @@ def verdict(estimate: Estimate, eps: float = 0.02) -> Verdict:
     "within" when the upper end of the 90 % interval is below eps (its square, for a squared error); "miscalibrated"
     when calibrated models rarely show as much (p at most 0.05) and the lower end is above 0; else "not shown". A small
     real error can be both within and miscalibrated: it is then called within. What can mislead: "not shown" is not
-    "calibrated".
+    "calibrated". NotAnswerable for scores (log loss, Brier score, accuracy), which are no calibration errors.
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
@@ -37,6 +37,10 @@ def verdict(estimate: Estimate, eps: float = 0.02) -> Verdict:
     """
     if not eps > 0:
         raise RegistryError(f"eps is {eps}; it must be above 0")
+    if estimate.question is not None and hasattr(estimate.question.estimator, "of"):
+        raise NotAnswerable(
+            f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
+        )
     span, p = estimate.interval(), estimate.p_value
     limit = on_scale_of(estimate, eps)
     ends = f"the 90 % interval is {span.low:.3f} to {span.high:.3f}"
@@ -57,5 +61,5 @@ def on_scale_of(estimate: Estimate, error: float) -> float:
     >>> on_scale_of(estimate(Predictions([[0.9, 0.1]], [0]), "confidence", "debiased-l2"), 0.5)
     0.25
     """
-    about = None if estimate.question is None else target(estimate.question.estimator)
-    return error if about is None else about[1](error)
+    squared = estimate.question is not None and getattr(estimate.question.estimator, "squared", False)
+    return error * error if squared else error

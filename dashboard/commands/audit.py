@@ -133,11 +133,9 @@ def _refused_once(asked: list[Asked]) -> list[Asked]:
 def _questions(notions: tuple[str, ...], keys: tuple[str, ...], slow: bool) -> list[tuple[str | None, str]]:
     """Pairs of notion and estimator; without choices also the scores of whole predictions."""
     from calib_core import ESTIMATORS
-    from calib_core.study import SCORES
+    from calib_core.study import SCORES, error_keys
 
-    # An entry that makes the same as another under a more telling name is left to that one.
-    telling = [k for k in ESTIMATORS if ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k and k not in SCORES]
-    every = keys or tuple(k for k in telling if slow or any(p.name == "binning" for p in ESTIMATORS[k].params))
+    every = keys or tuple(k for k in error_keys() if slow or any(p.name == "binning" for p in ESTIMATORS[k].params))
     whole: list[tuple[str | None, str]] = [] if keys or notions else [(None, key) for key in SCORES]
     return whole + [(notion, key) for notion in notions or NOTIONS for key in every]
 
@@ -161,6 +159,7 @@ def _counts_suffice(made: Estimate | str) -> bool:
 
 def _line(name: str, notion: str | None, key: str, made: Estimate | str, tolerance: float) -> dict[str, Any]:
     from calib_core import NotAnswerable
+    from calib_core.study import SCORES
 
     line: dict[str, Any] = dict.fromkeys(COLUMNS) | {"model": name, "notion": notion, "estimator": key, "note": ""}
     if isinstance(made, str):
@@ -172,7 +171,7 @@ def _line(name: str, notion: str | None, key: str, made: Estimate | str, toleran
         if notion is not None:
             floor = made.noise_floor
             line |= {"floor": floor.mean, "floor_high": floor.high, "p": floor.p_value}
-            line["verdict"] = made.verdict(tolerance).word
+            line["verdict"] = None if key in SCORES else made.verdict(tolerance).word
     except NotAnswerable as why:
         line["note"] = str(why)
     return line
@@ -193,6 +192,8 @@ def _show(loaded: _shared.Loaded, models: dict[str, Predictions], lines: list[di
     rough = list(dict.fromkeys(answered.loc[answered["tested"] == False, "estimator"]))  # noqa: E712  None is no answer
     if rough:
         click.echo(f"Intervals of {', '.join(rough)} are rough guides: their coverage is not tested here.")
+    if (answered["value"] > answered["high"]).any():
+        click.echo("A value above its own interval is no mistake: noise pushes up the value, not the interval.")
     for line in frame[frame["note"] != ""].itertuples():
         asked = " ".join(part for part in (line.notion, line.estimator) if isinstance(part, str) and part)
         click.echo(f"{asked}: {_shared.plain(line.note)}.")

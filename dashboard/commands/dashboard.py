@@ -1,29 +1,42 @@
-"""`calib dashboard`: open the dashboard, on a file if one is given."""
+"""`calib dashboard`: open the dashboard, on the files that are given."""
 
 import os
 import sys
 import webbrowser
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from dashboard import launch
 
+MOST = 8
+"""Files compared at once, as on screen; written here so that the command need not import the library to start."""
+
 
 @click.command("dashboard")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; the first free one from 8501 on.")
 @click.option("--browser/--no-browser", "browser", default=None, help="Open a browser; by default if there is one.")
 @click.option("--headless", is_flag=True, help="The same as --no-browser.")
-def command(file: Path | None, port: int | None, browser: bool | None, headless: bool) -> None:
+def command(files: tuple[Path, ...], port: int | None, browser: bool | None, headless: bool) -> None:
     """Open the dashboard in the browser, on FILE if one is given.
 
-    FILE holds predictions: .csv, .parquet, .npz, .npy or .jsonl. It is read where it lies and sent nowhere.
+    FILE holds predictions: .csv, .parquet, .npz, .npy or .jsonl. It is read where it lies and sent nowhere. Further
+    files hold other models' predictions on the same rows: they are compared with the first.
+
+    \b
+    Examples:
+      calib dashboard
+      calib dashboard predictions.csv
+      calib dashboard old.csv new.csv --port 8600
     """
-    path = _existing(file)
+    paths = list(dict.fromkeys(_existing(file) for file in files))
+    if len(paths) > MOST:
+        _refuse(f"at most {MOST} files are compared, not {len(paths)}.")
     show = _has_browser() if browser is None else browser
     # The option parser of Streamlit ends the process when the server stops.
-    sys.argv = launch.arguments(path, port=port, headless=headless or not show)
+    sys.argv = launch.arguments(paths, port=port, headless=headless or not show)
     launch.preload()
     launch.collect_on_a_timer()
 
@@ -32,14 +45,16 @@ def command(file: Path | None, port: int | None, browser: bool | None, headless:
     main()
 
 
-def _existing(file: Path | None) -> Path | None:
-    if file is None:
-        return None
+def _existing(file: Path) -> Path:
     if not file.is_file():
-        # One sentence without a usage text; exit code 2.
-        click.echo(f"calib dashboard: there is no file {str(file)!r}.", err=True)
-        raise SystemExit(2)
+        _refuse(f"there is no file {str(file)!r}.")
     return file.resolve()
+
+
+def _refuse(sentence: str) -> NoReturn:
+    """One sentence without a usage text; exit code 2."""
+    click.echo(f"calib dashboard: {sentence}", err=True)
+    raise SystemExit(2)
 
 
 def _has_browser() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -44,7 +44,7 @@ _FLAGS = {"eps": "--tolerance", "calibrators": "--calibrator", "others": "--othe
 @click.option("--leave-out", "left_out", multiple=True, metavar="SECTION", help="A section to be left out, by its key.")
 @click.option("--only", "kept", multiple=True, metavar="SECTION", help="Only this section, by its key; repeatable.")
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="An earlier report: its choices are taken, and FILE has to be its file.")  # fmt: skip
+              help="An earlier report: its choices are taken; FILE, --test, --other have to be its files.")  # fmt: skip
 @click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as PDF too (Chromium).")
 @click.option("--tables", type=click.Path(path_type=Path, dir_okay=False),
               help="Write every table as CSV and LaTeX too, into this ZIP file.")  # fmt: skip
@@ -104,6 +104,9 @@ def command(
     options = Options(title, author, _sections(left_out, kept), date)
     key = _held(file)
     if like is not None:
+        _no_choices(calibrators, choices, read, flags)
+        for name in (*([str(test)] if test else []), *others):
+            _held(name)
         selection, options = _like(like, key, options)
     else:
         selection = _selection(query, key, test, others, read)
@@ -170,6 +173,16 @@ def _sections(left_out: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ..
     return tuple(key for key in known if key in left_out or (kept and key not in kept))
 
 
+def _no_choices(calibrators: Sequence[str], choices: str, read: Sequence[str], flags: Mapping[str, object]) -> None:
+    """End the command where an option would change what an earlier report fixes."""
+    given = {"calibrators": calibrators, "choices": choices, "reading": read, **flags}
+    for name, value in given.items():
+        if value not in (None, "", ()):
+            _shared.fail(
+                f"--like takes every choice from the earlier report: leave {_FLAGS.get(name, '--' + name)} out"
+            )
+
+
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     """The choices and options of an earlier report, whose file this has to be."""
     from dashboard import compute
@@ -179,6 +192,10 @@ def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     wanted = held.files.get(held.selection.source.data, "")
     if compute.file(key).digest != wanted:
         _shared.fail(f"{path.name} is about another file: its SHA-256 begins with {wanted[:8]}.")
+    for other, digest in held.files.items():
+        if other != held.selection.source.data and not compute.is_here(other):
+            also = f"{path.name} is also about a file whose SHA-256 begins with {digest[:8]}"
+            _shared.fail(f"{also}: name it with --test or --other")
     same = held.selection.replace(data=key)
     told = held.options
     title, author = options.title or told.title, options.author or told.author

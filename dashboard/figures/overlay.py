@@ -28,7 +28,8 @@ def wilson_intervals(bands: ReliabilityBands) -> list[go.Scatter]:
                 "thickness": 1.5,
             },
             mode="markers",
-            marker={"size": 1, "color": _LOOK.colour},
+            # A tick of the interval's own colour: a point would leave the legend empty.
+            marker={"symbol": "line-ns", "size": 8, "line": {"width": 1.5, "color": _LOOK.colour}},
             name=f"{bands.level:.0%} Wilson intervals",
             hoverinfo="skip",
         )

@@ -9,12 +9,15 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calib_core.diagrams import RecalibrationDiagram
+from calib_core.diagrams.calibration_map import small_triangles
 from dashboard.figures.raster import cloud
 from dashboard.figures.triangle import arrow_traces, arrows, frame_traces, image, panel_axes, to_xy, with_gaps
 from dashboard.theme import CELLS, REFERENCE, count, error, plain
 
-MARKS = 500
+MARKS = 250
 """Rows that can be pointed at, at most; all others are in the picture below them."""
+PLACES = 16
+"""Places along a side that can be pointed at, whether a row lies there or not."""
 
 CELL_HOVER = "%{text}<extra></extra>"
 
@@ -33,6 +36,7 @@ def draw_recalibration(diagram: RecalibrationDiagram, min_rows: int = 10, select
         figure.add_trace(_chosen(diagram, selected))
     texts = [_in_words(diagram, b) for b in range(len(diagram.count))]
     figure.add_trace(_rows(diagram, texts))
+    figure.add_trace(_places(diagram, texts))
     figure.add_traces(arrow_traces(path))
     figure.add_trace(_means(diagram, held, texts))
     return figure.update_layout(
@@ -73,12 +77,37 @@ def _line(path: NDArray[np.float64], name: str, line: dict[str, object]) -> go.S
 def _rows(diagram: RecalibrationDiagram, texts: Sequence[str]) -> go.Scatter:
     """Some rows of every cell, unseen: what the pointer finds."""
     chosen = _some(diagram.cells, MARKS)
-    place, cells = to_xy(diagram.points[chosen]), diagram.cells[chosen]
+    return _unseen("rows", to_xy(diagram.points[chosen]), diagram.cells[chosen], texts)
+
+
+def _places(diagram: RecalibrationDiagram, texts: Sequence[str]) -> go.Scatter:
+    """Places all over the cells that hold rows, unseen: a click well inside a cell finds one of its own."""
+    places = to_xy(small_triangles(PLACES).mean(axis=1))
+    cells = cells_at(places, diagram)
+    return _unseen("places", places[cells >= 0], cells[cells >= 0], texts)
+
+
+def cells_at(places: NDArray[np.float64], diagram: RecalibrationDiagram) -> NDArray[np.intp]:
+    """Position of the cell around each place (m, 2), -1 where none with rows is."""
+    found = np.full(len(places), -1, dtype=np.intp)
+    for b, polygons in enumerate(diagram.outlines):
+        for polygon in polygons:
+            corners = to_xy(polygon)
+            side, away = np.roll(corners, -1, axis=0) - corners, places[:, None] - corners
+            turn = side[:, 0] * away[..., 1] - side[:, 1] * away[..., 0]
+            # All on one side; a cell that is a point has no side.
+            within = (turn >= 0).all(axis=1) | (turn <= 0).all(axis=1)
+            found[within & (turn != 0).any(axis=1)] = b
+    return found
+
+
+def _unseen(name: str, place: NDArray[np.float64], cells: NDArray[np.intp], texts: Sequence[str]) -> go.Scatter:
+    """Marks that say which cell they lie in."""
     return go.Scatter(
         x=place[:, 0].astype(np.float32),
         y=place[:, 1].astype(np.float32),
         mode="markers",
-        name="rows",
+        name=name,
         marker={"size": 9, "opacity": 0},
         customdata=cells,
         text=[texts[b] for b in cells.tolist()],

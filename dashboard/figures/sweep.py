@@ -14,23 +14,16 @@ _DASH = {0: "dash", 1: "solid"}
 
 
 def draw_sweep(sweep: ErrorSweep) -> go.Figure:
-    """A line per model and notion; the grey band is what noise alone shows for the first line's notion."""
+    """A line per model and notion; a grey band a notion is what noise alone shows, for the first model.
+
+    Every point tells the floor of its own model.
+    """
     figure = go.Figure()
     models = list(dict.fromkeys(sweep.models))
     notions = list(dict.fromkeys(sweep.notions))
-    if not np.isnan(sweep.floor_high[0]).all():
-        figure.add_trace(
-            go.Scatter(
-                x=sweep.bins,
-                y=sweep.floor_high[len(notions) - 1],
-                fill="tozeroy",
-                mode="lines",
-                line={"width": 0},
-                fillcolor="rgba(128, 128, 128, 0.2)",
-                name=f"95 % of calibrated models, {notions[-1]}",
-                hovertemplate="noise floor %{y:.4f}<extra></extra>",
-            )
-        )
+    floors = not np.isnan(sweep.floor_high[0]).all()
+    if floors:
+        figure.add_traces([_floor(sweep, line) for line in range(len(notions))])
     for line, (model, notion) in enumerate(zip(sweep.models, sweep.notions, strict=True)):
         look = style(models.index(model))
         figure.add_trace(
@@ -41,7 +34,10 @@ def draw_sweep(sweep: ErrorSweep) -> go.Figure:
                 name=f"{plain(model)}, {plain(notion)}",
                 line={"color": look.colour, "dash": _DASH.get(notions.index(notion), "dot"), "width": 2},
                 marker={"symbol": look.symbol, "size": 6},
-                hovertemplate="%{x} bins: %{y:.4f}<extra></extra>",
+                customdata=sweep.floor_high[line],
+                hovertemplate="%{x} bins: %{y:.4f}"
+                + (", its noise floor %{customdata:.4f}" if floors else "")
+                + "<extra></extra>",
             )
         )
     return figure.update_layout(
@@ -49,6 +45,20 @@ def draw_sweep(sweep: ErrorSweep) -> go.Figure:
         yaxis={"title": "ECE", "rangemode": "tozero"},
         uirevision="sweep",
         height=440,
+    )
+
+
+def _floor(sweep: ErrorSweep, line: int) -> go.Scatter:
+    """What noise alone shows of one of the first model's lines."""
+    return go.Scatter(
+        x=sweep.bins,
+        y=sweep.floor_high[line],
+        fill="tozeroy",
+        mode="lines",
+        line={"color": "rgba(128, 128, 128, 0.6)", "dash": _DASH.get(line, "dot"), "width": 1},
+        fillcolor="rgba(128, 128, 128, 0.2)",
+        name=f"95 % of calibrated models, {plain(sweep.notions[line])}",
+        hovertemplate="noise floor %{y:.4f}<extra></extra>",
     )
 
 

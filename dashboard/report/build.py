@@ -64,7 +64,11 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     yield Progress(0.0, "Models")
     if not asked.models.shown:
         raise InputError(asked.models.refused[0][1])
-    chapters = [c for c in CHAPTERS if c.key not in asked.options.left_out and c.able(asked)]
+    wanted = [c for c in CHAPTERS if c.key not in asked.options.left_out]
+    chapters = [c for c in wanted if not c.why_not(asked)]
+    if not chapters:
+        reasons = "; ".join(f"{c.title}: {c.why_not(asked)}" for c in wanted) or "every section is left out"
+        raise InputError(f"There is nothing to report. {reasons[0].upper()}{reasons[1:]}.")
     sections = []
     for i, chapter in enumerate(chapters):
         blocks: list[Block] = []

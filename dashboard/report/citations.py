@@ -21,6 +21,8 @@ ENTRIES = {
     "smoothing. 2023; ICLR 2024.",
     "Broecker & Smith 2007": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
     "Forecasting 22, 2007.",
+    "Dimitriadis et al. 2021": "Dimitriadis T, Gneiting T, Jordan AI. Stable reliability diagrams for probabilistic "
+    "classifiers. Proceedings of the National Academy of Sciences 118, 2021.",
     "Guo et al. 2017": "Guo C, Pleiss G, Sun Y, Weinberger KQ. On calibration of modern neural networks. ICML 2017.",
     "Gupta & Ramdas 2022": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR 2022.",
     "Holm 1979": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics "

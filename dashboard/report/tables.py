@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard.export import csv_bytes, latex_escaped
-from dashboard.theme import count, error, percent
+from dashboard.theme import count, error, p_value, percent
 
 NOT_KNOWN = "–"
 
@@ -106,15 +106,6 @@ def between(heading: str, low: str, high: str) -> Column:
 def probability(heading: str, name: str | None = None) -> Column:
     """A column of p-values."""
     return Column(heading, (name or heading,), _known(p_value))
-
-
-def p_value(value: float) -> str:
-    """A p-value with three decimals, or that it is smaller than they can say.
-
-    >>> p_value(0.04), p_value(1e-9)
-    ('0.040', '< 0.001')
-    """
-    return f"{value:.3f}" if value >= 0.0005 else "< 0.001"
 
 
 def span(low: float | None, high: float | None) -> str:

@@ -40,7 +40,7 @@ def render() -> None:
     _small_multiples(selection, models, page)
     if selection.curve == "kernel":
         _one_class(selection, models, tables[0][1].names, page)
-    _errors(tables, page)
+    _errors(selection, models, tables, page)
     _table(selection, models, tables, order)
 
 
@@ -162,8 +162,10 @@ def _one_class(selection: Selection, models: Models, names: tuple[str, ...], pag
     kernel_notes.show(f"{markdown_plain(model.title)}, {markdown_plain(curve.stratum)}", curve, selection.at)
 
 
-def _errors(tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:
+def _errors(selection: Selection, models: Models, tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:
     chart(draw_class_errors(tables, page), key="class-errors", label="Error and share of rows of each class.")
+    shown = f"cc.diagrams.class_table(model, {selection.notion!r}, bins).frame().iloc[{list(page)}]"
+    copied(shown, section="classes", key="class-errors", among=models.shown)
     st.caption(
         "Error of each class on the test rows, before and after; the error of a class with few rows is mostly noise."
     )
@@ -186,7 +188,7 @@ def _table(selection: Selection, models: Models, tables: list[tuple[str, ClassTa
         key="classes.table",
         hide_index=True,
         width="stretch",
-        height=min(36 * (len(frame) + 1), 460),
+        height=min(widgets.table_height(len(frame)), 460),
         column_config={
             name: st.column_config.NumberColumn(name, format="%.3g" if name.startswith(_TEST) else "%.4f")
             for name in numbers

@@ -26,4 +26,4 @@ def copied(
         st.caption("Python, on the library alone: these numbers end up in `shown`.")
         st.code(reproduce.python_for(chosen, shown, of, among), language="python")
         st.caption("Command: a report with this section.")
-        st.code(reproduce.cli_line(chosen, section), language="sh")
+        st.code(reproduce.cli_line(chosen, section), language="sh", wrap_lines=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -21,7 +22,7 @@ from dashboard.views import (
     data_reading,
     data_rows,
 )
-from dashboard.views.data_trial import in_use, said, trial
+from dashboard.views.data_trial import Role, in_use, said, trial
 
 _OPENED = "calib.data.opened"
 
@@ -40,18 +41,26 @@ def render() -> None:
 
 
 def open_launched() -> None:
-    """Read the file named on the command line, once a session, and use it when the link names no data."""
-    path = launch.launched_file()
+    """Read the files named on the command line, once a session, and use them when the link names no data."""
+    paths = launch.launched_files()
     # Another program's arguments (a test runner's) are none of ours.
-    if path is None or st.session_state.get(_OPENED) or Path(sys.argv[0]).name != launch.APP.name:
+    if not paths or st.session_state.get(_OPENED) or Path(sys.argv[0]).name != launch.APP.name:
         return
     st.session_state[_OPENED] = True
     asked = "data" in st.query_params
     if asked and compute.is_here(in_use("data")[0]):
         return
-    data_choice.take("data", lambda: (_bytes(path), path.name), use=not asked)
-    if not asked and (trial("data") or said("data")):
-        widgets.change(view="data")
+    for i, path in enumerate(paths):
+        role: Role = "more" if i else "data"
+        data_choice.take(role, partial(_named, path), use=not asked)
+        if not asked and (trial(role) or said(role)):
+            # The first that needs a decision is shown: the next would take its place.
+            widgets.change(view="data")
+            return
+
+
+def _named(path: Path) -> tuple[bytes, str]:
+    return _bytes(path), path.name
 
 
 def _bytes(path: Path) -> bytes:

@@ -12,13 +12,15 @@ from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
 from calib_core.diagrams import TradeOff, ValidityPlot
 from calib_core.estimators import ELSEWHERE
 from calib_core.inference import coverage_table, rejection_table, sharpen
+from calib_core.study import SCORES, error_keys
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_sweep, draw_trade, draw_validity
+from dashboard.report import measured
 from dashboard.selection import Selection
-from dashboard.theme import count, error, markdown_plain
+from dashboard.theme import count, error, markdown_plain, p_value
 from dashboard.views.copied import copied
 
 LARGE = 5_000_000
@@ -27,6 +29,8 @@ _TRADED = ("debiased-l2", "brier")
 """What is held against each other: squared calibration error and mean squared error."""
 IN_FULL = 2
 """Up to this many models the verdict says every number in words."""
+TITLES = 240
+"""Pixels the longest name of an estimator needs."""
 STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-color: rgba(0, 114, 178, 0.16)"
 
 
@@ -36,6 +40,7 @@ def render() -> None:
     models = compute.models(selection)
     model = models.titled(selection.model)
     _controls(models, model)
+    widgets.refusals(models.refused)
     estimates = _estimates(selection, model)
     _sharpen(estimates, selection.asked)
     frame, colours = written(estimates)
@@ -43,15 +48,17 @@ def render() -> None:
         frame.style.apply(lambda _: colours, axis=None),
         key="estimators.table",
         width="stretch",
-        height=36 * (len(frame) + 1),
+        height=widgets.table_height(len(frame)),
+        column_config={"_index": st.column_config.Column(width=TITLES)},
     )
     st.caption(
         "Value; in brackets the 90 % interval of the true error; then what 95 % of perfectly calibrated models with "
-        "these predictions stay below (the noise floor). Orange: stands out of the noise (p at most 0.05); blue: does "
-        "not; no colour: not asked yet. Plug-in errors can lie above their own interval: noise inflates them."
+        "these predictions stay below, the accuracy above (the noise floor). Orange: stands out of the noise (p at "
+        "most 0.05); blue: does not; no colour: not asked yet. Plug-in errors can lie above their own interval: noise "
+        "inflates them."
     )
     with st.container(horizontal=True):
-        widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(frame.reset_index()))
+        widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(numbers(estimates)))
         copied(_in_python(estimates), section="estimators", key="estimators", of=model)
     _tests(models)
     _coverage()
@@ -96,7 +103,7 @@ def _estimates(selection: Selection, model: Model) -> dict[tuple[str, str], Esti
     if large:
         st.caption("With this many rows and classes only the notion chosen above is computed.")
     for notion in (selection.asked,) if large else tuple(REDUCTIONS):
-        for key in ESTIMATORS:
+        for key in (*error_keys(), *SCORES):
             try:
                 made[key, notion] = compute.estimate(model, notion, key, selection.scheme)
             except NotAnswerable as why:
@@ -132,6 +139,17 @@ def written(estimates: dict[tuple[str, str], Estimate | str]) -> tuple[pd.DataFr
     return frame[known], pd.DataFrame(colour)[known]
 
 
+def numbers(estimates: dict[tuple[str, str], Estimate | str]) -> pd.DataFrame:
+    """The table for programs: a line per estimate, with interval, floor and p-value once they are known."""
+    lines = []
+    for (key, notion), made in estimates.items():
+        if isinstance(made, Estimate):
+            known = measured.line(made) if compute.sharpened(made) else {"value": made.value}
+            lines.append({"estimator": key, "notion": notion, **known})
+    order = ["estimator", "notion", "value", "low", "high", "floor", "p_value", "interval_by"]
+    return pd.DataFrame(lines).reindex(columns=order)
+
+
 def cell(made: Estimate | str) -> str:
     """A value, with its interval and floor once they are known."""
     if isinstance(made, str):
@@ -158,7 +176,8 @@ def _tests(models: Models) -> None:
                 calls.append(
                     f"({model.title!r}, {test.name!r}): cc.inference.{call.format(f'models[{model.title!r}]')}"
                 )
-                said = f"{test.statistic:.4g} (p = {test.p_value:.3f})"
+                p = p_value(test.p_value)
+                said = f"{test.statistic:.4g} (p {p if p.startswith('<') else f'= {p}'})"
                 lines.setdefault(markdown_plain(test.name), {})[markdown_plain(model.title)] = said
     st.markdown("#### Tests without bins")
     st.table(pd.DataFrame(lines).T.fillna("–"))
@@ -169,8 +188,9 @@ def _coverage() -> None:
     """How often the intervals shown hold the truth and the tests reject calibrated models, in simulations."""
     with st.expander("How often do these intervals hold? The simulated coverage of every case tried"):
         st.caption(
-            "Nominal 90 %. below: share of runs whose interval lies above the truth; above: whose lies below it. "
-            "Made by tests/simulations/interval_coverage.py."
+            "Nominal 90 %. below: share of runs whose interval lies above the truth; above: whose lies below it. Made "
+            "by tests/simulations/interval_coverage.py. Upper ends in bins of scores have been raised since for "
+            "errors smaller than noise: there the coverage is at least what is told."
         )
         st.dataframe(coverage_table(), key="coverage", hide_index=True, width="stretch")
     with st.expander("How often is a calibrated model rejected? The simulated level of every case tried"):
@@ -194,7 +214,7 @@ def _about(selection: Selection) -> None:
     )
     entry = ESTIMATORS[key]
     st.markdown(f"**{markdown_plain(entry.caption)}**")
-    st.text((inspect.getdoc(entry.cls) or "").split("\n>>>")[0])
+    st.text((inspect.getdoc(entry.cls) or "").split("\n>>>")[0].replace("``", ""))
     if entry.reference:
         st.caption(markdown_plain(entry.reference))
     if key in ELSEWHERE:
@@ -209,7 +229,10 @@ def _curves(selection: Selection, models: Models) -> None:
     chart(draw_sweep(sweep), key="sweep", label=label)
     notions = tuple(dict.fromkeys(sweep.notions))
     copied(f"cc.diagrams.error_sweep(models, {notions}).frame()", section="estimators", key="sweep")
-    st.caption("Dashed: confidence; solid: top-label. Grey: what 95 % of calibrated models like the base model show.")
+    st.caption(
+        "Dashed: confidence; solid: top-label. Grey: what 95 % of calibrated models with the base model's predictions "
+        "stay below."
+    )
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"#### Validity, {REDUCTIONS[selection.asked].title.lower()}")

@@ -37,7 +37,11 @@ def draw(selection: Selection, models: Models) -> None:
         key="paired.table",
         hide_index=True,
         width="stretch",
-        column_config={name: st.column_config.NumberColumn(name, format="%.4f") for name in NUMBERS},
+        column_config={
+            # Four decimals would call a small p-value zero.
+            name: st.column_config.NumberColumn(name, format="%.3g" if name.startswith("p") else "%.4f")
+            for name in NUMBERS
+        },
     )
     st.caption(
         "Difference: error of the first less that of the second, so below 0 the first errs less. Low and high: its "

@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib_core import InputError
 from dashboard import reproduce, widgets
-from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, steps
+from dashboard.report import CHAPTERS, Asked, Options, Progress, Report, chromium, steps
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
 from dashboard.theme import markdown_plain
@@ -39,7 +39,7 @@ def render() -> None:
     asked = (selection.replace(column=COLUMNS[0]), Options(selection.title, selection.author, selection.left_out))
     made = _held(asked)
     with st.expander("The command that makes this report"):
-        st.code(reproduce.cli_line(selection), language="sh")
+        st.code(reproduce.cli_line(selection), language="sh", wrap_lines=True)
     if made is not None:
         _take_home(selection, made)
     else:
@@ -51,12 +51,13 @@ def _options(selection: Selection) -> None:
     left, right = st.columns(2, gap="medium")
     left.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
     right.text_input("Line below the title", placeholder="who made it, for what", **widgets.bound("author"))
-    keys = [chapter.key for chapter in CHAPTERS]
-    titles = {chapter.key: chapter.title for chapter in CHAPTERS}
+    titles, refused = _sections(selection)
+    keys = list(titles)
     ticked = [key for key in keys if key not in selection.left_out]
 
     def tick(chosen: list[str]) -> None:
-        widgets.change(left_out=tuple(key for key in keys if key not in chosen))
+        unseen = tuple(key for key in selection.left_out if key not in keys)
+        widgets.change(left_out=(*unseen, *(key for key in keys if key not in chosen)))
 
     st.pills(
         "Sections",
@@ -65,11 +66,23 @@ def _options(selection: Selection) -> None:
         format_func=titles.__getitem__,
         **widgets.tied("report.sections", ticked, tick),
     )
+    for why in refused:
+        st.caption(markdown_plain(why))
     st.toggle(
         "Intervals and noise floors of slow estimators too",
         help="Kernel, smooth, convex and sweep estimators: minutes for thousands of rows.",
         **widgets.bound("slow"),
     )
+
+
+def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
+    """Titles of the sections that can be made, by key, and a sentence for each that cannot."""
+    asked = Asked(selection, Options())
+    if not asked.models.shown:
+        return {chapter.key: chapter.title for chapter in CHAPTERS}, []
+    why = {chapter.key: chapter.why_not(asked) for chapter in CHAPTERS}
+    refused = [f"No section “{chapter.title}”: {why[chapter.key]}." for chapter in CHAPTERS if why[chapter.key]]
+    return {chapter.key: chapter.title for chapter in CHAPTERS if not why[chapter.key]}, refused
 
 
 def _held(asked: tuple[Selection, Options]) -> Report | None:

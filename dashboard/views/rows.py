@@ -26,7 +26,7 @@ def show(table: pd.DataFrame, title: str, *, key: str, file_name: str) -> None:
         key=key,
         hide_index=True,
         width="stretch",
-        height=min(36 * (len(table) + 1), 360),
+        height=min(widgets.table_height(len(table)), 360),
         column_config={
             name: st.column_config.NumberColumn(name, format="%.4f")
             for name in table.columns

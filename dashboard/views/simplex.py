@@ -16,7 +16,7 @@ from dashboard.theme import markdown_plain
 from dashboard.views import simplex_cells, simplex_maps
 
 _OTHERS = {"pool": "Pooled with the third", "condition": "Left out"}
-_CORNERS = ("Top corner", "Right corner", "Left corner")
+_CORNERS = ("First corner, top", "Second corner, right", "Third corner, left")
 
 
 def render() -> None:

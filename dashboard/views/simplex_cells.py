@@ -82,7 +82,9 @@ def _side_by_side(selection: Selection, model: Model, diagrams: Sequence[Drawn])
             _copied(model, _diagram(scheme), str(part))
     st.caption(
         "Points: test rows, in the colour of their cell; ten colours, taken round. Arrow: from the mean prediction of "
-        "a cell's test rows to the class frequencies of its calibration rows. Click a point to take its cell apart."
+        "a cell's test rows to the class frequencies of its calibration rows. Click into a cell to take it apart. "
+        "L1: the sum of the three absolute differences between frequencies and mean prediction of the test rows (at "
+        "most 2), on average over rows; L2: the root of the average sum of their squares."
     )
     return places
 
@@ -93,7 +95,8 @@ def _diagram(scheme: Recipe) -> str:
 
 
 def _copied(model: Model, shown: str, key: str) -> None:
-    triangle = dataclasses.replace(widgets.selection(), source=dataclasses.replace(model.source, like=None))
+    source = dataclasses.replace(model.source, like=None)
+    triangle = dataclasses.replace(widgets.selection(), source=source, three=source.corners)
     copied(shown, section="simplex", key=f"simplex.{key}", of=model, selection=triangle)
 
 
@@ -160,7 +163,8 @@ def _around(made: Estimate) -> str:
     if not compute.sharpened(made):
         return ""
     span, floor = made.interval(), made.noise_floor
-    return f" (90 % interval {error(span.low)} to {error(span.high)}; noise floor {error(floor.high)})"
+    trust = "" if span.tested else ", a rough guide"
+    return f" (90 % interval {error(span.low)} to {error(span.high)}{trust}; noise floor {error(floor.high)})"
 
 
 def _taken_apart(selection: Selection, model: Model, diagrams: Sequence[Drawn]) -> None:
@@ -182,12 +186,12 @@ def _taken_apart(selection: Selection, model: Model, diagrams: Sequence[Drawn]) 
         "Cell",
         cells,
         format_func=lambda b: f"{b}: {diagram.places[b]}",
-        placeholder="click a point above, or choose one",
+        placeholder="click into one above, or choose",
         **widgets.tied_to(cells, "simplex.cell", chosen, lambda b: widgets.change(part=part, cell=b)),
     )
     _table(model, *diagrams[part])
     if chosen is None:
-        st.info("Click a point of a triangle: the rows of its cell appear here.")
+        st.info("Click into a cell of a triangle: its rows appear here.")
         return
     predictions = compute.judged(model)
     table = rows.row_table(compute.parts(model.source), predictions, diagram.rows(chosen), probabilities=True)
@@ -203,7 +207,7 @@ def _table(model: Model, scheme: Recipe, diagram: RecalibrationDiagram) -> None:
         table,
         key="simplex.table",
         hide_index=True,
-        height=min(36 * (len(table) + 1), 290),
+        height=min(widgets.table_height(len(table)), 290),
         column_config={
             name: st.column_config.NumberColumn(name, format="%.6g" if name in whole else "%.4f") for name in numbers
         },
@@ -212,7 +216,12 @@ def _table(model: Model, scheme: Recipe, diagram: RecalibrationDiagram) -> None:
         "count, mean: test rows and their mean prediction. fit_count, target: calibration rows and their class "
         "frequencies. off by: sum of the absolute differences of the two. bound: how far, in the same sum, the target "
         f"can be from the truth of this one cell with probability {1 - diagram.alpha:.0%}, from the number of its "
-        "calibration rows alone."
+        "calibration rows alone (the better of the Bretagnolle-Huber-Carol and Weissman bounds)."
+        + (
+            " No bound holds here: rows have weights or tie on the cells' edges."
+            if np.isnan(diagram.bound).any()
+            else ""
+        )
     )
     with st.container(horizontal=True):
         widgets.download("Download these cells (CSV)", "cells.csv", lambda: csv_bytes(table))

@@ -53,7 +53,8 @@ def draw(models: Models) -> None:
         widgets.download("Download these maps (CSV)", "calibration-maps.csv", lambda: csv_bytes(_frames(every)))
         names = [one.title for one in maps]
         shown = f"{{name: cc.diagrams.calibration_map(cals[name]).frame() for name in {names}}}"
-        triangle = dataclasses.replace(widgets.selection(), source=models.shown[0].source)
+        source = models.shown[0].source
+        triangle = dataclasses.replace(widgets.selection(), source=source, three=source.corners)
         copied(shown, section="simplex", key="simplex.maps", selection=triangle)
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
+import numpy as np
+import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
+import calib_core as cc
+from calib_core.inference import paired_difference
+from calib_core.inference.paired import DEFAULT
+from dashboard.report import CHAPTERS
+from tests.browser.test_app import settled
 from tests.support.named import HOSTILE, hostile_csv
 
 MADE = """
@@ -118,3 +127,46 @@ def test_it_is_printed_and_drawn_by_the_same_browser(made: Path) -> None:
         assert start.startswith(b"\x89PNG" if path.suffix == ".png" else b"<svg"), path
         if path.suffix == ".svg":
             assert (b'width="326"' if "-single" in path.name else b'width="672"') in start
+
+
+def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untyped-def]
+    open_page, served, browser: Browser, tmp_path: Path
+) -> None:
+    files = {"old.csv": 1.0, "new.csv": 0.5}
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([0.4, 0.4, 0.4], 400)
+    labels = np.array([rng.choice(3, p=row) for row in np.sqrt(probs) / np.sqrt(probs).sum(axis=1, keepdims=True)])
+    for name, power in files.items():
+        flat = probs**power / (probs**power).sum(axis=1, keepdims=True)
+        pd.DataFrame(flat, columns=["cat", "dog", "owl"]).assign(label=labels).to_csv(tmp_path / name, index=False)
+    left_out = json.dumps([c.key for c in CHAPTERS if c.key not in ("summary", "calibrators")])
+    page = open_page(f"{served().url}/?view=data&calibrators=[]&left_out={quote(left_out)}", height=1400)
+    page.get_by_text("Demo data").first.wait_for()
+    sidebar = page.get_by_test_id("stSidebar")
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "old.csv")
+    expect(sidebar.get_by_text("old.csv", exact=True)).to_be_visible()
+    page.get_by_role("tab", name="Other models").click()
+    settled(page)
+    page.get_by_role("tabpanel", name="Other models").locator("input[type=file]").set_input_files(tmp_path / "new.csv")
+    expect(sidebar.get_by_text("new.csv", exact=True)).to_be_visible()
+    page.get_by_role("radio", name="Report", exact=True).click()
+    page.get_by_role("button", name="Make the report").click()
+    button = page.get_by_role("button", name="HTML", exact=True)
+    button.wait_for()
+    settled(page)
+    with page.expect_download() as downloading:
+        button.click()
+    (tmp_path / "report.html").write_bytes(Path(downloading.value.path()).read_bytes())
+
+    context = browser.new_context(offline=True)
+    report = context.new_page()
+    report.goto((tmp_path / "report.html").as_uri())
+    tests = {name: cc.read_predictions(tmp_path / name).split(0.5, random_state=0)[1] for name in files}
+    verdicts = report.locator("table").first.locator("tbody tr")
+    for name, test in tests.items():
+        cells = verdicts.filter(has_text=name).locator("td").all_inner_texts()
+        assert cells[2] == f"{cc.estimate(test, 'top-label', 'ece', bins=10).value:.4f}"
+    pair = paired_difference(tests["old.csv"], tests["new.csv"], "confidence", DEFAULT, 10)
+    cells = report.get_by_role("row", name="old.csv new.csv").locator("td").all_inner_texts()
+    assert cells[2] == f"{pair.value:.4f}".replace("-", "−")
+    context.close()

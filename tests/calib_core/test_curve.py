@@ -246,7 +246,7 @@ def test_a_bandwidth_below_the_grid_is_said():
     assert curve.bandwidth < 3 * curve.step
     assert curve.warning == (
         f"The bandwidth {curve.bandwidth:.2g} is under 3 grid steps (0.00073): the curve follows single scores and its "
-        "error is mostly noise; take silverman-std or a fixed bandwidth."
+        "error is mostly noise; smooth the log-odds, or take silverman-std or a fixed bandwidth."
     )
     assert kernel_curve(p, method=KernelECE(bandwidth=StandardDeviation()), resamples=0).warning == ""
 

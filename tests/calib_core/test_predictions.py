@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import InputError, Logits, NotAnswerable, Predictions
-from calib_core.predictions import check_labels, check_probs, split_rows
+from calib_core.predictions import split_rows
 
 GOOD = [[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]
 
@@ -338,13 +338,9 @@ def test_a_rescaled_row_does_not_depend_on_its_batch(predictions, k):
     probs[:, 0] += np.round(1 - probs.sum(1), 4) + 0.0001 * k
     if (probs < 0).any() or (probs > 1).any():
         return
-    whole = check_probs(probs)
+    whole = Predictions(probs, np.zeros(len(probs), dtype=int)).probs
     for i in range(len(probs)):
-        np.testing.assert_array_equal(check_probs(probs[i : i + 1])[0], whole[i])
-
-
-def test_labels_can_be_checked_alone():
-    assert check_labels([0, 1, 1], 2, 3).tolist() == [0, 1, 1]
+        np.testing.assert_array_equal(Predictions(probs[i : i + 1], [0]).probs[0], whole[i])
 
 
 # ---- memory ------------------------------------------------------------------------------------------------

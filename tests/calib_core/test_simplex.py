@@ -10,7 +10,8 @@ from calib_core.binning import EqualWidth, Grid, Projection, Sierpinski
 from calib_core.calibrators import SimplexBinning
 from calib_core.diagrams import canonical_validity, recalibration
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
-from calib_core.inference import simplex
+from calib_core.inference import coverage_table, simplex
+from calib_core.inference.intervals import SIMULATED_CLASSES
 
 KEYS = ("sierpinski", "grid", "projection")
 SOME = settings(max_examples=20)
@@ -158,6 +159,25 @@ def test_intervals_hold_the_true_error_of_the_cells(confidence, n):
     assert min(held.values()) >= 0.8 * runs, held
 
 
+def test_only_what_was_simulated_is_called_tested():
+    table = coverage_table()
+    cells = table[(table["notion"] == "canonical") & table["binning"].isin(["sierpinski", "grid"])]
+    assert set(cells["estimator"]) == {"ece", "rmsce", "debiased-l2"}
+    asked = {(bins, rows) for bins in (4, 13, 9, 25) for rows in (500, 2000)}
+    assert set(zip(cells["bins"], cells["rows"], strict=True)) == asked
+    assert set(cells["truth"]) >= {"calibrated", "over-confident"}
+    assert (cells["runs"] >= 200).all()
+    assert (cells["coverage"] >= 0.85).all()
+    assert cells["classes"].max() == SIMULATED_CLASSES == 3
+    p, _ = drawn(600)
+    for key in set(cells["estimator"]):
+        assert estimate(p, "canonical", key, bins="sierpinski").interval().tested
+    weighted = Predictions(p.probs, p.labels, weights=np.linspace(0.5, 1.5, 600))
+    many = np.random.default_rng(0).dirichlet(np.ones(4), 2000)
+    for other in (weighted, Predictions(many, many.argmax(1))):
+        assert not estimate(other, "canonical", "ece", bins="sierpinski").interval().tested
+
+
 def test_verdicts_and_limits():
     p, _ = drawn(3000, confidence=0.5)
     made = estimate(p, "canonical", "ece", bins="sierpinski")
@@ -168,6 +188,7 @@ def test_verdicts_and_limits():
     few = estimate(drawn(30)[0], "canonical", "ece", bins="grid").interval()
     assert few.low == 0
     assert "upper end only" in few.method
+    assert not few.tested
     wide = Predictions(np.random.default_rng(0).dirichlet(np.full(300, 0.003), 900), np.arange(900) % 300)
     with pytest.raises(NotAnswerable, match="occupied cells of 300 classes are too many for an interval"):
         estimate(wide, "canonical", "ece", bins="sierpinski").interval()

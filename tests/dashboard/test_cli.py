@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from dashboard import launch
 from dashboard.cli import main
 from dashboard.commands import dashboard as command
+from dashboard.selection import MOST_OTHERS
 
 
 @pytest.fixture
@@ -92,10 +93,21 @@ def test_no_display_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not command._has_browser()
 
 
-@pytest.mark.parametrize(("argv", "file"), [(["app.py"], None), (["app.py", "/d/p.npz"], Path("/d/p.npz"))])
-def test_the_dashboard_knows_its_file(monkeypatch: pytest.MonkeyPatch, argv: list[str], file: Path | None) -> None:
-    monkeypatch.setattr(sys, "argv", argv)
-    assert launch.launched_file() == file
+def test_several_files_are_handed_over_each_once(started: list[list[str]], tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{i}.csv") for i in range(MOST_OTHERS + 2)]
+    for name in names:
+        Path(name).write_text("1")
+    assert run("dashboard", names[0], names[1], names[0], "--headless") == (0, "")
+    assert started[0][-3:] == ["--", names[0], names[1]]
+    assert command.MOST == MOST_OTHERS + 1
+    said = f"calib dashboard: at most {command.MOST} files are compared, not {len(names)}.\n"
+    assert run("dashboard", *names) == (2, said)
+
+
+@pytest.mark.parametrize("named", [[], ["/d/p.npz"], ["/d/p.npz", "/d/q.csv"]])
+def test_the_dashboard_knows_its_files(monkeypatch: pytest.MonkeyPatch, named: list[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["app.py", *named])
+    assert launch.launched_files() == tuple(map(Path, named))
 
 
 def test_garbage_is_collected_by_one_thread_however_often_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

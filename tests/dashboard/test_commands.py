@@ -87,6 +87,24 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
         assert re.search(rf"confidence\s+{line['estimator']}\s+{line['value']:.4f}", text)
 
 
+def test_audit_explains_a_value_above_its_own_interval():
+    data, name = cc.datasets.demo("digits-naive-bayes")
+    Path(name).write_bytes(data)
+    for notion, key, above in (("class-wise", "rmsce", True), ("confidence", "ece", False)):
+        asked = ("audit", name, "--notion", notion, "--estimator", key)
+        (line,) = json.loads(run(*asked, "--json").stdout)["lines"]
+        assert (line["value"] > line["high"]) is above
+        assert ("no mistake" in run(*asked).stdout) is above
+
+
+def test_audit_gives_a_score_no_verdict(file):
+    asked = ("audit", file, "--notion", "confidence", "--estimator", "accuracy", "--json")
+    (line,) = json.loads(run(*asked).stdout)["lines"]
+    assert (line["value"], line["note"]) == (cc.estimate(cc.read_predictions(file), "confidence", "accuracy").value, "")
+    assert line["p"] is not None
+    assert line["verdict"] is None
+
+
 def test_audit_judges_calibrators_on_the_rows_they_did_not_see():
     table(split=True).to_csv("p.csv", index=False)
     said = json.loads(
@@ -156,10 +174,11 @@ def test_gate_never_decides_by_the_point_value():
     run("gate", "g.csv", "--max-ece", span.high + 1e-6, "--notion", "confidence", "--level", 0.99, code=1)
 
 
-def test_gate_holds_a_squared_error_against_the_squared_limit():
-    made = cc.estimate(cc.read_predictions(gate_file(1500, 0.0)), "confidence", "debiased-l2", 15)
+@pytest.mark.parametrize("key", ["debiased-l2", "skce"])
+def test_gate_holds_a_squared_error_against_the_squared_limit(key):
+    made = cc.estimate(cc.read_predictions(gate_file(1500, 0.0)), "confidence", key)
     root = made.interval().high ** 0.5
-    asked = ("gate", "g.csv", "--notion", "confidence", "--estimator", "debiased-l2", "--max-ece")
+    asked = ("gate", "g.csv", "--notion", "confidence", "--estimator", key, "--max-ece")
     run(*asked, root * 1.01, code=0)
     run(*asked, root * 0.99, code=1)
 
@@ -342,7 +361,7 @@ def test_what_is_written_is_no_formula():
 
 
 def test_piped_output_is_quiet_and_codes_arrive(file):
-    done = installed("audit", file, "--notion", "confidence")
+    done = installed("audit", file, "--notion", "confidence", "--estimator", "ece")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     assert "\r" not in done.stdout

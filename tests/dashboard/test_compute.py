@@ -107,6 +107,9 @@ def test_two_files_of_different_classes_are_refused() -> None:
     first = compute.hold(CSV, "fit.csv")
     with pytest.raises(InputError, match="do not have the same classes in the same order"):
         compute.parts(Source(data=first.key, test="demo:digits-naive-bayes"))
+    renamed = compute.hold(CSV.replace(b"dog", b"cow"), "test.csv")
+    with pytest.raises(InputError, match="class 1 is 'dog' and 'cow'"):
+        compute.parts(Source(data=first.key, test=renamed.key))
 
 
 def test_a_calibrator_is_fitted_on_the_calibration_rows_only() -> None:

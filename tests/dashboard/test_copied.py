@@ -96,6 +96,14 @@ def test_lines_of_three_corners_give_the_numbers_on_screen() -> None:
     pd.testing.assert_frame_equal(drawn, expected)
 
 
+def test_the_command_of_a_triangle_names_its_corners() -> None:
+    app = opened(DIGITS.replace(view="simplex", calibrators=TICKED[:1]))
+    commands = [shlex.split(text) for text in copied(app, "sh")]
+    assert commands
+    for words in commands:
+        assert "three=" in words[words.index("--choices") + 1]
+
+
 def test_lines_of_several_files_give_the_numbers_on_screen() -> None:
     selection = DIGITS.replace(view="calibrators", others=(("demo:digits-mlp", ""),), calibrators=TICKED[1:])
     second = compute.models(selection).shown[3]

@@ -188,6 +188,21 @@ def test_the_file_of_the_command_line_is_opened_once(tmp_path: Path, monkeypatch
     assert source(linked).data == "demo:wine-logistic"
 
 
+def test_further_files_of_the_command_line_are_compared_with_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = {"mine.csv": good(), "again.csv": good() + "\n", "other-rows.csv": good(n=30)}
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(sys, "argv", [str(APP), *(str(tmp_path / name) for name in contents)])
+    app = sound(AppTest.from_file(str(APP), default_timeout=60).run())
+    chosen = app.session_state["calib.selection"]
+    assert [compute.file(key).title for key in chosen.files] == ["mine.csv", "again.csv"]
+    # The third has other rows: the view where that is said is opened.
+    assert chosen.view == "data"
+    assert any("rows" in sentence for sentence in said(app.error))
+
+
 def test_a_file_of_the_command_line_that_cannot_be_read_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

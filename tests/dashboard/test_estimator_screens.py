@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams
-from calib_core.inference import coverage_table, per_class_tests, rejection_table
+from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate
+from calib_core.inference import coverage_table, per_class_tests, rejection_table, sharpen
 from dashboard import compute
 from dashboard.chart import drawn
 from dashboard.compute import BASE, Model
 from dashboard.figures import draw_class_panels, draw_kernel, draw_trade
 from dashboard.selection import Selection, Source
 from dashboard.theme import error, markdown_plain
+from dashboard.views.estimators import numbers
 
 WINE = Source(data="demo:wine-logistic")
 BINS = Recipe("CALIBRATORS", "class-wise-hb")
@@ -159,3 +160,30 @@ def test_both_simulated_tables_are_shown_whole() -> None:
     shown = [d.value for d in app.dataframe]
     for table in (coverage_table(), rejection_table()):
         assert any(list(one.columns) == list(table.columns) and len(one) == len(table) for one in shown)
+
+
+def test_the_downloaded_table_holds_the_numbers_and_not_their_text() -> None:
+    predictions = sample()
+    sharp, plain = (estimate(predictions, notion, "ece", 10) for notion in ("confidence", "top-label"))
+    sharpen([sharp])
+    asked = {("ece", "confidence"): sharp, ("ece", "top-label"): plain, ("ece", "canonical"): "why not"}
+    frame = numbers(asked).set_index("notion")
+    assert list(frame.index) == ["confidence", "top-label"]
+    span = sharp.interval()
+    known = frame.loc["confidence"]
+    assert (known["value"], known["low"], known["high"]) == (sharp.value, span.low, span.high)
+    assert (known["floor"], known["p_value"]) == (sharp.noise_floor.high, sharp.p_value)
+    assert frame.loc["top-label", "value"] == plain.value
+    assert frame.loc["top-label", ["low", "high", "floor", "p_value", "interval_by"]].isna().all()
+
+
+def test_a_calibrator_that_cannot_be_shown_says_so() -> None:
+    app = opened(Selection(source=Source(data="demo:language-model"), view="estimators"))
+    assert any(w.value.startswith("**Temperature scaling** cannot be used here: ") for w in app.warning)
+
+
+def test_small_p_values_are_not_said_to_be_zero() -> None:
+    app = opened(Selection(source=Source(data="demo:digits-naive-bayes"), view="estimators", calibrators=()))
+    said = "".join(str(table.value) for table in app.table)
+    assert "(p < 0.001)" in said
+    assert "= 0.000" not in said

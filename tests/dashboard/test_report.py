@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, Recipe
+import calib_core as cc
+from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
+from calib_core.study import SCORES, error_keys
 from dashboard import compute, report
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.citations import bibliography, cited
@@ -173,6 +175,58 @@ def test_it_says_what_everything_rests_on(made: Report) -> None:
         assert all(family[key].caption.removesuffix(".").split("  ")[0] in text for key in family)
 
 
+FIGURES = {
+    "corp": {"overlay": "corp"},
+    "class-curves": {"curve": "validity"},
+    "class-kernel": {"curve": "kernel", "one": 1, "scale": "log-odds"},
+    "triangle-validity": {"partitions": (Recipe("BINNINGS", "grid"),)},
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_what_is_chosen_on_screen_is_drawn(name: str) -> None:
+    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), **FIGURES[name])
+    made = report.build(selection, Options(date=DATE, left_out=SHORT))
+    assert name in [figure.name for _, figure in made.document.figures]
+
+
+def test_curves_have_the_numbers_of_the_library() -> None:
+    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1, scale="log-odds")
+    made = report.build(selection, Options(date=DATE, left_out=SHORT))
+    model = compute.models(selection).shown[0]
+    score = cc.estimate(compute.judged(model), "confidence", "brier").value
+    parts = table(made, "corp").set_index("model").loc[model.title]
+    assert parts["Brier score"] == pytest.approx(score, abs=1e-12)
+    sides = parts["miscalibration"] - parts["discrimination"] + parts["uncertainty"]
+    assert sides == pytest.approx(score, abs=1e-12)
+    curve = cc.diagrams.kernel_curve(
+        compute.judged(model), "top-label", 1, ESTIMATORS.make("ece-kde", scale="log-odds")
+    )
+    drawn = next(figure.drawn for _, figure in made.document.figures if figure.name == "class-kernel")
+    line = next(trace for trace in drawn.data if (trace.name or "").startswith("kernel curve"))
+    assert np.array_equal(line.y, curve.curve, equal_nan=True)
+
+
+def test_an_estimator_of_two_names_has_one_line_and_a_score_is_no_error(made: Report) -> None:
+    listed = table(made, "estimators-confidence")["estimator"].tolist()
+    assert listed == [ESTIMATORS[key].title for key in error_keys() if ESTIMATORS[key].title in listed]
+    assert len(listed) >= 5
+    plain = table(made, "estimators-plain")["estimator"].tolist()
+    titles = {ESTIMATORS[key].title for key in (*SCORES, "binned")}
+    assert not titles & {*listed, *plain}
+
+
+def test_curves_that_cannot_be_made_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise NotAnswerable("half of two rows is one")
+
+    monkeypatch.setattr(compute, "trade_off", refuse)
+    rows = "p_a,p_b,label\n" + "0.7,0.3,a\n0.4,0.6,b\n" * 5
+    selection = chosen(source=Source(data=compute.hold(rows.encode(), "few.csv").key), trade=True)
+    made = report.build(selection, Options(date=DATE, left_out=("classes", "calibrators")))
+    assert "No curves over numbers of bins. half of two rows is one." in text_of(made)
+
+
 def test_references_are_cited_in_full() -> None:
     for family in (REDUCTIONS, ESTIMATORS, CALIBRATORS, BINNINGS):
         for key in family:
@@ -196,6 +250,22 @@ def test_a_section_can_be_left_out(made: Report) -> None:
     assert {section.key for section in less.document.sections} == {
         section.key for section in made.document.sections
     } - {"estimators", "classes", "methods"}
+
+
+def test_a_report_without_a_section_is_refused_with_the_reason() -> None:
+    others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "simplex")
+    with pytest.raises(InputError, match=r"^There is nothing to report\. Three classes as a triangle: there are two"):
+        report.build(chosen(source=Source(data="demo:breast-cancer-svm")), Options(left_out=others))
+
+
+def test_of_more_classes_the_triangle_is_that_of_the_screen() -> None:
+    others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "simplex")
+    made = report.build(chosen(), Options(left_out=others))
+    source = compute.triangle(Source(), "")
+    assert compute.parts(source).said in text_of(made)
+    model = compute.Model(source)
+    value = compute.estimate(model, "canonical", "ece", Selection().partitions[0]).value
+    assert table(made, "canonical")["value"][0] == value
 
 
 # -- making it can be watched and stopped ----------------------------------------------------------------------

@@ -12,6 +12,7 @@ from calib_core import InputError
 from dashboard.report import Progress, Report
 from dashboard.report.sections import CHAPTERS
 from dashboard.selection import Selection, Source
+from dashboard.theme import markdown_plain
 from dashboard.views import report as view
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
@@ -21,9 +22,11 @@ SOME = tuple(chapter.key for chapter in CHAPTERS if chapter.key not in ("summary
 @pytest.fixture
 def app() -> AppTest:
     """The report view of a small demo, with few sections."""
-    selection = Selection(
-        source=Source(data="demo:example-1"), view="report", calibrators=(), left_out=SOME, title="T <b>"
-    )
+    return opened_on("demo:example-1")
+
+
+def opened_on(data: str) -> AppTest:
+    selection = Selection(source=Source(data=data), view="report", calibrators=(), left_out=SOME, title="T <b>")
     opened = AppTest.from_file(str(APP), default_timeout=60)
     for name, text in selection.to_query().items():
         opened.query_params[name] = text
@@ -60,6 +63,15 @@ def test_sections_are_ticked(app: AppTest) -> None:
     app.button_group("report.sections").set_value(["summary"]).run()
     app.button("report.make").click().run()
     assert [section.key for section in made(app).document.sections] == ["summary"]
+
+
+def test_a_section_that_cannot_be_made_is_not_offered_and_says_why(app: AppTest) -> None:
+    assert "Three classes as a triangle" in app.button_group("report.sections").options
+    app = opened_on("demo:breast-cancer-svm")
+    assert "Three classes as a triangle" not in app.button_group("report.sections").options
+    (why,) = view._sections(app.session_state["calib.selection"])[1]
+    assert why.startswith("No section “Three classes as a triangle”: ")
+    assert markdown_plain(why) in [caption.value for caption in app.caption]
 
 
 def test_it_can_be_cancelled_between_steps(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

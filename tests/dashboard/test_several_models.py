@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from calib_core import Recipe
 from dashboard import compute
 from dashboard.compute import Model
+from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import VIEWS, Selection, Source
 from dashboard.views.calibrators import comparison
 from dashboard.views.paired import differences
@@ -81,6 +83,25 @@ def test_pairs_that_cannot_be_compared_say_why_once() -> None:
     assert len(refused) == 1
     assert "scores only" in refused[0]
     assert any("scores only" in c.value for c in opened(selection.replace(view="calibrators")).caption)
+
+
+def reported(selection: Selection) -> list[Any]:
+    """The blocks of the report's section on models."""
+    left_out = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "calibrators")
+    return list(build(selection, Options(date="a day", left_out=left_out)).document.sections[0].blocks)
+
+
+def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
+    selection = BOTH.replace(calibrators=(), others=((FOREST, ""), (MLP, "")))
+    frame, _ = differences(selection, compute.models(selection))
+    held = next(b.frame for b in reported(selection) if getattr(b, "name", "") == "differences")
+    shown = held[["first", "second", "value", "low", "high", "p", "p_holm"]]
+    assert shown.to_numpy().tolist() == frame.drop(columns="method").to_numpy().tolist()
+    refused = reported(BOTH.replace(calibrators=(), differ="ece", differ_in="whole"))
+    assert not any(getattr(block, "name", "") == "differences" for block in refused)
+    said = [block for block in refused if getattr(block, "lead", "") == "Not answered."]
+    assert len(said) == 1
+    assert "scores only" in said[0].text
 
 
 def shifted(labels: pd.Series, name: str) -> str:

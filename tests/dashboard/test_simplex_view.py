@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
+import re
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -12,15 +15,16 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams
+from calib_core.inference import sharpen
 from dashboard import compute, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.figures import draw_recalibration
-from dashboard.figures.recalibration import MARKS, speaking
-from dashboard.figures.triangle import from_xy
+from dashboard.figures.recalibration import MARKS, cells_at, speaking
+from dashboard.figures.triangle import from_xy, to_xy
 from dashboard.selection import Selection, Source, simplex_schemes
 from dashboard.theme import error
-from dashboard.views.simplex_cells import cell_table
+from dashboard.views.simplex_cells import _around, cell_table
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 THREE = Source(data="demo:synthetic-three-class")
@@ -98,6 +102,25 @@ def test_few_points_can_be_pointed_at_and_every_cell_is_among_them(diagram: diag
     assert set(rows.customdata) == set(diagram.cells.tolist())
 
 
+@pytest.mark.parametrize("key", simplex_schemes())
+def test_a_place_belongs_to_the_cell_around_it(key: str) -> None:
+    parts = compute.parts(THREE)
+    made = diagrams.recalibration(key, parts.fit, parts.test)
+    np.testing.assert_array_equal(cells_at(to_xy(made.points), made), made.cells)
+    places = next(t for t in draw_recalibration(made).data if t.name == "places")
+    assert set(places.customdata) <= set(range(len(made.count)))
+    assert len(places.x) > 200
+
+
+def test_no_place_belongs_to_a_cell_without_rows_or_to_one_that_is_a_point() -> None:
+    fit = Predictions([[1.0, 0.0, 0.0]] * 20 + [[0.4, 0.3, 0.3]] * 20, [0, 1] * 20)
+    made = diagrams.recalibration("sierpinski", fit, fit)
+    around = cells_at(to_xy([[0.9, 0.06, 0.04], [0.34, 0.33, 0.33], [0.02, 0.96, 0.02]]), made)
+    assert [made.places[b] if b >= 0 else "" for b in around] == ["0 > 0", "middle", ""]
+    point = dataclasses.replace(made, outlines=((np.array([[1.0, 0.0, 0.0]] * 3),), *made.outlines[1:]))
+    assert cells_at(to_xy([[0.9, 0.06, 0.04]]), point).tolist() == [-1]
+
+
 # -- the view -------------------------------------------------------------------------------------------------
 
 
@@ -124,6 +147,25 @@ def test_every_partition_is_drawn_with_its_arrows_and_its_error(key: str) -> Non
     expected = diagrams.canonical_validity(parts.test, by_cell.apply(parts.test), scheme.build(), parts.fit)
     np.testing.assert_allclose(pair[0]["x"][1:], expected.before.eps)
     np.testing.assert_allclose(pair[1]["y"][1:], expected.after.share)
+
+
+def test_an_interval_that_was_not_simulated_says_so() -> None:
+    test = compute.parts(THREE).test
+    weighted = Predictions(test.probs, test.true_labels, weights=np.linspace(0.5, 1.5, test.n_rows))
+    for predictions, guide in ((test, False), (weighted, True)):
+        made = cc.estimate(predictions, "canonical", "ece", bins="sierpinski")
+        sharpen([made])
+        assert (", a rough guide;" in _around(made)) == guide
+
+
+def test_cells_that_have_no_bound_say_why() -> None:
+    held = io.BytesIO()
+    np.savez(held, probs=np.tile([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], (100, 1)), labels=np.arange(200) % 3)
+    source = Source(data=compute.hold(held.getvalue(), "tied.npz").key)
+    note = "No bound holds here: rows have weights or tie on the cells' edges."
+    for key, noted in (("projection", True), ("grid", False)):
+        app = opened(Selection(source=source, view="simplex", partitions=(Recipe("BINNINGS", key),)))
+        assert (note in said(app)) == noted
 
 
 def test_maps_of_all_ticked_calibrators_stand_beside_the_true_one() -> None:
@@ -222,7 +264,7 @@ def test_corners_without_rows_say_so_and_can_be_changed() -> None:
     source = Source(data=compute.hold(held.getvalue(), "two-of-five.npz").key)
     app = opened(Selection(source=source, view="simplex", three="2,3,4,condition"))
     assert "no row is of one of the classes 2, 3, 4 with a probability" in said(app)
-    next(box for box in app.selectbox if box.label == "Top corner").set_value(0).run()
+    next(box for box in app.selectbox if box.label == "First corner, top").set_value(0).run()
     assert not app.exception
     assert link(app)["three"] == "0,3,4,condition"
     assert "simplex-0" in drawn(app)
@@ -282,45 +324,51 @@ def test_rows_of_three_corners_know_where_they_stand_in_the_file(others: str) ->
             assert set(whole.true_labels[rows].tolist()) == {0, 1, 2}
 
 
-FIVE = {"bins": 5}
-P3 = [
-    {"key": "normalised", "params": {"binary": {"key": "equal-width-histogram", "params": FIVE}}},
-    {
-        "key": "normalised",
-        "params": {"binary": {"key": "lece-histogram", "params": {"binning": {"key": "equal-width", "params": FIVE}}}},
-    },
-    {"key": "temperature"},
-    {"key": "dirichlet", "params": {"off_diagonal": 0.0, "intercept": 0.0}},
-    {"key": "lece", "params": {"neighbours": 500}},
-]
-P1 = [
-    {"key": "sierpinski"},
-    {"key": "grid"},
-    {"key": "projection"},
-    {"key": "projection", "params": {"directions": "random"}},
-]
-PAPERS = {
-    "P3 Fig. 1 and 2": (
-        f"data=demo:synthetic-three-class&by=share&share=0.8&view=simplex&partitions=[]&calibrators={json.dumps(P3)}",
-        6,
-    ),
-    "P1 Fig. 12": (
-        f"data=demo:imbalanced-forest&view=simplex&calibrators=[]&three=0,1,2,pool&partitions={json.dumps(P1)}",
-        4,
-    ),
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+LINKS = dict(re.findall(r"\[([^]]+)\]\((http://localhost:8501/[^)]+)\)", README))
+P1 = {
+    "Sierpinski": "Sierpinski triangles",
+    "grid": "Grid",
+    "projections": "Projections",
+    "random projections": "Projections (directions random)",
 }
+P3 = ("H-LECD", "H-LECE", "temperature scaling", "Dirichlet calibration", "LECE")
 
 
-@pytest.mark.parametrize("figure", PAPERS)
-def test_the_papers_figures_open_from_links(figure: str) -> None:
-    query, panels = PAPERS[figure]
-    selection, problems = Selection.from_query(dict(part.split("=", 1) for part in query.split("&")))
+def asked(name: str) -> Selection:
+    """What a link of the README asks for."""
+    selection, problems = Selection.from_query(dict(parse_qsl(urlsplit(LINKS[name]).query)))
     assert problems == ()
-    charts = drawn(opened(selection))
+    return selection
+
+
+def test_every_link_of_the_readme_asks_for_what_it_names() -> None:
+    four = asked("all four")
+    assert [one.title for one in four.partitions] == list(P1.values())
+    assert [asked(name).partitions for name in P1] == [(one,) for one in four.partitions]
+    schemes = [one.build() for one in four.partitions]
+    settings = [schemes[0].depth, schemes[1].cells, schemes[2].bins, schemes[3].bins]
+    assert settings == [2, 5, 27, 27], "as the paper's caption says"
+    six = asked("six calibration maps beside the true one")
+    assert [asked(name).calibrators for name in P3] == [(one,) for one in six.calibrators]
+    assert len(LINKS) == len(P1) + len(P3) + 2
+
+
+@pytest.mark.parametrize(("name", "panels"), [("all four", 4), ("six calibration maps beside the true one", 6)])
+def test_the_papers_figures_open_from_the_links_of_the_readme(name: str, panels: int) -> None:
+    charts = drawn(opened(asked(name)))
     if "simplex-maps" in charts:
-        assert len(charts["simplex-maps"].figure["layout"]["annotations"]) == panels
+        titles = [a["text"] for a in charts["simplex-maps"].figure["layout"]["annotations"]]
+        assert len(set(titles)) == panels
+        assert titles[-1] == "<b>True map</b>"
     else:
         assert [f"simplex-{i}" for i in range(panels)] == [key for key in charts if key[-1].isdigit()]
+        corners = next(t["text"] for t in charts["simplex-0"].figure["data"] if t.get("name") == "corners")
+        assert [text.replace("<b>", "").replace("</b>", "") for text in corners] == [
+            "class 1",
+            "class 2",
+            "class 3 or any other",
+        ]
 
 
 def test_one_calibrator_with_two_settings_is_two_models() -> None:

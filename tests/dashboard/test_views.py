@@ -17,6 +17,7 @@ from calib_core import CALIBRATORS, ESTIMATORS, Predictions, Recipe
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
 from calib_core.registry import Choice, Flag, Range
+from calib_core.study import SCORES, error_keys
 from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -116,7 +117,8 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
     app = opened(selection)
     shown = app.dataframe[0].value
     test = compute.parts(selection.source).test
-    for key in ESTIMATORS:
+    assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
+    for key in (*SCORES, *error_keys()):
         expected = cc.estimate(test, "confidence", key, *([10] if takes_bins(key) else []))
         cell = shown.loc[ESTIMATORS[key].title, "Confidence"]
         assert cell.startswith(error(expected.value))

@@ -22,9 +22,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from calib_core import ESTIMATORS, Predictions, estimate, reductions
-from calib_core.binning import EqualMass, EqualWidth
+from calib_core.binning import EqualMass, EqualWidth, Grid, Sierpinski, simplex_table
 from calib_core.claims import ColumnClaims, Tally
-from calib_core.estimators import Binned
+from calib_core.estimators import Binned, DebiasedL2
 from calib_core.estimators.skce import pair_sums
 from calib_core.inference import interval
 from calib_core.inference.cells import cell_codes
@@ -175,6 +175,44 @@ class BlockCase(Case):
         return [max(0.0, float(pairs.sum() - np.trace(pairs)) / (n * (n - 1)))]
 
 
+SIMPLEX = {
+    "sierpinski": {4: Sierpinski(1), 13: Sierpinski(2)},
+    "grid": {9: Grid(3), 25: Grid(5)},
+}
+
+
+@dataclass(frozen=True)
+class SimplexCase(Case):
+    """Canonical errors on a partition of the simplex into ``bins`` cells."""
+
+    @property
+    def share_of_runs(self):
+        return 0.5
+
+    @property
+    def heads(self):
+        parts = (self.binning, self.bins, self.rows, self.truth)
+        return [",".join(map(str, ("canonical", self.classes, name, *parts))) for name in CANONICAL]
+
+    @property
+    def estimators(self):
+        scheme = SIMPLEX[self.binning][self.bins]
+        return [Binned(scheme, 1), Binned(scheme, 2), DebiasedL2(scheme)]
+
+    def targets(self, predictions, reduction, q):
+        """The binned error with every cell's label frequencies replaced by its rows' mean true probabilities."""
+        absolute, square, debiased = self.estimators
+        table = simplex_table(reduction.split(predictions), absolute.binning)
+        true = np.array([np.bincount(table.codes, column, minlength=len(table.cells)) for column in q.T]).T
+        values = [float(e.of_labels(table, true[None])[0]) for e in (absolute, square)]
+        return [*values, values[1] if debiased.root else values[1] ** 2]
+
+
+CANONICAL = ("ece", "rmsce", "debiased-l2")
+SIMPLEX_GRID = [
+    *((3, "sierpinski", cells, rows) for cells in (4, 13) for rows in (500, 2000)),
+    *((3, "grid", cells, rows) for cells in (9, 25) for rows in (500, 2000)),
+]
 ROW_GRID = [
     *itertools.product(["confidence"], [10], [""], [15], [250, 1000]),
     *itertools.product(["class-wise"], [3], [""], [15], [500]),
@@ -195,6 +233,7 @@ CASES = [
     *(BlockCase("canonical", k, "", 0, 1000, truth) for k in (3, 10) for truth in FEW),
     *(RowCase(*cell, truth) for cell in ROW_GRID for truth in FEW),
     *(RowCase(*cell, "oscillating") for cell in ROW_GRID[:3]),
+    *(SimplexCase("canonical", *cell, truth) for cell in SIMPLEX_GRID for truth in FEW),
 ]
 
 

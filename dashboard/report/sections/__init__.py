@@ -22,19 +22,21 @@ from dashboard.report.sections import (
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section that can be made: its key, its title, what yields its blocks, and whether it says anything here.
+    """A section that can be made: its key, its title, what yields its blocks, and why it is not made here.
 
-    ``blocks`` yields None between pieces of work, where making it can be stopped.
+    ``blocks`` yields None between pieces of work, where making it can be stopped. ``why_not`` is empty where the
+    section says something.
     """
 
     key: str
     title: str
     blocks: Callable[[Asked], Iterator[Block | None]]
-    able: Callable[[Asked], bool] = lambda _: True
+    why_not: Callable[[Asked], str] = lambda _: ""
 
 
-def _has_classes(asked: Asked) -> bool:
-    return any(asked.knows_classes(model) for model in asked.models.shown)
+def _no_classes(asked: Asked) -> str:
+    known = any(asked.knows_classes(model) for model in asked.models.shown)
+    return "" if known else "these predictions do not say which class they are about"
 
 
 CHAPTERS: tuple[Chapter, ...] = (
@@ -43,8 +45,8 @@ CHAPTERS: tuple[Chapter, ...] = (
     Chapter("reliability", "Reliability diagrams", reliability.blocks),
     Chapter("calibrators", "Models and calibrators", calibrators.blocks),
     Chapter("estimators", "Estimators", estimators.blocks),
-    Chapter("simplex", "Three classes as a triangle", simplex.blocks, simplex.able),
-    Chapter("classes", "Appendix: classes", classes.blocks, _has_classes),
+    Chapter("simplex", "Three classes as a triangle", simplex.blocks, simplex.why_not),
+    Chapter("classes", "Appendix: classes", classes.blocks, _no_classes),
     Chapter("methods", "Methods", methods.blocks),
     Chapter("again", "How to get these numbers again", again.blocks),
 )

@@ -14,7 +14,8 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     """The same choices three times."""
     yield Paragraph(
         "The same file, choices and versions give the same numbers; the recipe is also held in this file for the "
-        "program to read back (calib report FILE --like REPORT.html -o again.html)."
+        "program to read back: calib report FILE --like REPORT.html -o again.html, with --test or --other for further "
+        "files."
     )
     told = asked.options
     whole = asked.selection.replace(title=told.title, author=told.author, left_out=told.left_out)

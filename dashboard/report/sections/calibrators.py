@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -17,7 +16,7 @@ from dashboard.compute import Model
 from dashboard.figures import draw_binary_map, draw_constraint
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
-from dashboard.report.document import Block, Bullets, Figure, Heading
+from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
 from dashboard.report.tables import Column, Table
 from dashboard.selection import WHOLE
 from dashboard.theme import percent
@@ -88,19 +87,25 @@ def _differences(asked: Asked) -> Iterator[Block | None]:
     """Every pair of models on the same rows, the rows resampled together."""
     notion = None if asked.selection.differ_in == WHOLE else asked.selection.differ_in
     lines: list[dict[str, Any]] = []
+    refused: dict[str, None] = {}
     for a, b in combinations(asked.models.shown, 2):
-        with contextlib.suppress(NotAnswerable):
+        try:
             made = compute.paired(a, b, notion, asked.selection.differ, asked.scheme)
+        except NotAnswerable as why:
+            refused[str(why)] = None
+        else:
             by = made.method if made.tested else f"{made.method}, {measured.UNTESTED}"
             numbers = {"value": made.value, "low": made.low, "high": made.high, "interval_by": by, "p": made.p_value}
             lines.append({"first": a.title, "second": b.title, **numbers})
         yield None
+    yield Heading("Paired differences, on the same test rows")
+    for reason in refused:
+        yield Paragraph(f"{reason}.", lead="Some pairs are not compared." if lines else "Not answered.", aside=True)
     if not lines:
         return
     frame = pd.DataFrame(lines)
     frame["p_holm"] = holm(frame["p"].to_numpy())
     claims = "whole predictions" if notion is None else f"{REDUCTIONS[notion].title.lower()} claims"
-    yield Heading("Paired differences, on the same test rows")
     yield Table(
         "differences",
         f"{ESTIMATORS[asked.selection.differ].title} of {claims}: first less second, so below 0 the first errs less. "

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core import REDUCTIONS, NotAnswerable
-from calib_core.diagrams import ClassTable
+from calib_core.diagrams import ClassPanels, ClassTable, ValidityPair
 from dashboard import compute
 from dashboard.compute import Model
-from dashboard.figures import draw_class_errors, draw_class_panels
+from dashboard.figures import draw_class_errors, draw_class_panels, draw_kernel
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Paragraph
 from dashboard.report.tables import Table
-from dashboard.theme import count
+from dashboard.theme import count, error
 
 PANELS = 12
 PRINTED = 200
@@ -49,6 +49,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         f"Reliability class by class ({title}), {which}; in the headings error and share of {named[0][0].title}.",
         f"Small reliability diagrams of {len(worst)} classes.",
     )
+    yield from _other_panels(asked, panels, [model for model, _ in named], worst, f"{title}, {which}")
     yield Figure(
         "class-errors",
         draw_class_errors([(model.title, table) for model, table in named], worst),
@@ -56,6 +57,57 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         "Error and share of rows of each class, a bar per model.",
     )
     yield _all_classes(asked, named, order, title)
+
+
+def _other_panels(
+    asked: Asked, panels: list[tuple[str, ClassPanels]], models: list[Model], worst: tuple[int, ...], of: str
+) -> Iterator[Block | None]:
+    """The small diagrams chosen on screen, where they are not the reliability diagrams above."""
+    notion, curve, scale = asked.selection.notion, asked.selection.curve, asked.selection.scale
+    if curve == "kernel":
+        kernels = [compute.class_curves(model, notion, worst, scale) for model in models]
+        drawn = draw_class_panels(panels, curve, kernels)
+        said = f"Kernel reliability curves class by class ({of}), without bins."
+    elif curve == "validity":
+        drawn = draw_class_panels(panels, curve, pairs=[_pairs(asked, model, worst) for model in models])
+        said = (
+            f"Validity class by class ({of}): share of a class's rows that is off by at most the value on the axis. "
+            "Dotted: the base model on the bins of a recalibrated one, where their claims are the same."
+        )
+    else:
+        return
+    yield None
+    yield Figure("class-curves", drawn, said, f"Small {curve} diagrams of {len(worst)} classes.")
+    if curve == "kernel":
+        yield from _one_class(asked, next((m for m in models if m == asked.chosen), models[0]), worst)
+
+
+def _one_class(asked: Asked, model: Model, worst: tuple[int, ...]) -> Iterator[Block | None]:
+    """The class looked at with its band; when none is chosen the one that is furthest off."""
+    selection = asked.selection
+    names = compute.class_table(model, selection.notion, asked.scheme).names
+    one = worst[0] if selection.one is None or selection.one >= len(names) else selection.one
+    curve = compute.class_curve(model, selection.notion, one, selection.scale)
+    yield None
+    if curve.rows > 0:
+        there = curve.local_error(selection.at)
+        at = f"local calibration error at {selection.at:.2f}: {error(there)}" if np.isfinite(there) else "no data there"
+        yield Figure(
+            "class-kernel",
+            draw_kernel(curve, selection.at),
+            f"{model.title}, {curve.stratum}: kernel curve with its {curve.level:.0%} bootstrap band and the density "
+            f"of the scores; ECE by kernel densities {error(curve.error)}, {at}."
+            + (f" {curve.warning}" if curve.warning else ""),
+            f"Kernel reliability curve of {curve.stratum} with its band.",
+        )
+
+
+def _pairs(asked: Asked, model: Model, classes: tuple[int, ...]) -> list[ValidityPair] | None:
+    """A recalibrated model and its base model on the same bins of each class, where they can be compared."""
+    if model != model.base:
+        with contextlib.suppress(NotAnswerable):
+            return compute.class_pairs(model, asked.selection.notion, asked.scheme, classes)
+    return None
 
 
 def _all_classes(asked: Asked, named: list[tuple[Model, ClassTable]], order: NDArray[np.intp], title: str) -> Table:

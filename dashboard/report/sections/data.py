@@ -62,7 +62,6 @@ def _file(source: Source, key: str, changed: str) -> Iterator[Block]:
         yield Paragraph("Nothing stood out when the file was read.", aside=True)
 
 
-
 def _mean_confidence(predictions: Predictions) -> float:
     return float(np.average(predictions.confidence.astype(np.float64), weights=predictions.weights))
 

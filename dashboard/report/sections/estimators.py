@@ -10,6 +10,7 @@ import pandas as pd
 
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
 from calib_core.diagrams import ValidityPlot
+from calib_core.study import error_keys
 from dashboard import compute
 from dashboard.compute import Model
 from dashboard.figures import draw_reliability, draw_sweep, draw_trade, draw_validity, kernel_band
@@ -38,7 +39,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
 
 def _notion(asked: Asked, model: Model, notion: str, plain: dict[str, dict[str, Any]]) -> Iterator[Block | None]:
     """A line per estimator that answers in this notion; values without interval are put into ``plain``."""
-    made = {key: measured.estimated(asked, model, notion, key) for key in ESTIMATORS}
+    made = {key: measured.estimated(asked, model, notion, key) for key in error_keys()}
     yield None
     known = {key: one for key, one in made.items() if isinstance(one, Estimate)}
     sharp = {key: one for key, one in known.items() if asked.selection.slow or measured.quick(one)}
@@ -135,7 +136,12 @@ def _trade(asked: Asked) -> Iterator[Block | None]:
     """A point per model; curves over numbers of bins where they were asked for on screen."""
     base = asked.models.shown[0].base
     notion = compute.main_notion(base)
-    curves = compute.trade_off(base, notion) if asked.selection.trade else None
+    curves = None
+    if asked.selection.trade:
+        try:
+            curves = compute.trade_off(base, notion)
+        except NotAnswerable as why:
+            yield Paragraph(f"{why}.", lead="No curves over numbers of bins.", aside=True)
     yield None
     points = []
     for model in asked.models.shown:
@@ -155,13 +161,13 @@ def _trade(asked: Asked) -> Iterator[Block | None]:
 
 
 def _kernel(asked: Asked, model: Model) -> Iterator[Block | None]:
-    curve = compute.kernel_curve(model)
+    curve = compute.kernel_curve(model, asked.selection.scale)
     yield Heading("Without bins: kernel reliability curve")
     yield Figure(
         "kernel",
         draw_reliability([(model.title, compute.reliability(model, asked.scheme))], kernel_band(curve)),
         f"{model.title}: kernel curve, its bootstrap median and {curve.level:.0%} band over the stars; bandwidth "
-        f"{curve.bandwidth:.2g}, ECE by kernel densities {error(curve.error)}. Gaps: no data lie there."
+        f"{curve.bandwidth:.2g} ({curve.unit}), ECE by kernel densities {error(curve.error)}. Gaps: no data lie there."
         + (f" {curve.warning}" if curve.warning else ""),
         f"Kernel reliability curve of {model.title} with its band.",
     )

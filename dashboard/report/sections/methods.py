@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
+from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, SCALES
 from calib_core.estimators import ELSEWHERE
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
@@ -17,10 +17,13 @@ from dashboard.report.asked import Asked
 from dashboard.report.citations import bibliography, cited
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.selection import Source
+from dashboard.selection import WHOLE, Source
 
-INFERENCE = ("Wilson 1927", "Broecker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979")
-"""Works behind the intervals, bands and tests that every report has."""
+INFERENCE = (
+    *("Wilson 1927", "Broecker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979"),
+    "Dimitriadis et al. 2021",
+)
+"""Works behind the intervals, bands, tests and curves that every report has."""
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:
@@ -63,6 +66,7 @@ def _settings(asked: Asked) -> Table:
     """Every choice behind the numbers, seeds included."""
     selection = asked.selection
     source = selection.source
+    differs = "whole predictions" if selection.differ_in == WHOLE else REDUCTIONS[selection.differ_in].title
     held = {
         "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in asked.models.recalibrated)) or "none",
         "bins": asked.binned,
@@ -70,6 +74,10 @@ def _settings(asked: Asked) -> Table:
         "model looked at most closely": asked.chosen.title,
         "notion of the curves": REDUCTIONS[selection.asked].title,
         "notion of the classes": REDUCTIONS[selection.notion].title,
+        "paired differences": ", ".join([ESTIMATORS[selection.differ].title, differs]),
+        "kernel curves smoothed by": SCALES[selection.scale].title,
+        "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
+        "fewest rows for an arrow": f"{selection.min_rows}",
         "slow estimators": "with intervals and floors" if selection.slow else "values only",
         **_division(source),
         "seed of resampling": "0",

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dashboard import compute
 from dashboard.compute import Model
-from dashboard.figures import consistency_bands, draw_reliability, draw_zoom, wilson_intervals
+from dashboard.figures import consistency_bands, corp_curve, draw_reliability, draw_zoom, wilson_intervals
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
@@ -34,6 +34,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         )
     for i, model in enumerate(asked.models.shown, start=1):
         yield from _alone(asked, model, i)
+    yield from _isotonic(asked)
     yield from _zoomed(asked, asked.chosen)
 
 
@@ -69,6 +70,30 @@ def _alone(asked: Asked, model: Model, i: int) -> Iterator[Block | None]:
             tables.number("off by, class by class", "delta"),
         ),
     )
+
+
+def _isotonic(asked: Asked) -> Iterator[Block | None]:
+    """The curve without bins of the model looked at, and the Brier score of every model taken apart."""
+    model, curves = asked.chosen, {model.title: compute.corp(model) for model in asked.models.shown}
+    yield None
+    yield Heading("Without bins: isotonic (CORP) reliability curve")
+    yield Figure(
+        "corp",
+        draw_reliability([(model.title, compute.reliability(model, asked.scheme))], corp_curve(curves[model.title])),
+        f"{model.title}: the best rising curve from confidence to accuracy, over the stars.",
+        f"Isotonic reliability curve of {model.title} over its stars.",
+    )
+    parts = [(title, c.score, c.miscalibration, c.discrimination, c.uncertainty) for title, c in curves.items()]
+    yield Table(
+        "corp",
+        "Brier score of the confidence = miscalibration − discrimination + uncertainty. The fit follows noise: a "
+        "calibrated model of few rows has a miscalibration above 0 too.",
+        pd.DataFrame(parts, columns=["model", *_PARTS]),
+        (tables.text("model"), *(tables.number(name) for name in _PARTS)),
+    )
+
+
+_PARTS = ("Brier score", "miscalibration", "discrimination", "uncertainty")
 
 
 def _zoomed(asked: Asked, model: Model) -> Iterator[Block | None]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core import NotAnswerable
-from calib_core.diagrams import CalibrationMap, map_difference
+from calib_core import InputError, NotAnswerable
+from calib_core.diagrams import CalibrationMap, ValidityPlot, map_difference
 from dashboard import compute
 from dashboard.compute import Model, Models
-from dashboard.figures import draw_calibration_map, draw_recalibration
+from dashboard.figures import draw_calibration_map, draw_recalibration, draw_validity
 from dashboard.figures.calibration_map import shared_scale
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
@@ -24,10 +24,13 @@ from dashboard.theme import error
 _CANONICAL = {"ece": "L1", "rmsce": "L2"}
 
 
-def able(asked: Asked) -> bool:
-    """Whether a triangle can be drawn: there are three classes, or three were chosen of more."""
-    test = compute.judged(asked.models.shown[0])
-    return test.kind == "full" and (test.n_classes == 3 or bool(asked.selection.three))
+def why_not(asked: Asked) -> str:
+    """Why no triangle is drawn; empty where there is one: of three classes, or of three of more, as on screen."""
+    try:
+        compute.triangle(asked.selection.source, asked.selection.three)
+    except InputError as why:
+        return str(why)
+    return ""
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:
@@ -39,6 +42,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     if source.corners:
         yield Paragraph(f"Three corners of more classes: {compute.parts(source).said}.")
     yield from _cells(asked, model)
+    yield from _validity(asked, model)
     yield from _maps(models)
 
 
@@ -68,6 +72,27 @@ def _cells(asked: Asked, model: Model) -> Iterator[Block | None]:
             f"{measured.starred(frame)}",
             frame,
             (tables.text("partition"), tables.text("norm"), *measured.COLUMNS),
+        )
+
+
+def _validity(asked: Asked, model: Model) -> Iterator[Block | None]:
+    """The model and the model recalibrated cell by cell, on the cells of every partition."""
+    plots: list[tuple[str, ValidityPlot]] = []
+    for scheme in asked.selection.partitions:
+        try:
+            pair = compute.canonical_validity(model, scheme)
+        except NotAnswerable as why:
+            yield Paragraph(f"{why}.", lead=f"{scheme.title} has no validity curve.", aside=True)
+            continue
+        plots += [(f"{model.title}, {scheme.title}", pair.before), (f"Recalibrated, {scheme.title}", pair.after)]
+        yield None
+    if plots:
+        yield Figure(
+            "triangle-validity",
+            draw_validity(plots),
+            "Share of test rows whose cell is off by at most epsilon, before and after recalibration cell by cell. "
+            "Off by: L1 distance between what a cell's rows were told on average and what they turned out to be.",
+            "Share of test rows whose cell is off by at most epsilon.",
         )
 
 

@@ -6,11 +6,13 @@ from null_rates import gumbel_labels, spread_rows
 from scipy import stats
 
 from calib_core import ESTIMATORS, Predictions, estimate
-from calib_core.estimators import ConvexBinned
+from calib_core.estimators import ConvexBinned, KernelCalibrationError
+from calib_core.estimators.base import Estimated
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.skce import Blocks
 from calib_core.estimators.smooth import fixed_point, smooth_errors
 from calib_core.inference import coverage_table, interval, pairs, rejection_table, wild
+from calib_core.reductions import as_reduction
 
 NORMS = ("max-deviation", "ece-convex", "ece-adaptive-convex", "ece-sweep", "smece", "ece-kde")
 
@@ -134,6 +136,17 @@ def test_the_order_of_the_rows_plays_no_part(notion):
     for key in (*NORMS, "skce"):
         one, two = (estimate(q, notion, key).interval() for q in (p, shuffled))
         assert (two.low, two.high) == (pytest.approx(one.low, abs=1e-9), pytest.approx(one.high, abs=1e-9)), key
+
+
+def test_a_kernel_error_below_the_middle_of_noise_counts_as_the_middle(monkeypatch):
+    claims = as_reduction("confidence").split(sample())
+
+    def ends(value):
+        monkeypatch.setattr(KernelCalibrationError, "__call__", lambda *_: Estimated(value, np.array([value])))
+        return pairs.inverted_pairs(KernelCalibrationError(), claims, 1, 0.9, 0)
+
+    assert ends(-1.0) == ends(-0.001)
+    assert 0.0005 < ends(-1.0)[1] < ends(0.01)[1]
 
 
 def test_blocks_of_rows_give_students_interval_and_few_blocks_none():

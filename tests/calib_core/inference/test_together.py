@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from generated import ordinary_rows
 
-from calib_core import ESTIMATORS, Predictions, estimate
+from calib_core import ESTIMATORS, NotAnswerable, Predictions, estimate
 from calib_core.binning import EqualWidth, tabulate
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.inference import bootstrap, draws, on_scale_of, sharpen
@@ -92,6 +92,18 @@ def test_means_of_rows_are_resampled_as_the_rows_are(score, weights):
         for _ in range(count)
     ]
     assert bootstrap(asked, 30, 5) == pytest.approx(np.array(slow), rel=1e-12)
+
+
+def test_what_is_called_squared_is_held_against_a_squared_tolerance():
+    predictions = sample()
+    for key in ESTIMATORS:
+        made = estimate(predictions, "confidence", key)
+        assert on_scale_of(made, 0.3) == pytest.approx(0.09 if "squared" in ESTIMATORS[key].title else 0.3), key
+
+
+def test_a_score_has_no_verdict():
+    with pytest.raises(NotAnswerable, match=r"^Accuracy is a score, not a calibration error: no tolerance .* to it$"):
+        estimate(sample(), "confidence", "accuracy").verdict(0.02)
 
 
 def test_a_squared_error_is_within_the_squared_tolerance():
