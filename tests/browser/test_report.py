@@ -93,7 +93,7 @@ def test_names_are_shown_as_they_are(opened: tuple[Page, list[str]]) -> None:
     assert page.locator("main img, main iframe, main a[href]").count() == 0
     assert page.locator("svg a").count() == 0
     classes = page.evaluate("""() => Array.from(document.querySelectorAll('[data-figure]'))
-        .flatMap(node => node._fullData.flatMap(trace => Array.from(trace.x || [])))
+        .flatMap(node => node._fullData.flatMap(t => [t.x, t.y, t.hovertext].flatMap(v => Array.from(v || []))))
         .filter(x => typeof x === 'string')""")
     assert any("&lt;img src=x onerror" in name for name in classes)
     assert seen == []
