@@ -150,9 +150,16 @@ class File:
 
 
 def hold(data: bytes, name: str) -> File:
-    """Read an upload and keep it under the hash of its content; InputError leaves everything as it was."""
+    """Read an upload and keep it under the hash of its content; InputError leaves everything as it was.
+
+    The same bytes under another name are not read again: the file goes by the name it was last given.
+    """
     key = "sha256:" + hashlib.sha256(data).hexdigest()
-    return _files().made(key, lambda: _read(key, data, name, None), _table_bytes)
+    held = _files().made(key, lambda: _read(key, data, name, None), _table_bytes)
+    if held.table.name != name:
+        held = dataclasses.replace(held, table=dataclasses.replace(held.table, name=name))
+        _files().put(key, held, _table_bytes(held))
+    return held
 
 
 def file(key: str) -> File:

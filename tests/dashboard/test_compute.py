@@ -53,7 +53,11 @@ def test_a_failing_value_is_not_kept_and_does_not_block() -> None:
 
 
 def test_one_file_is_held_once_whatever_it_is_called() -> None:
-    assert compute.hold(CSV, "a.csv") is compute.hold(CSV, "b.csv")
+    first, second = compute.hold(CSV, "a.csv"), compute.hold(CSV, "b.csv")
+    assert (first.key, first.title, second.title) == (second.key, "a.csv", "b.csv")
+    assert compute.file(first.key) is second
+    for name, column in first.table.columns.items():
+        assert np.shares_memory(column, second.table.columns[name])
 
 
 def test_uploads_that_differ_in_one_entry_do_not_meet() -> None:

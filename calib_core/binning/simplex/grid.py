@@ -32,6 +32,7 @@ class Grid(FixedScheme):
 
     References: P1 Appendix G.2, eq. (26)-(27).
 
+    >>> from calib_core._arrays import Rows
     >>> GridCells(3, steps=2).codes(Rows(np.array([[0.1, 0.1, 0.8], [0.3, 0.3, 0.4], [0.5, 0.5, 0.0]]))).tolist()
     [1, 0, 0]
     """

@@ -27,6 +27,7 @@ class Sierpinski(FixedScheme):
 
     References: P1 Appendix G.1, eq. (22) and (25).
 
+    >>> from calib_core._arrays import Rows
     >>> SierpinskiCells(3, depth=2).codes(Rows(np.array([[0.9, 0.1, 0.0], [0.5, 0.3, 0.2]]))).tolist()
     [0, 12]
     """
