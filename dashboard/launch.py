@@ -20,7 +20,6 @@ _HEAVY = (
     "streamlit.web.bootstrap",
     "streamlit.web.server",
 )
-_COLLECTOR = "calib-collector"
 
 
 def launched_files() -> tuple[Path, ...]:
@@ -51,20 +50,27 @@ def preload() -> None:
     gc.freeze()
 
 
-def collect_on_a_timer(seconds: float = 60.0) -> threading.Thread:
+class Collector(threading.Thread):
+    """Collects garbage every so many seconds until ``ended`` is set."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(name="calib-collector", daemon=True)
+        self.seconds = seconds
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(self.seconds):
+            gc.collect()
+
+
+def collect_on_a_timer(seconds: float = 60.0) -> Collector:
     """Collect garbage every minute in a background thread, since `runner.postScriptGC` is off.
 
     Calling it again returns the thread that runs already.
     """
-    running = next((thread for thread in threading.enumerate() if thread.name == _COLLECTOR), None)
+    running = next((thread for thread in threading.enumerate() if isinstance(thread, Collector)), None)
     if running is not None:
         return running
-    thread = threading.Thread(target=_collect_forever, args=(seconds,), name=_COLLECTOR, daemon=True)
+    thread = Collector(seconds)
     thread.start()
     return thread
-
-
-def _collect_forever(seconds: float) -> None:
-    pause = threading.Event()
-    while not pause.wait(seconds):
-        gc.collect()

@@ -119,3 +119,7 @@ def test_garbage_is_collected_by_one_thread_however_often_it_is_asked_for(monkey
     assert thread.daemon
     assert launch.collect_on_a_timer(0.01) is thread
     assert collected.wait(5)
+    # A thread left behind would slow down every test after this one.
+    thread.ended.set()
+    thread.join(5)
+    assert not thread.is_alive()
