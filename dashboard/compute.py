@@ -16,7 +16,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import combinations, takewhile
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,7 +66,7 @@ from calib_core.readers.labels import coded_labels
 from calib_core.reductions import as_reduction
 from calib_core.study import summaries
 from calib_core.three_classes import OTHERS, corners, largest_three
-from dashboard.selection import BINS, Selection, Source, read_corners, with_changes, written_corners
+from dashboard.selection import BINS, Selection, Source, differences, read_corners, with_changes, written_corners
 
 T = TypeVar("T")
 
@@ -204,6 +204,15 @@ def reading(key: str, changed: str) -> Reading:
     return with_changes(held.proposal, changed)
 
 
+def is_odd(key: str, changed: str) -> bool:
+    """Whether proposing with the changes gives another reading than the one in use."""
+    held, how = file(key), reading(key, changed)
+    if held.proposal is None:
+        return True
+    given = differences(held.proposal, how)
+    return bool(given) and _memo(("odd", key, changed), lambda: propose(held.table, **given) != how)
+
+
 def proposed(key: str, chosen: Mapping[str, Any]) -> Reading:
     """How a file is read when some fields of the reading are given: the others follow them."""
     return propose(file(key).table, **chosen)
@@ -318,9 +327,7 @@ def triangle(source: Source, three: str) -> Source:
     Three classes stay as they are. NotAnswerable where rows are no points of a simplex.
     """
     test = parts(source).test
-    largest = _memo(("largest three", source), lambda: _or_why(lambda: largest_three(test)))
-    if isinstance(largest, str):
-        raise NotAnswerable(largest)
+    largest = _asked_once(("largest three", source), lambda: largest_three(test))
     if test.n_classes == 3:
         return source
     known = three and max(read_corners(three)[0]) < (test.n_classes or 0) and len(set(read_corners(three)[0])) == 3
@@ -328,9 +335,11 @@ def triangle(source: Source, three: str) -> Source:
 
 
 def _or_why(make: Callable[[], T]) -> T | str:
-    """What is made, or the sentence that says why it cannot be."""
+    """What is made, or the sentence that says why it cannot be; a file that is not here may come back."""
     try:
         return make()
+    except Missing:
+        raise
     except InputError as why:
         return str(why)
 
@@ -393,21 +402,15 @@ class Fit:
 
 def fit(model: Model) -> Fit:
     """A model fitted on the calibration rows and applied to the test rows; NotAnswerable says why it cannot be."""
-    made = _memo(("fit", model), lambda: _fit(model))
-    if isinstance(made, str):
-        raise NotAnswerable(made)
-    return made
-
-
-def _fit(model: Model) -> Fit | str:
     rows = parts(model.source)
+    return _asked_once(("fit", model), lambda: _fit(model, rows))
+
+
+def _fit(model: Model, rows: Parts) -> Fit:
     start = time.perf_counter()
-    try:
-        calibrator: Calibrator = model.recipe.build().fit_on(rows.fit)
-        middle = time.perf_counter()
-        after = calibrator.apply(rows.test)
-    except InputError as why:
-        return str(why)
+    calibrator: Calibrator = model.recipe.build().fit_on(rows.fit)
+    middle = time.perf_counter()
+    after = calibrator.apply(rows.test)
     return Fit(calibrator, after, middle - start, time.perf_counter() - middle)
 
 
@@ -508,19 +511,9 @@ def estimate(model: Model, notion: str | None, estimator: str, scheme: Recipe) -
 
     Its interval and noise floor are made when asked, once, and kept with it.
     """
-    binned = takes_bins(estimator)
-    key = ("estimate", model, notion, estimator, scheme if binned else None)
-    made = _memo(key, lambda: _estimate(judged(model), notion, estimator, scheme if binned else None))
-    if isinstance(made, str):
-        raise NotAnswerable(made)
-    return made
-
-
-def _estimate(predictions: Predictions, notion: str | None, estimator: str, scheme: Recipe | None) -> Estimate | str:
-    try:
-        return cc_estimate(predictions, notion, estimator, None if scheme is None else scheme.build())
-    except InputError as why:
-        return str(why)
+    test, bins = judged(model), scheme if takes_bins(estimator) else None
+    key = ("estimate", model, notion, estimator, bins)
+    return _asked_once(key, lambda: cc_estimate(test, notion, estimator, bins.build() if bins else None))
 
 
 def main_notion(model: Model) -> str:
@@ -601,18 +594,11 @@ def error_sweep(models: tuple[Model, ...]) -> diagrams.ErrorSweep:
 
 def validity(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
     """V(eps) of a model in one notion, on these bins."""
-    key = ("validity", model, notion, scheme)
-    made = _memo(key, lambda: _validity(judged(model), notion, scheme))
-    if isinstance(made, str):
-        raise NotAnswerable(made)
-    return made
+    return _asked_once(("validity", model, notion, scheme), lambda: _validity(judged(model), notion, scheme))
 
 
-def _validity(predictions: Predictions, notion: str, scheme: Recipe) -> diagrams.ValidityPlot | str:
-    try:
-        return diagrams.validity(tabulate(as_reduction(notion).split(predictions), [scheme.build()])[0])
-    except NotAnswerable as why:
-        return str(why)
+def _validity(predictions: Predictions, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
+    return diagrams.validity(tabulate(as_reduction(notion).split(predictions), [scheme.build()])[0])
 
 
 def tests_without_bins(model: Model) -> dict[str, TestOfCalibration | str]:
@@ -667,9 +653,14 @@ def canonical_validity(model: Model, scheme: Recipe) -> diagrams.ValidityPair:
 
 def _canonical_validity(model: Model, scheme: Recipe) -> diagrams.ValidityPair:
     calibration_rows = fitted(model).apply(parts(model.source).fit)
-    by_cell = CALIBRATORS.described(scheme.key, **dict(scheme.params)).build().fit_on(calibration_rows)
+    after = by_cell(scheme).build().fit_on(calibration_rows)
     before = judged(model)
-    return diagrams.canonical_validity(before, by_cell.apply(before), scheme.build(), calibration_rows)
+    return diagrams.canonical_validity(before, after.apply(before), scheme.build(), calibration_rows)
+
+
+def by_cell(scheme: Recipe) -> Recipe:
+    """The calibrator that recalibrates cell by cell of a partition."""
+    return CALIBRATORS.described(scheme.key, **dict(scheme.params))
 
 
 def calibration_map(model: Model) -> diagrams.CalibrationMap:
@@ -712,6 +703,15 @@ def paired(a: Model, b: Model, notion: str | None, estimator: str, scheme: Recip
     """How much larger one model's error is than another's on the same test rows; NotAnswerable says why not."""
     key = ("paired", a, b, notion, estimator, scheme)
     return _asked_once(key, lambda: _difference(judged(a), judged(b), notion, estimator, scheme))
+
+
+def pairs(selection: Selection, models: Models) -> Iterator[tuple[Model, Model, PairedDifference | str]]:
+    """Every pair of models with the difference asked for, or why it has none."""
+    for a, b in combinations(models.shown, 2):
+        try:
+            yield a, b, paired(a, b, selection.compared, selection.differ, selection.scheme)
+        except NotAnswerable as why:
+            yield a, b, str(why)
 
 
 def _difference(a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe) -> PairedDifference:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from calib_core.readers import Reading, propose
 from dashboard import compute
 from dashboard.compute import Model
-from dashboard.selection import Selection, Source, read_corners
+from dashboard.selection import Selection, Source, differences, read_corners
 
 _ELSEWHERE = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
@@ -103,7 +101,7 @@ def _models(selection: Selection, models: tuple[Model, ...]) -> list[str]:
 def _imports(selection: Selection) -> list[str]:
     """What reading the files needs beyond ``cc.read_predictions``."""
     main = selection.source
-    plain = compute.split_by(main) != "column" and not any(_odd(*file) for file in _files(selection))
+    plain = compute.split_by(main) != "column" and not any(compute.is_odd(*file) for file in _files(selection))
     needed = [] if plain else ["from pathlib import Path"]
     names = [] if plain else ["Reading", "predictions", "propose", "read_table"]
     names += ["split_rows"] if compute.split_by(main) == "column" else []
@@ -144,10 +142,10 @@ def _of_corners(source: Source, fit: str, test: str) -> list[str]:
 def _read(name: str, key: str, changed: str, *, table: bool = False) -> list[str]:
     """Lines that read one file as it is read on screen."""
     held, how = compute.file(key), compute.reading(key, changed)
-    given = _changes(held.proposal, how)
+    given = differences(held.proposal, how)
     words = "".join(f", {field}={value!r}" for field, value in given.items())
     said = f"  # SHA-256 {held.digest}"
-    if not table and not _odd(key, changed):
+    if not table and not compute.is_odd(key, changed):
         where = f"*cc.datasets.demo({held.demo.key!r})" if held.demo else repr(held.table.name)
         return [f"{name} = cc.read_predictions({where}{words}){said}"]
     file_name = held.table.name
@@ -157,22 +155,6 @@ def _read(name: str, key: str, changed: str, *, table: bool = False) -> list[str
     else:
         reading = f"propose(table).replace({words.removeprefix(', ')})" if given else "propose(table)"
     return [f"table = read_table({data}){said}", f"reading = {reading}", f"{name} = predictions(table, reading)"]
-
-
-def _odd(key: str, changed: str) -> bool:
-    """Whether proposing with the changes gives another reading than the one in use."""
-    held, how = compute.file(key), compute.reading(key, changed)
-    if held.proposal is None:
-        return True
-    given = _changes(held.proposal, how)
-    return bool(given) and propose(held.table, **given) != how
-
-
-def _changes(proposal: Reading | None, how: Reading) -> dict[str, object]:
-    if proposal is None:
-        return {}
-    both = ((f.name, getattr(how, f.name), getattr(proposal, f.name)) for f in dataclasses.fields(Reading))
-    return {name: value for name, value, proposed in both if value != proposed}
 
 
 def _suffix(i: int) -> str:

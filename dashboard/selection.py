@@ -109,6 +109,11 @@ class Selection:
         return self.source.data, *(data for data, _ in self.others)
 
     @property
+    def compared(self) -> str | None:
+        """The notion in which pairs of models are compared; None for whole predictions."""
+        return None if self.differ_in == WHOLE else self.differ_in
+
+    @property
     def scheme(self) -> Recipe:
         """The binning scheme chosen."""
         return BINNINGS.described(self.binning, bins=self.bins)
@@ -157,12 +162,17 @@ def _written(value: Any) -> str:
 
 def _recipes(name: str, family: str, most: int) -> Callable[[str], tuple[Recipe, ...]]:
     def read(text: str) -> tuple[Recipe, ...]:
-        data = json.loads(text)
-        if not isinstance(data, list) or len(data) > most:
-            raise RegistryError(f"{name} must be a list of at most {most} recipes")
-        return tuple(dict.fromkeys(Recipe.from_dict(family, item) for item in data))
+        return tuple(dict.fromkeys(Recipe.from_dict(family, item) for item in _listed(text, name, most, "recipes")))
 
     return read
+
+
+def _listed(text: str, name: str, most: int, what: str) -> list[Any]:
+    """A JSON list of at most so many things."""
+    data = json.loads(text)
+    if not isinstance(data, list) or len(data) > most:
+        raise RegistryError(f"{name} must be a list of at most {most} {what}")
+    return data
 
 
 def _partitions(text: str) -> tuple[Recipe, ...]:
@@ -196,17 +206,15 @@ def _corners(text: str) -> str:
 
 
 def _others(text: str) -> tuple[tuple[str, str], ...]:
-    data = json.loads(text)
-    if not isinstance(data, list) or len(data) > MOST_OTHERS:
-        raise RegistryError(f"others must be a list of at most {MOST_OTHERS} files")
-    return tuple(dict.fromkeys((_short(key), _reading(changed)) for key, changed in data))
+    files = _listed(text, "others", MOST_OTHERS, "files")
+    return tuple(dict.fromkeys((_short(key), _reading(changed)) for key, changed in files))
 
 
 def _sections(text: str) -> tuple[str, ...]:
-    data = json.loads(text)
-    if not isinstance(data, list) or len(data) > 20 or not all(isinstance(key, str) for key in data):
+    keys = _listed(text, "left_out", 20, "keys of sections")
+    if not all(isinstance(key, str) for key in keys):
         raise RegistryError("left_out must be a list of at most 20 keys of sections")
-    return tuple(dict.fromkeys(map(_short, data)))
+    return tuple(dict.fromkeys(map(_short, keys)))
 
 
 def _one_of(*options: str) -> Callable[[str], str]:
@@ -250,9 +258,16 @@ def written_changes(proposal: Reading | None, reading: Reading) -> str:
     """
     if proposal is None:
         return reading.to_json()
-    held = {f.name: getattr(reading, f.name) for f in dataclasses.fields(Reading)}
-    changed = {name: value for name, value in held.items() if value != getattr(proposal, name)}
+    changed = differences(proposal, reading)
     return json.dumps(changed, sort_keys=True, ensure_ascii=False, separators=(",", ":")) if changed else ""
+
+
+def differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
+    """The fields in which a reading differs from the proposal; where there is none, those that say something."""
+    held = {f.name: getattr(reading, f.name) for f in dataclasses.fields(Reading)}
+    if proposal is None:
+        return {name: value for name, value in held.items() if value}
+    return {name: value for name, value in held.items() if value != getattr(proposal, name)}
 
 
 def with_changes(proposal: Reading | None, changed: str) -> Reading:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import Recipe, RegistryError
 from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range
@@ -82,12 +83,12 @@ def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
 
 
-def progress(work: Sequence[T], said: str) -> Iterator[T]:
-    """The pieces of work one by one, under a bar that goes away when they are done."""
+def progress(work: Iterable[T], total: int, said: str) -> Iterator[T]:
+    """The pieces of work one by one, ``total`` in all, under a bar that goes away when they are done."""
     bar = st.progress(0.0, text=said)
     for i, piece in enumerate(work):
         yield piece
-        bar.progress((i + 1) / len(work), text=said)
+        bar.progress((i + 1) / total, text=said)
     bar.empty()
 
 
@@ -97,6 +98,14 @@ def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[An
     When an option goes, Streamlit hands over its label as if that had been chosen.
     """
     return tied(key, value, lambda new: chosen(new) if new in options else None)
+
+
+def model_box(
+    place: DeltaGenerator, models: Iterable[Titled], model: Titled, key: str, label: str = "Model", **also: Any
+) -> None:
+    """A choice of the model looked at, by title; ``also`` are changed along with it."""
+    titles = [one.title for one in models]
+    place.selectbox(label, titles, **tied_to(titles, key, model.title, lambda title: change(model=title, **also)))
 
 
 def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str = "") -> None:

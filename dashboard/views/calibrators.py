@@ -162,14 +162,16 @@ def _map(selection: Selection, models: Models) -> None:
     with right:
         titles = [m.title for m in able]
         st.selectbox(
-            "Calibrator", titles, **widgets.tied("map.of", model.title, lambda t: widgets.change(map_of=t, stratum=0))
+            "Calibrator",
+            titles,
+            **widgets.tied_to(titles, "map.of", model.title, lambda t: widgets.change(map_of=t, stratum=0)),
         )
         if len(strata) > 1:
             st.selectbox(
                 "Map of",
                 range(len(strata)),
                 format_func=lambda s: strata[s],
-                **widgets.tied("map.stratum", stratum, lambda s: widgets.change(stratum=s)),
+                **widgets.tied_to(range(len(strata)), "map.stratum", stratum, lambda s: widgets.change(stratum=s)),
             )
         mapped = compute.binary_map(model, stratum)
         st.caption(_own(mapped.own, mapped.rows))

@@ -144,12 +144,9 @@ def _one_class(selection: Selection, models: Models, names: tuple[str, ...], pag
         "Class",
         range(len(names)),
         format_func=names.__getitem__,
-        **widgets.tied("classes.one", chosen, lambda c: widgets.change(one=c)),
+        **widgets.tied_to(range(len(names)), "classes.one", chosen, lambda c: widgets.change(one=c)),
     )
-    titles = [one.title for one in models.shown]
-    second.selectbox(
-        "Model", titles, **widgets.tied("classes.model", model.title, lambda title: widgets.change(model=title))
-    )
+    widgets.model_box(second, models.shown, model, "classes.model")
     curve = compute.class_curve(model, selection.notion, chosen, selection.scale)
     if not curve.rows > 0:
         st.info("No test row makes a claim about this class: there is no curve.")

@@ -10,7 +10,7 @@ from calib_core import InputError
 from calib_core.datasets import DEMOS
 from dashboard import compute, uploads, widgets
 from dashboard.theme import count, markdown_plain
-from dashboard.views import data_findings
+from dashboard.views import data_findings, data_inspect
 from dashboard.views.data_trial import Role, choose, looked_at, said, say
 
 TYPES = ("csv", "tsv", "parquet", "npz", "npy", "jsonl")
@@ -65,6 +65,28 @@ def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True)
     # A file the link asked for takes its place by being here.
     if use and held.key not in awaited:
         choose(role, held.key)
+
+
+def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
+    """A second file beside the one in use, chosen or uploaded and checked like the first; its key is given back."""
+    value = looked_at(role)
+
+    def chosen(new: str | None) -> None:
+        if new is not None:
+            choose(role, new)
+
+    st.selectbox(
+        label,
+        keys,
+        index=None,
+        format_func=titled,
+        placeholder="Choose a file, or upload one",
+        **widgets.tied_to(keys, f"data.{role}", value if value in keys else None, chosen),
+    )
+    upload(role, uploaded)
+    if compute.is_here(value):
+        data_inspect.findings(role)
+    return value
 
 
 def files_of_session() -> tuple[str, ...]:

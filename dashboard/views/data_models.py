@@ -8,9 +8,8 @@ from calib_core import InputError
 from dashboard import compute, widgets
 from dashboard.selection import MOST_OTHERS, Selection
 from dashboard.theme import markdown_plain
-from dashboard.views import data_findings, data_inspect
-from dashboard.views.data_choice import demo_keys, files_of_session, titled, upload
-from dashboard.views.data_trial import choose, looked_at
+from dashboard.views import data_findings
+from dashboard.views.data_choice import another, demo_keys, files_of_session
 
 
 def draw() -> None:
@@ -25,7 +24,8 @@ def draw() -> None:
     if len(selection.others) >= MOST_OTHERS:
         st.caption(f"At most {MOST_OTHERS + 1} models are compared at once.")
         return
-    _another(selection)
+    keys = [key for key in (*files_of_session(), *demo_keys()) if key not in selection.files]
+    another("more", "Another model from", keys, "File of another model")
 
 
 def _in_use(selection: Selection, i: int) -> None:
@@ -43,23 +43,3 @@ def leave_out(key: str) -> None:
     """Compare a model no longer."""
     others = widgets.selection().others
     widgets.change(others=tuple(other for other in others if other[0] != key), model="", map_of="")
-
-
-def _another(selection: Selection) -> None:
-    def chosen(new: str | None) -> None:
-        if new is not None:
-            choose("more", new)
-
-    keys = tuple(key for key in (*files_of_session(), *demo_keys()) if key not in selection.files)
-    value = looked_at("more")
-    st.selectbox(
-        "Another model from",
-        keys,
-        index=None,
-        format_func=titled,
-        placeholder="Choose a file, or upload one",
-        **widgets.tied("data.more", value if value in keys else None, chosen),
-    )
-    upload("more", "File of another model")
-    if compute.is_here(value):
-        data_inspect.findings("more")

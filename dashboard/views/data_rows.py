@@ -11,8 +11,8 @@ from dashboard.compute import Parts
 from dashboard.selection import Source
 from dashboard.theme import count, markdown_plain
 from dashboard.views import data_findings, data_inspect, data_reading
-from dashboard.views.data_choice import demo_keys, files_of_session, titled, upload
-from dashboard.views.data_trial import SAME_FILE, choose, drop, looked_at, trial
+from dashboard.views.data_choice import another, demo_keys, files_of_session
+from dashboard.views.data_trial import SAME_FILE, drop, trial
 
 _WORDS = {"share": "Split at random", "column": "Split column", "files": "Two files"}
 _TWO = "calib.data.two-files"
@@ -120,24 +120,8 @@ def _result(source: Source) -> None:
 
 def _second_file() -> None:
     """The file of the test rows: chosen or uploaded, checked like the first."""
-
-    def chosen(new: str | None) -> None:
-        if new is not None:
-            choose("test", new)
-
-    keys = (*files_of_session(), *demo_keys())
-    value = looked_at("test")
-    st.selectbox(
-        "Test rows from",
-        keys,
-        index=None,
-        format_func=titled,
-        placeholder="Choose a file, or upload one",
-        **widgets.tied("data.rows.test", value if value in keys else None, chosen),
-    )
-    upload("test", "File of the test rows")
+    value = another("test", "Test rows from", (*files_of_session(), *demo_keys()), "File of the test rows")
     if compute.is_here(value):
-        data_inspect.findings("test")
         with st.expander("How the test file is read", expanded=trial("test") is not None):
             data_reading.draw("test")
             data_inspect.first_rows(value)

@@ -12,7 +12,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core.readers import Finding, Reading
 from dashboard import compute, widgets
-from dashboard.selection import Source, written_changes
+from dashboard.selection import Source, differences, written_changes
 
 Role = Literal["data", "test", "more"]
 """The file in use, the file of its test rows, or another model's file to compare with it."""
@@ -84,7 +84,7 @@ def chosen_so_far(role: Role) -> Mapping[str, Any]:
         return held.chosen
     key, changed = in_use(role)
     try:
-        return _differences(compute.file(key).proposal, compute.reading(key, changed))
+        return differences(compute.file(key).proposal, compute.reading(key, changed))
     except InputError:
         return {}
 
@@ -158,13 +158,6 @@ class _Problem(InputError):
 
 def _slot(role: Role) -> str:
     return f"calib.data.trial.{role}"
-
-
-def _differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
-    held = {field.name: getattr(reading, field.name) for field in dataclasses.fields(reading)}
-    if proposal is None:
-        return {name: value for name, value in held.items() if value}
-    return {name: value for name, value in held.items() if value != getattr(proposal, name)}
 
 
 def _source(role: Role, key: str, changed: str) -> Source:

@@ -78,10 +78,7 @@ def _in_python(estimates: dict[tuple[str, str], Estimate | str]) -> str:
 
 def _controls(models: Models, model: Model) -> None:
     left, middle, right = st.columns([0.34, 0.33, 0.33], vertical_alignment="bottom")
-    titles = [one.title for one in models.shown]
-    left.selectbox(
-        "Model", titles, **widgets.tied("estimators.model", model.title, lambda title: widgets.change(model=title))
-    )
+    widgets.model_box(left, models.shown, model, "estimators.model")
     middle.selectbox(
         "Intervals and noise floors for",
         tuple(REDUCTIONS),

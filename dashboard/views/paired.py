@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable
+from calib_core import ESTIMATORS, REDUCTIONS
 from calib_core.inference import holm
 from dashboard import compute, widgets
 from dashboard.compute import Models
@@ -55,10 +53,9 @@ def draw(selection: Selection, models: Models) -> None:
 
 
 def _in_python(selection: Selection, frame: pd.DataFrame) -> str:
-    notion = None if selection.differ_in == WHOLE else selection.differ_in
     bins = ", bins" if compute.takes_bins(selection.differ) else ""
     pairs = list(zip(frame["first"], frame["second"], strict=True))
-    made = f"cc.inference.paired_difference(models[a], models[b], {notion!r}, {selection.differ!r}{bins})"
+    made = f"cc.inference.paired_difference(models[a], models[b], {selection.compared!r}, {selection.differ!r}{bins})"
     return f"{{(a, b): {made} for a, b in {pairs}}}"
 
 
@@ -78,13 +75,10 @@ def _controls() -> None:
 def differences(selection: Selection, models: Models) -> tuple[pd.DataFrame, list[str]]:
     """One line a pair, and the reasons why other pairs cannot be compared, each once."""
     lines, refused = [], []
-    notion = None if selection.differ_in == WHOLE else selection.differ_in
-    pairs = list(combinations(models.shown, 2))
-    for a, b in widgets.progress(pairs, "Comparing models"):
-        try:
-            made = compute.paired(a, b, notion, selection.differ, selection.scheme)
-        except NotAnswerable as why:
-            refused.append(str(why))
+    n = len(models.shown)
+    for a, b, made in widgets.progress(compute.pairs(selection, models), n * (n - 1) // 2, "Comparing models"):
+        if isinstance(made, str):
+            refused.append(made)
             continue
         method = made.method if made.tested else f"{made.method} (rough guide)"
         lines.append((a.title, b.title, made.value, made.low, made.high, made.p_value, np.nan, method))

@@ -193,17 +193,14 @@ def _taken_apart(selection: Selection, models: Models) -> None:
     held = [int(b) for b in diagram.frame()["bin"]]
     st.markdown("#### One bin, taken apart")
     first, second, _ = st.columns([0.3, 0.3, 0.4])
-    titles = [one.title for one in models.shown]
-    first.selectbox(
-        "Model", titles, **widgets.tied("zoom.model", model.title, lambda title: widgets.change(model=title))
-    )
+    widgets.model_box(first, models.shown, model, "zoom.model")
     chosen = selection.zoom if selection.zoom in held else None
     second.selectbox(
         "Bin of the confidence",
         held,
         format_func=diagram.label,
         placeholder="click a bin above, or choose one",
-        **widgets.tied("zoom.bin", chosen, lambda b: widgets.change(zoom=b)),
+        **widgets.tied_to(held, "zoom.bin", chosen, lambda b: widgets.change(zoom=b)),
     )
     if chosen is None:
         st.info("Click a star, a plus or a bar of the diagram: its classes and its rows appear here.")

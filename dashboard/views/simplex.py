@@ -92,9 +92,7 @@ def _controls(selection: Selection, able: list[Model], model: Model) -> None:
         format_func=lambda key: BINNINGS[key].title,
         **widgets.tied("simplex.partitions", list(dict.fromkeys(r.key for r in selection.partitions)), tick),
     )
-    titles = [m.title for m in able]
-    choose = widgets.tied_to(titles, "simplex.model", model.title, lambda t: widgets.change(model=t, cell=None))
-    middle.selectbox("Predictions of", titles, **choose)
+    widgets.model_box(middle, able, model, "simplex.model", "Predictions of", cell=None)
     right.slider(
         "Rows a cell needs for an arrow",
         *MIN_ROWS,

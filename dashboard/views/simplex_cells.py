@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib_core import BINNINGS, CALIBRATORS, Estimate, NotAnswerable, Recipe
+from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe
 from calib_core.diagrams import RecalibrationDiagram
 from calib_core.inference import sharpen
 from dashboard import compute, widgets
@@ -259,6 +259,5 @@ def _validity(model: Model, diagrams: Sequence[Drawn]) -> None:
 
 def _pair(scheme: Recipe) -> str:
     """What `compute.canonical_validity` does, in Python."""
-    by_cell = CALIBRATORS.described(scheme.key, **dict(scheme.params)).python()
-    after = f"{by_cell}.fit_on(cal.apply(fit)).apply(cal.apply(test))"
+    after = f"{compute.by_cell(scheme).python()}.fit_on(cal.apply(fit)).apply(cal.apply(test))"
     return f"cc.diagrams.canonical_validity(cal.apply(test), {after}, {scheme.python()}, cal.apply(fit)).frame()"

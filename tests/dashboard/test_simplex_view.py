@@ -25,20 +25,11 @@ from dashboard.figures.triangle import from_xy, to_xy
 from dashboard.selection import Selection, Source, simplex_schemes
 from dashboard.theme import error
 from dashboard.views.simplex_cells import _around, cell_table
+from tests.dashboard.test_views import opened
 
-APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 THREE = Source(data="demo:synthetic-three-class")
 SEVEN = Source(data="demo:imbalanced-forest")
 GRID = Recipe("BINNINGS", "grid")
-
-
-def opened(selection: Selection) -> AppTest:
-    app = AppTest.from_file(str(APP), default_timeout=60)
-    for name, text in selection.to_query().items():
-        app.query_params[name] = text
-    app.run()
-    assert not app.exception, [e.value for e in app.exception]
-    return app
 
 
 def said(app: AppTest) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pandas as pd
 
-from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, NotAnswerable
+from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.inference import holm
 from calib_core.study import every_measure
 from dashboard import compute
@@ -18,7 +17,6 @@ from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
 from dashboard.report.tables import Column, Table
-from dashboard.selection import WHOLE
 from dashboard.theme import percent
 
 LEVEL = 0.1
@@ -44,13 +42,7 @@ def _errors(asked: Asked) -> Iterator[Block | None]:
     notions = (asked.selection.asked,) if asked.large else every
     lines: list[dict[str, Any]] = []
     for notion in notions:
-        found = [(model, measured.estimated(asked, model, notion, ESTIMATOR)) for model in asked.models.shown]
-        yield from measured.sharpened(made for _, made in found)
-        lines += [
-            {"notion": REDUCTIONS[notion].title, "model": model.title, **measured.line(made)}
-            for model, made in found
-            if not isinstance(made, str)
-        ]
+        lines += yield from _of_every_model(asked, notion, ESTIMATOR, {"notion": REDUCTIONS[notion].title})
     frame = pd.DataFrame(lines)
     yield Table(
         "calibrators-errors",
@@ -61,17 +53,20 @@ def _errors(asked: Asked) -> Iterator[Block | None]:
     )
 
 
+def _of_every_model(
+    asked: Asked, notion: str | None, estimator: str, about: dict[str, Any]
+) -> Generator[None, None, list[dict[str, Any]]]:
+    """A line for every model that can be asked, beginning with what it is about."""
+    found = [(model, measured.estimated(asked, model, notion, estimator)) for model in asked.models.shown]
+    yield from measured.sharpened(made for _, made in found)
+    return [{**about, "model": m.title, **measured.line(made)} for m, made in found if not isinstance(made, str)]
+
+
 def _scores(asked: Asked) -> Iterator[Block | None]:
     """Accuracy and the proper scores, of the whole prediction."""
     lines: list[dict[str, Any]] = []
     for measure in [m for m in every_measure() if m.reduction is None]:
-        found = [(model, measured.estimated(asked, model, None, measure.estimator)) for model in asked.models.shown]
-        yield from measured.sharpened(made for _, made in found)
-        lines += [
-            {"score": measure.name, "model": model.title, **measured.line(made)}
-            for model, made in found
-            if not isinstance(made, str)
-        ]
+        lines += yield from _of_every_model(asked, None, measure.estimator, {"score": measure.name})
     frame = pd.DataFrame(lines)
     yield Table(
         "calibrators-scores",
@@ -85,14 +80,12 @@ def _scores(asked: Asked) -> Iterator[Block | None]:
 
 def _differences(asked: Asked) -> Iterator[Block | None]:
     """Every pair of models on the same rows, the rows resampled together."""
-    notion = None if asked.selection.differ_in == WHOLE else asked.selection.differ_in
+    notion = asked.selection.compared
     lines: list[dict[str, Any]] = []
     refused: dict[str, None] = {}
-    for a, b in combinations(asked.models.shown, 2):
-        try:
-            made = compute.paired(a, b, notion, asked.selection.differ, asked.scheme)
-        except NotAnswerable as why:
-            refused[str(why)] = None
+    for a, b, made in compute.pairs(asked.selection, asked.models):
+        if isinstance(made, str):
+            refused[made] = None
         else:
             by = made.method if made.tested else f"{made.method}, {measured.UNTESTED}"
             numbers = {"value": made.value, "low": made.low, "high": made.high, "interval_by": by, "p": made.p_value}
