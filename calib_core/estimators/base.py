@@ -117,6 +117,14 @@ class Estimate:
         )
 
     @property
+    def point(self) -> float:
+        """The estimate the default interval is about, which lies in it; ``value`` is what the key's formula says.
+
+        What can mislead: plug-in errors (``value``) are pushed up by noise and can lie above their own interval.
+        """
+        return float(self.interval().point)
+
+    @property
     def noise_floor(self) -> Any:
         """What a perfectly calibrated model with these predictions would show: an ``inference.NoiseFloor``."""
         return self._once(("floor",), lambda by, asked: by.noise_floor(asked, 0))

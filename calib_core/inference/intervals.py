@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import beta, norm
@@ -36,6 +36,13 @@ With 10 classes (4 truths, 11 Sierpinski cells, 2,000 rows, 200 runs each) the i
 the L2 error held the truth in .845 of the runs where the top probability was 0.05 too high: a rough guide.
 """
 
+IN_BINS = "the error in these bins, given these predictions"
+"""What intervals of binned errors are about."""
+NOISELESS = "this estimator's noiseless value, given these predictions"
+"""What intervals of kernel, smooth, convex, swept and cumulative errors are about."""
+OF_ROWS = "the expected score of rows like these"
+"""What intervals of scores are about."""
+
 Method = Literal["default", "percentile", "pivotal"]
 
 
@@ -43,7 +50,9 @@ Method = Literal["default", "percentile", "pivotal"]
 class Interval:
     """A range for the true value: ``low`` and ``high``, at ``level``, by ``method``.
 
-    ``tested`` tells whether this library's coverage table (or a proof) covers the case; ``sentence`` is for the screen.
+    ``about`` says what the true value is, ``point`` is the estimate of it that lies in the interval: where its law puts
+    half its mass, or the nearest such. ``tested`` tells whether this library's coverage table (or a proof) covers the
+    case; ``sentence`` is for the screen.
     """
 
     low: float
@@ -51,6 +60,8 @@ class Interval:
     level: float
     method: str
     tested: bool
+    about: str
+    point: float
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -151,10 +162,19 @@ def clopper_pearson(positives: Float64s, rows: Float64s, level: float = 0.9) -> 
 
 def _bootstrapped(question: Question, level: float, random_state: int, method: str) -> Interval:
     draws = bootstrap(question, random_state=random_state)
-    if method == "percentile":
-        return Interval(*percentile(draws, level), level, "percentile bootstrap", False)
+    about = OF_ROWS if question.reduction is None else NOISELESS
     value = question.answer(question.predictions).value
-    return Interval(*pivotal(value, draws, level), level, "pivotal bootstrap", False)
+    if method == "percentile":
+        return _around(value, percentile(draws, level), level, "percentile bootstrap", False, about)
+    return _around(value, pivotal(value, draws, level), level, "pivotal bootstrap", False, about)
+
+
+def _around(
+    value: float, ends: tuple[float, float], level: float, method: str, tested: bool, about: str = IN_BINS
+) -> Interval:
+    """The interval with these ends whose point is the value, or the end nearest to it."""
+    low, high = ends
+    return Interval(low, high, level, method, tested, about, min(max(value, low), high))
 
 
 def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
@@ -180,14 +200,16 @@ def _of_cells(question: Question, level: float, random_state: int) -> Interval |
         return None
     order, scale = about
     low, high = simplex.bounds(cells, order, level, random_state)
+    value = question.answer(question.predictions).value
     if order == "max":
-        return Interval(low, high, level, "multinomial bounds for all cells at once, conservative", True)
+        method = "multinomial bounds for all cells at once, conservative"
+        return _around(value, (low, high), level, method, True)
     if order == 1 and float(cells.worth.mean()) < LEAST_ROWS:
         method = "test inversion, upper end only: cells hold too few rows for a lower one"
-        return Interval(0.0, scale(high), level, method, False)
+        return _around(value, (0.0, scale(high)), level, method, False)
     # The coverage table has no case of weights, nor of more classes.
     tested = question.claims.weights is None and len(question.claims.class_names) <= SIMULATED_CLASSES
-    return Interval(scale(low), scale(high), level, "test inversion, cells and predictions given", tested)
+    return _around(value, (scale(low), scale(high)), level, "test inversion", tested)
 
 
 class InBins:
@@ -211,16 +233,21 @@ class InBins:
         about = target(estimator)
         assert about is not None
         order, scale = about
+        value = self._value(estimator)
         if order == "max":
-            low, high = _largest(self._gaps, level)
-            return Interval(low, high, level, "simultaneous Clopper-Pearson, conservative", True)
+            return _around(
+                value, _largest(self._gaps, level), level, "simultaneous Clopper-Pearson, conservative", True
+            )
         low, high = self._inverted(int(order), level)
         # The coverage table has no case of weights.
         tested = self._claims.weights is None
         if order == 1 and float(self._gaps.rows.mean()) < LEAST_ROWS:
             method = "test inversion, upper end only: bins hold too few rows for a lower one"
-            return Interval(0.0, scale(high), level, method, tested)
-        return Interval(scale(low), scale(high), level, "test inversion, bins and predictions given", tested)
+            return _around(value, (0.0, scale(high)), level, method, tested)
+        return _around(value, (scale(low), scale(high)), level, "test inversion", tested)
+
+    def _value(self, estimator: Any) -> float:
+        return float(estimator(self._claims).value)
 
     def _inverted(self, order: int, level: float) -> tuple[float, float]:
         if (order, level) not in self._ends:
@@ -255,18 +282,18 @@ def _of_norms(question: Question, level: float, random_state: int) -> Interval |
     ends = wild.bounds(question.estimator, claims, made, question.ranks, level, random_state)
     if ends is None:
         return None
-    return Interval(*ends, level, "bounds for a norm of residuals, predictions given", claims.weights is None)
+    return _around(made.value, ends, level, "bounds for a norm of residuals", claims.weights is None, NOISELESS)
 
 
 def _of_pairs(question: Question, level: float, random_state: int) -> Interval | None:
     if not isinstance(question.estimator, KernelCalibrationError):
         return None
-    claims = question.claims
+    claims, value = question.claims, question.answer(question.predictions).value
     if isinstance(claims, VectorClaims):
         ends = pairs.of_blocks(question.estimator.blocks(claims), level)
-        return ends and Interval(*ends, level, "independent blocks of rows", claims.weights is None)
+        return ends and _around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
     ends = pairs.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
-    return Interval(*ends, level, "test inversion, predictions given", claims.weights is None)
+    return _around(value, ends, level, "test inversion", claims.weights is None, NOISELESS)
 
 
 def _row_sums(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> CellSums:
