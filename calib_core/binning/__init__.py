@@ -10,6 +10,7 @@ from calib_core.binning.base import (
     as_intervals,
     as_simplex,
 )
+from calib_core.binning.groups import Groups, group_codes
 from calib_core.binning.interval import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
 from calib_core.binning.simplex import (
     Grid,
@@ -21,7 +22,7 @@ from calib_core.binning.simplex import (
     simplex_table,
     vector_sums,
 )
-from calib_core.binning.table import BinTable, tabulate, tabulate_at
+from calib_core.binning.table import BinTable, PoolingScheme, tabulate, tabulate_at
 
 __all__ = [
     "BINNINGS",
@@ -32,9 +33,11 @@ __all__ = [
     "EqualMass",
     "EqualWidth",
     "Grid",
+    "Groups",
     "IntervalScheme",
     "Partition",
     "PointsPerBin",
+    "PoolingScheme",
     "Projection",
     "Sierpinski",
     "SimplexScheme",
@@ -42,6 +45,7 @@ __all__ = [
     "as_binning",
     "as_intervals",
     "as_simplex",
+    "group_codes",
     "partition",
     "simplex_points",
     "simplex_table",

@@ -112,9 +112,7 @@ class Estimate:
         What can mislead: it is about the true error, so for binned errors, which noise inflates, it can lie wholly
         below ``value``.
         """
-        return self._once(
-            ("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state)
-        )
+        return self._once(("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state))
 
     @property
     def point(self) -> float:
@@ -221,10 +219,12 @@ def estimate(
     made = method(claims)
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
     asked = Question(predictions, notion, method)
-    return Estimate(made.value, claims.strata, made.per_stratum, claims.shares, made.bins, recipe, asked, made.cells)
+    # Bins can pool strata: what the estimate has parts for are theirs.
+    of = claims if made.bins is None else made.bins
+    return Estimate(made.value, of.strata, made.per_stratum, of.shares, made.bins, recipe, asked, made.cells)
 
 
-def by_stratum(claims: Claims, values: Sequence[float] | Float64s) -> Estimated:
+def by_stratum(claims: Claims | BinTable, values: Sequence[float] | Float64s) -> Estimated:
     """The share-weighted mean of the strata's values; strata without claims have NaN and no share."""
     per = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(per)

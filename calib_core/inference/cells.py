@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,32 +11,6 @@ from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core.binning import BinTable
 from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
-
-
-def inner_edges(table: BinTable, s: int, dtype: np.dtype[Any]) -> Floats:
-    """Inner edges of a stratum's bins in the scores' dtype, as they were compared when the table was made."""
-    edges = table.lower[s, 1:]
-    return np.asarray(edges[~np.isnan(edges)].astype(dtype))
-
-
-def same_edges(table: BinTable) -> bool:
-    """Have all strata the same bins?"""
-    return bool(np.array_equal(table.lower, np.broadcast_to(table.lower[0], table.lower.shape), equal_nan=True))
-
-
-def cell_codes(claims: FlatClaims, table: BinTable) -> Codes:
-    """Position of every listed claim among the table's strata * bins cells."""
-    bins = table.lower.shape[1]
-    if same_edges(table):
-        inner: Codes = np.searchsorted(inner_edges(table, 0, claims.dtype), claims.scores, side="right")
-        return np.asarray(inner + claims.codes * bins)
-    at = np.empty(len(claims.scores), dtype=np.intp)
-    order = np.argsort(claims.codes, kind="stable")
-    stops = np.searchsorted(claims.codes[order], np.arange(len(claims.strata) + 1))
-    for s in np.unique(claims.codes):
-        mine = order[stops[s] : stops[s + 1]]
-        at[mine] = np.searchsorted(inner_edges(table, s, claims.dtype), claims.scores[mine], side="right") + s * bins
-    return at
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +86,7 @@ def listed_sums(claims: FlatClaims, table: BinTable, ranks: int) -> CellSums:
     """The maps of listed claims, ``ranks`` of which belong to one row."""
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
-    row, at = np.arange(m) % (m // ranks), cell_codes(claims, table)
+    row, at = np.arange(m) % (m // ranks), table.cells(claims.scores, claims.codes)
     shape = (m // ranks, table.count.size)
     parts = (weight, weight * claims.scores, weight * claims.outcomes)
     count, score, outcome = (csr_array((part, (row, at)), shape=shape) for part in parts)
@@ -123,17 +96,18 @@ def listed_sums(claims: FlatClaims, table: BinTable, ranks: int) -> CellSums:
 
 def column_sums(claims: ColumnClaims, table: BinTable) -> CellSums:
     """The maps of claims about every column of a matrix."""
-    n, k = claims.rows.shape
-    bins = table.lower.shape[1]
+    n = len(claims.hit)
+    strata, bins = table.count.shape
     weight = np.ones(n) if claims.weights is None else claims.weights
-    shared = same_edges(table)
+    shared = table.same_edges
     rows, cells, scores = _above_first(claims, table) if shared else _everywhere(claims, table)
     wide = weight[rows]
-    shape = (n, k * bins)
+    shape = (n, strata * bins)
     known = np.flatnonzero(claims.hit >= 0)
-    hit_cells = claims.hit[known] * bins + hit_bins(claims, table, known, claims.hit[known])
+    at = known if claims.rows.index is None else claims.rows.index[known]
+    hit_cells = table.cells(claims.rows.base[at, claims.hit[known]], claims.hit[known])
     return CellSums(
-        k,
+        strata,
         bins,
         csr_array((wide, (rows, cells)), shape=shape),
         csr_array((wide * scores, (rows, cells)), shape=shape),
@@ -143,28 +117,8 @@ def column_sums(claims: ColumnClaims, table: BinTable) -> CellSums:
     )
 
 
-def hit_bins(claims: ColumnClaims, table: BinTable, rows: Codes, columns: Codes) -> Codes:
-    """The bin of each (row, column) score."""
-    at = rows if claims.rows.index is None else claims.rows.index[rows]
-    return column_bins(table, claims.rows.base[at, columns], columns)
-
-
-def column_bins(table: BinTable, scores: Floats, columns: Codes) -> Codes:
-    """The bin of each score (m,) of the column it is said of (m,)."""
-    dtype = scores.dtype
-    if same_edges(table):
-        return np.searchsorted(inner_edges(table, 0, dtype), scores, side="right")
-    found = np.empty(len(scores), dtype=np.intp)
-    order = np.argsort(columns, kind="stable")
-    stops = np.searchsorted(columns[order], np.arange(len(table.strata) + 1))
-    for s in np.unique(columns):
-        mine = order[stops[s] : stops[s + 1]]
-        found[mine] = np.searchsorted(inner_edges(table, s, dtype), scores[mine], side="right")
-    return found
-
-
 def _above_first(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, Floats]:
-    edges, bins, k = inner_edges(table, 0, claims.dtype), table.lower.shape[1], claims.rows.shape[1]
+    edges, bins, k = table.inner_edges(0, claims.dtype), table.lower.shape[1], claims.rows.shape[1]
     rows, cells, scores = [], [], []
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
         above = np.flatnonzero(block >= edges[0]) if len(edges) else np.empty(0, dtype=np.intp)
@@ -177,12 +131,8 @@ def _above_first(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, F
 
 def _everywhere(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, Floats]:
     n, k = claims.rows.shape
-    bins = table.lower.shape[1]
     columns = [claims.rows.column(j) for j in range(k)]
-    cells = [
-        np.searchsorted(inner_edges(table, j, claims.dtype), said, side="right") + j * bins
-        for j, said in enumerate(columns)
-    ]
+    cells = [table.cells(said, np.full(n, j)) for j, said in enumerate(columns)]
     return np.tile(np.arange(n), k), np.concatenate(cells), np.concatenate(columns)
 
 

@@ -15,7 +15,7 @@ from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy, Binned, Brier, DebiasedECE, DebiasedL2, KernelCalibrationError, LogLoss
 from calib_core.estimators.base import Question
-from calib_core.inference import pairs, simplex, wild
+from calib_core.inference import kernel_intervals, simplex, wild
 from calib_core.inference.cells import CellSums, column_sums, listed_sums
 from calib_core.inference.counted import of_counts
 from calib_core.inference.inversion import CellGaps, binomial_null, draws_for, inverted
@@ -290,9 +290,9 @@ def _of_pairs(question: Question, level: float, random_state: int) -> Interval |
         return None
     claims, value = question.claims, question.answer(question.predictions).value
     if isinstance(claims, VectorClaims):
-        ends = pairs.of_blocks(question.estimator.blocks(claims), level)
+        ends = kernel_intervals.of_blocks(question.estimator.blocks(claims), level)
         return ends and _around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
-    ends = pairs.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
+    ends = kernel_intervals.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
     return _around(value, ends, level, "test inversion", claims.weights is None, NOISELESS)
 
 

@@ -15,7 +15,6 @@ from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy
 from calib_core.estimators.base import Question
 from calib_core.inference import draws, simplex
-from calib_core.inference.cells import cell_codes, column_bins, same_edges
 from calib_core.inference.counted import Counted, of_counts
 
 RESAMPLES = 1000
@@ -156,7 +155,7 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
     # One line a claim with a single entry, its cell: a sparse product counts what was drawn.
-    cells = csr_array((weight, cell_codes(claims, table), np.arange(m + 1)), shape=(m, table.count.size))
+    cells = csr_array((weight, table.cells(claims.scores, claims.codes), np.arange(m + 1)), shape=(m, table.count.size))
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
         sums = np.zeros((table.count.size, count))
@@ -171,14 +170,11 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
 
 
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
-    n, size, bins = claims.rows.shape[0], table.count.size, table.count.shape[1]
+    n, size = claims.rows.shape[0], table.count.size
     cells = np.empty((n, count), dtype=np.int32)
     for where, block, drawn in draws.classes(claims.rows, rng, count):
         said = np.take_along_axis(block, drawn, axis=1)
-        if same_edges(table):
-            cells[where] = drawn * bins + column_bins(table, said, drawn)
-        else:
-            cells[where] = drawn * bins + column_bins(table, said.ravel(), drawn.ravel()).reshape(drawn.shape)
+        cells[where] = table.cells(said.ravel(), drawn.ravel()).reshape(drawn.shape)
     weight = claims.weights
     sums = np.array([np.bincount(cells[:, r], weight, minlength=size) for r in range(count)], dtype=np.float64)
     return sums.reshape(count, *table.count.shape)

@@ -27,7 +27,6 @@ from calib_core.claims import ColumnClaims, Tally
 from calib_core.estimators import Binned, DebiasedL2
 from calib_core.estimators.skce import pair_sums
 from calib_core.inference import interval
-from calib_core.inference.cells import cell_codes
 from calib_core.inference.counted import of_counts
 
 FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "coverage.csv"
@@ -251,7 +250,9 @@ def expected(claims, table, q, predictions):
     else:
         ranked = np.argsort(-predictions.probs, axis=1, kind="stable")[:, : len(claims.scores) // len(q)]
         true = np.take_along_axis(q, ranked, 1).T.ravel()
-        outcome = np.bincount(cell_codes(claims, table), true, minlength=table.count.size).reshape(table.count.shape)
+        outcome = np.bincount(table.cells(claims.scores, claims.codes), true, minlength=table.count.size).reshape(
+            table.count.shape
+        )
     return replace(table, tally=Tally(table.tally.count, table.tally.score, outcome))
 
 
