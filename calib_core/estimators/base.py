@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, cast
 
@@ -47,6 +47,8 @@ class Question:
     predictions: Predictions
     reduction: Reduction | None
     estimator: Any
+    free: bool = False
+    """Were no bins asked for, so that its interval may be about wider ones?"""
 
     def answer(self, predictions: Predictions) -> Estimated:
         """The same question about other predictions: a resample, other labels."""
@@ -70,7 +72,7 @@ class Question:
     def written_out(self) -> Question:
         """The question with whole-number weights written out as copies."""
         rows = self.predictions.written_out()
-        return self if rows is self.predictions else Question(rows, self.reduction, self.estimator)
+        return self if rows is self.predictions else replace(self, predictions=rows)
 
 
 class Inference(Protocol):
@@ -218,7 +220,7 @@ def estimate(
     claims = notion.split(predictions)
     made = method(claims)
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
-    asked = Question(predictions, notion, method)
+    asked = Question(predictions, notion, method, free=isinstance(estimator, str) and bins is None)
     # Bins can pool strata: what the estimate has parts for are theirs.
     of = claims if made.bins is None else made.bins
     return Estimate(made.value, of.strata, made.per_stratum, of.shares, made.bins, recipe, asked, made.cells)

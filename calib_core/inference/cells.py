@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,12 @@ from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core.binning import BinTable
 from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
+
+_MOST_CELLS = 1000
+"""Most cells whose covariance is written down; for more, rows' noise is added up draw by draw."""
+_SMALL = 0.01
+"""Probabilities below this move a cell's noise by at most a hundredth of what its outcomes do, and are left out."""
+_ENTRIES = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,44 +49,8 @@ class CellSums:
             score[:, :, 0] = _totals(self.rest, weighed) - score.sum(axis=2)
         return Tally(count, score, outcome)
 
-    def noise(self, normal: Float64s) -> Float64s:
-        """Standard normal errors (replicates, strata, bins) of the cells, correlated as the rows' residuals are.
-
-        sum_i g_i (z_i - s_i) over a cell's claims, divided by its root mean square, g standard normal.
-        """
-        sums = self.of(normal)
-        spread = np.sqrt(self._squares())
-        error = sums.outcome - sums.score
-        return np.asarray(np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
-
     def _summed(self, part: csr_array, times: Float64s) -> Float64s:
         return np.ascontiguousarray((part.T @ times).T).reshape(-1, self.strata, self.bins)
-
-    def _squares(self) -> Float64s:
-        """Sum of squared residuals of each cell, (strata, bins)."""
-        residual = self.outcome - self.score
-        squares = np.asarray(residual.multiply(residual).sum(axis=0)).reshape(self.strata, self.bins)
-        if self.rest is None:
-            return squares
-        total = np.zeros(self.strata)
-        for where, block in self.rest.blocks(LARGE_BLOCK_BYTES):
-            total += np.square(block * self.weights[where, None]).sum(axis=0)
-        # In the first cells only the hits are held, as w^2: their residual is (w - w s)^2, the others' (w s)^2.
-        above = np.asarray(self.score.multiply(self.score).sum(axis=0)).reshape(self.strata, self.bins).sum(axis=1)
-        first = squares[:, 0] + total - above - 2.0 * self._first_hits()
-        squares[:, 0] = np.maximum(first, 0.0)
-        return squares
-
-    def _first_hits(self) -> Float64s:
-        """Sum of w^2 s over the claims in the first cells that came true."""
-        assert self.rest is not None
-        hits = self.outcome.tocoo()
-        row, cell = hits.coords
-        low = cell % self.bins == 0
-        row, cls = row[low], cell[low] // self.bins
-        at = row if self.rest.index is None else self.rest.index[row]
-        said = self.rest.base[at, cls].astype(np.float64) * np.square(self.weights[row])
-        return np.bincount(cls, said, minlength=self.strata).astype(np.float64)
 
 
 def listed_sums(claims: FlatClaims, table: BinTable, ranks: int) -> CellSums:
@@ -143,3 +114,51 @@ def _totals(rows: Rows, times: Float64s) -> Float64s:
         for where, block in rows.blocks(LARGE_BLOCK_BYTES):
             total += times[where].T @ block.astype(np.float64)
     return total
+
+
+def unit_noise(
+    claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int, rng: np.random.Generator, count: int
+) -> Float64s:
+    """Standard normal errors (count, strata * bins) of the cells' sums, correlated as the rows' residuals are.
+
+    The law of sum_i g_i (z_i - s_i) over a cell's claims, g standard normal, one a row, each cell divided by its root
+    mean square; 0 for cells without noise. From the cells' covariance where it is small, else row by row in parts.
+    """
+    parts = _residuals(claims, table, ranks)
+    if table.count.size <= _MOST_CELLS:
+        covariance = sum((part.T @ part).toarray() for part in parts)
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        error = rng.standard_normal((count, len(values))) @ root.T
+        spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    else:
+        error = np.zeros((table.count.size, count))
+        for part in parts:
+            error += part.T @ rng.standard_normal((part.shape[0], count))
+        error = error.T
+        spread = np.sqrt(np.square(error).mean(axis=0))
+    return np.divide(error, spread, out=np.zeros_like(error), where=spread > 0)
+
+
+def _residuals(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[csr_array]:
+    """What each row's residuals add to each cell, sparse (rows, cells), rows in parts."""
+    size = table.count.size
+    if isinstance(claims, FlatClaims):
+        n = len(claims.scores) // ranks
+        r = claims.outcomes - claims.scores.astype(np.float64)
+        r = r if claims.weights is None else r * claims.weights
+        yield csr_array((r, (np.arange(len(r)) % n, table.cells(claims.scores, claims.codes))), shape=(n, size))
+        return
+    n, k = claims.rows.shape
+    step = max(1, _ENTRIES // k)
+    for start in range(0, n, step):
+        where = slice(start, min(start + step, n))
+        block, hit = claims.rows.part(where).array(), claims.hit[where]
+        came_true = np.zeros(block.shape, dtype=bool)
+        known = np.flatnonzero(hit >= 0)
+        came_true[known, hit[known]] = True
+        row, column = np.nonzero((block >= _SMALL) | came_true)
+        said = block[row, column]
+        r = came_true[row, column] - said.astype(np.float64)
+        r = r if claims.weights is None else r * claims.weights[where][row]
+        yield csr_array((r, (row, table.cells(said, column))), shape=(len(block), size))

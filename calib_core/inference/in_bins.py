@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy.stats import beta
 
 from calib_core._arrays import Float64s
 from calib_core.binning import BinTable, Groups, IntervalScheme
@@ -16,10 +14,11 @@ from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
-from calib_core.inference import domain, draws
+from calib_core.inference import draws
 from calib_core.inference.cells import unit_noise
 from calib_core.inference.counted import of_counts
-from calib_core.inference.interval import Interval
+from calib_core.inference.domain import Facts, in_bins
+from calib_core.inference.intervals import IN_BINS, Interval, clopper_pearson
 from calib_core.inference.inversion import (
     NULL_DRAWS,
     CellGaps,
@@ -30,14 +29,11 @@ from calib_core.inference.inversion import (
     draws_for,
     square_ends,
 )
-from calib_core.inference.null import in_order, null_outcomes
+from calib_core.inference.null import null_outcomes
 from calib_core.inference.reach import reach
 from calib_core.inference.squares import Pairs, pairs, root_ends
 from calib_core.inference.wild import influence
 from calib_core.predictions import NotAnswerable
-
-IN_BINS = "the error in these bins, given these predictions"
-"""What intervals of binned errors are about."""
 
 FEW_ROWS = 20
 """Rows a cell should hold."""
@@ -87,13 +83,6 @@ def judged_bins(question: Question) -> Question:
     return replace(question, estimator=replace(question.estimator, binning=Groups()))
 
 
-@dataclass(frozen=True)
-class _About:
-    """What an interval in bins is about, in words."""
-
-    sentence: str
-
-
 class InBins:
     """Intervals of all errors in the same bins of the same claims: the rows' noise and the ends are made once.
 
@@ -125,6 +114,13 @@ class InBins:
         return is_sparse(self._table, self._worth, same_rows=self._claims.same_rows)
 
     @property
+    def facts(self) -> Facts:
+        """What decides whether the case is one that was simulated."""
+        rows, weights = self._question.predictions, self._claims.weights
+        weighted = weights is not None and bool((weights != weights[0]).any())
+        return Facts(rows.kind, weighted, rows.n_classes or 2, rows.n_rows, self.sparse)
+
+    @property
     def disjoint(self) -> bool:
         """Does every row make one claim?"""
         return isinstance(self._claims, FlatClaims) and self._ranks == 1
@@ -135,8 +131,9 @@ class InBins:
         assert of is not None
         order, scale = of
         ends = self.ends(order, level)
-        tested = domain.in_bins(self, order, level)
-        return Interval(scale(ends.low), scale(ends.high), level, self._method(order), tested, self.about(order), scale(ends.point))
+        tested = in_bins(self.facts, order, level)
+        low, point, high = map(scale, ends)
+        return Interval(low, high, level, self._method(order), tested, self.about(order), point)
 
     def ends(self, order: int | str, level: float) -> Ends:
         """Ends of the interval for one order of the error, made once."""
@@ -153,7 +150,9 @@ class InBins:
             )
         if order == 2 and self._of_pairs:
             share = self._pairs.share
-            return IN_BINS if share > 1 - 1e-9 else f"{IN_BINS}, over bins of two rows and more ({share:.0%} of the rows)"
+            return (
+                IN_BINS if share > 1 - 1e-9 else f"{IN_BINS}, over bins of two rows and more ({share:.0%} of the rows)"
+            )
         return IN_BINS
 
     def _made(self, order: int | str, level: float) -> Ends:
@@ -162,7 +161,15 @@ class InBins:
         if order == 1:
             return absolute_ends(self.gaps, self._noise, level, self._errors, self._null, disjoint=self.disjoint)
         if self._of_pairs:
-            return root_ends(self._pairs, level)
+            gaps = self.gaps
+            several = gaps.rows > 1.0 + 1e-9
+            if not several.any():
+                raise NotAnswerable(
+                    "every bin holds one row: a single row says nothing about its squared error; choose wider bins"
+                )
+            weight = gaps.weight[several] / gaps.weight[several].sum()
+            judged = CellGaps(weight, gaps.rows[several], gaps.outcome[several], gaps.score[several])
+            return root_ends(self._pairs, judged, self._null[:, several], level)
         return square_ends(self.gaps, self._noise, level, self._errors, self._null)
 
     @property
@@ -193,7 +200,7 @@ class InBins:
         claims = self._claims
         assert isinstance(claims, FlatClaims)
         codes = self._table.cells(claims.scores, claims.codes)
-        return pairs(codes, claims.outcomes - claims.scores.astype(np.float64), claims.weights)
+        return pairs(codes, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), claims.weights)
 
     @cached_property
     def _null(self) -> Float64s:
@@ -212,7 +219,8 @@ class InBins:
         cells = len(self.gaps.rows)
         if self.disjoint:
             return self._stream(1).standard_normal((draws_for(cells), cells))
-        return unit_noise(self._claims, self._table, self._ranks, self._cells, self._stream(1), NULL_DRAWS)
+        every = unit_noise(self._claims, self._table, self._ranks, self._stream(1), NULL_DRAWS)
+        return every[:, self._cells.ravel()]
 
     def _stream(self, which: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(which,)))

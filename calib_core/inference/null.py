@@ -18,6 +18,8 @@ from calib_core.inference import draws, simplex
 from calib_core.inference.counted import Counted, of_counts
 
 RESAMPLES = 1000
+_AT_ONCE = 8_000_000
+"""Drawn cells held before they are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,13 +172,26 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
 
 
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
-    n, size = claims.rows.shape[0], table.count.size
-    cells = np.empty((n, count), dtype=np.int32)
+    size = table.count.size
+    sums = np.zeros((count, size))
+    held: list[Codes] = []
+    start = 0
+
+    def add(stop: int) -> None:
+        cells = np.concatenate(held)
+        weight = None if claims.weights is None else claims.weights[start:stop]
+        for r in range(count):
+            sums[r] += np.bincount(cells[:, r], weight, minlength=size)
+        held.clear()
+
     for where, block, drawn in draws.classes(claims.rows, rng, count):
-        said = np.take_along_axis(block, drawn, axis=1)
-        cells[where] = table.cells(said.ravel(), drawn.ravel()).reshape(drawn.shape)
-    weight = claims.weights
-    sums = np.array([np.bincount(cells[:, r], weight, minlength=size) for r in range(count)], dtype=np.float64)
+        drawn_scores = np.take_along_axis(block, drawn, axis=1)
+        held.append(table.cells(drawn_scores.ravel(), drawn.ravel()).reshape(drawn.shape).astype(np.int32))
+        if sum(map(len, held)) * count >= _AT_ONCE:
+            add(where.stop)
+            start = where.stop
+    if held:
+        add(len(claims.hit))
     return sums.reshape(count, *table.count.shape)
 
 
