@@ -10,6 +10,7 @@ from calib_core.binning.base import (
     as_intervals,
     as_simplex,
 )
+from calib_core.binning.declared import bins_of, bins_said
 from calib_core.binning.interval import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
 from calib_core.binning.simplex import (
     Grid,
@@ -42,6 +43,8 @@ __all__ = [
     "as_binning",
     "as_intervals",
     "as_simplex",
+    "bins_of",
+    "bins_said",
     "partition",
     "simplex_points",
     "simplex_table",

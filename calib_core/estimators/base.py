@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, SimplexTable, as_binning
+from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
 from calib_core.claims import Claims
+from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.predictions import Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 from calib_core.registry import Recipe, Registry, RegistryError
@@ -106,15 +107,13 @@ class Estimate:
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    def interval(self, level: float = 0.9, random_state: int = 0) -> Any:
+    def interval(self, level: float = LEVEL, random_state: int = SEED) -> Any:
         """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
 
         What can mislead: it is about the true error, so for binned errors, which noise inflates, it can lie wholly
         below ``value``.
         """
-        return self._once(
-            ("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state)
-        )
+        return self._once(("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state))
 
     @property
     def point(self) -> float:
@@ -127,14 +126,14 @@ class Estimate:
     @property
     def noise_floor(self) -> Any:
         """What a perfectly calibrated model with these predictions would show: an ``inference.NoiseFloor``."""
-        return self._once(("floor",), lambda by, asked: by.noise_floor(asked, 0))
+        return self._once(("floor",), lambda by, asked: by.noise_floor(asked, SEED))
 
     @property
     def p_value(self) -> float:
         """The chance that a perfectly calibrated model shows this much error."""
         return float(self.noise_floor.p_value)
 
-    def verdict(self, eps: float = 0.02) -> Any:
+    def verdict(self, eps: float = TOLERANCE) -> Any:
         """Within ``eps``, miscalibrated, or not shown: an ``inference.Verdict`` with a sentence that says why."""
         return self._once(("verdict", eps), lambda by, _: by.verdict(self, eps))
 
@@ -166,6 +165,15 @@ class Estimate:
             {"stratum": np.asarray(self.strata, dtype=object), "value": self.per_stratum, "weight": self.shares}
         )
 
+    @property
+    def in_bins(self) -> str:
+        """The bins it was judged in, in a few words; empty where it reads none."""
+        if self.question is None:
+            return ""
+        held = ESTIMATORS.find(self.question.estimator)
+        known = held is not None and any(p.name == "binning" for p in held.params)
+        return bins_said(self.question.estimator.binning, self.bins) if known else ""
+
     def __float__(self) -> float:
         return self.value
 
@@ -182,6 +190,17 @@ def as_estimator(estimator: str | Estimator, bins: int | str | BinningScheme | N
             raise RegistryError("bins goes with an estimator given by key; this one has its own binning")
         return estimator
     return ESTIMATORS.make(estimator, **({} if bins is None else _binning(estimator, bins)))
+
+
+def reads_bins(estimator: str) -> bool:
+    """Whether an estimator is judged in the bins chosen for the predictions: its ``binning`` is the default one.
+
+    Those with a rule of their own (a square root of the rows, shared rows, no bins) keep it.
+
+    >>> reads_bins("ece"), reads_bins("ece-adaptive"), reads_bins("smece")
+    (True, False, False)
+    """
+    return any(p.name == "binning" and p.default == EqualWidth() for p in ESTIMATORS[estimator].params)
 
 
 def _binning(key: str, bins: int | str | BinningScheme) -> dict[str, Any]:
@@ -203,12 +222,16 @@ def estimate(
     predictions : what the classifier said and what was true.
     reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy).
     estimator : key of ESTIMATORS or an estimator.
-    bins : number of equal-width bins, key of BINNINGS or a scheme, for binned estimators given by key.
+    bins : number of equal-width bins, key of BINNINGS or a scheme, for binned estimators given by key. Without it
+        outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of equal width
+        (``binning.bins_of``). An estimator that is not given by key has its own bins.
 
     >>> p = Predictions([[0.6, 0.4], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1])
     >>> round(estimate(p, "confidence", "ece", bins=10).value, 3)
     0.167
     """
+    if bins is None and isinstance(estimator, str) and reads_bins(estimator):
+        bins = bins_of(predictions)
     method: Any = as_estimator(estimator, bins)
     if reduction is None:
         if not hasattr(method, "of"):
