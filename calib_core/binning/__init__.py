@@ -10,6 +10,7 @@ from calib_core.binning.base import (
     as_intervals,
     as_simplex,
 )
+from calib_core.binning.compared import tabulate_alike
 from calib_core.binning.declared import bins_of, bins_said
 from calib_core.binning.interval import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
 from calib_core.binning.simplex import (
@@ -49,6 +50,7 @@ __all__ = [
     "simplex_points",
     "simplex_table",
     "tabulate",
+    "tabulate_alike",
     "tabulate_at",
     "vector_sums",
 ]

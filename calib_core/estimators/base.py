@@ -37,6 +37,16 @@ class Estimator(Protocol):
         """The estimate over all strata, and its parts."""
 
 
+@dataclass(frozen=True)
+class Traits:
+    """What an estimator declares beside its parameters.
+
+    ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its kinds.
+    """
+
+    shared_bins: bool = False
+
+
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS")
 T = TypeVar("T")
 
@@ -200,7 +210,16 @@ def reads_bins(estimator: str) -> bool:
     >>> reads_bins("ece"), reads_bins("ece-adaptive"), reads_bins("smece")
     (True, False, False)
     """
-    return any(p.name == "binning" and p.default == EqualWidth() for p in ESTIMATORS[estimator].params)
+    entry = ESTIMATORS[estimator]
+    return any(p.name == "binning" and p.default == EqualWidth() for p in entry.params)
+
+
+def own_bins(predictions: Predictions, estimator: str) -> BinningScheme | None:
+    """The bins an estimator reads where none are given; None where it places its own, or reads none."""
+    if not reads_bins(estimator):
+        return None
+    traits = ESTIMATORS[estimator].flags or Traits()
+    return bins_of(predictions.as_discrete(predictions.discrete and not traits.shared_bins))
 
 
 def _binning(key: str, bins: int | str | BinningScheme) -> dict[str, Any]:
@@ -230,8 +249,8 @@ def estimate(
     >>> round(estimate(p, "confidence", "ece", bins=10).value, 3)
     0.167
     """
-    if bins is None and isinstance(estimator, str) and reads_bins(estimator):
-        bins = bins_of(predictions)
+    if bins is None and isinstance(estimator, str):
+        bins = own_bins(predictions, estimator)
     method: Any = as_estimator(estimator, bins)
     if reduction is None:
         if not hasattr(method, "of"):
