@@ -10,6 +10,8 @@ from calib_core.binning.base import (
     as_intervals,
     as_simplex,
 )
+from calib_core.binning.compared import tabulate_alike
+from calib_core.binning.declared import bins_of, bins_said
 from calib_core.binning.groups import Groups, group_codes
 from calib_core.binning.interval import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
 from calib_core.binning.simplex import (
@@ -45,11 +47,14 @@ __all__ = [
     "as_binning",
     "as_intervals",
     "as_simplex",
+    "bins_of",
+    "bins_said",
     "group_codes",
     "partition",
     "simplex_points",
     "simplex_table",
     "tabulate",
+    "tabulate_alike",
     "tabulate_at",
     "vector_sums",
 ]
