@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,11 +14,12 @@ from calib_core.binning import BinTable
 from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
 
-_MOST_CELLS = 1000
+MOST_CELLS = 1000
 """Most cells whose covariance is written down; for more, rows' noise is added up draw by draw."""
 _SMALL = 0.01
 """Probabilities below this move a cell's noise by at most a hundredth of what its outcomes do, and are left out."""
-_ENTRIES = 1 << 21
+_AT_ONCE = 1 << 21
+"""Claims written out at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,33 +126,69 @@ def unit_noise(
     The law of sum_i g_i (z_i - s_i) over a cell's claims, g standard normal, one a row, each cell divided by its root
     mean square; 0 for cells without noise. From the cells' covariance where it is small, else row by row in parts.
     """
-    parts = _residuals(claims, table, ranks)
-    if table.count.size <= _MOST_CELLS:
-        covariance = sum((part.T @ part).toarray() for part in parts)
-        values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        error = rng.standard_normal((count, len(values))) @ root.T
-        spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    parts = (_sparse(*part, table.count.size) for part in _entries(claims, table, ranks))
+    error: Float64s
+    if table.count.size <= MOST_CELLS:
+        covariance = _products(parts, table.count.size)
+        error, spread = _normal(covariance, rng, count), np.sqrt(np.maximum(np.diag(covariance), 0.0))
     else:
-        error = np.zeros((table.count.size, count))
+        sums = np.zeros((table.count.size, count))
         for part in parts:
-            error += part.T @ rng.standard_normal((part.shape[0], count))
-        error = error.T
-        spread = np.sqrt(np.square(error).mean(axis=0))
-    return np.divide(error, spread, out=np.zeros_like(error), where=spread > 0)
+            sums += part.T @ rng.standard_normal((part.shape[0], count))
+        error, spread = sums.T, np.sqrt(np.square(sums).mean(axis=1))
+    return np.asarray(np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
 
 
-def _residuals(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[csr_array]:
-    """What each row's residuals add to each cell, sparse (rows, cells), rows in parts."""
+def claimed_noise(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
+    """Normal errors (count, strata * bins) of the cells' outcome sums as if every row's class followed its scores.
+
+    Covariance sum_i w_i^2 (diag(p_i) - p_i p_i') over cells: the normal limit of drawing a class for every row.
+    """
     size = table.count.size
+    own = np.zeros(size)
+    covariance = np.zeros((size, size))
+    for row, at, said, _, weight, n in _entries(claims, table, 1):
+        own += np.bincount(at, weight * weight * said, size)
+        part = csr_array((weight * said, (row, at)), shape=(n, size))
+        covariance -= (part.T @ part).toarray()
+    return _normal(covariance + np.diag(own), rng, count)
+
+
+_Entries: TypeAlias = tuple[Codes, Codes, Float64s, Float64s, Float64s, int]
+
+
+def _products(parts: Iterable[csr_array], size: int) -> Float64s:
+    total = np.zeros((size, size))
+    for part in parts:
+        total += (part.T @ part).toarray()
+    return total
+
+
+def _normal(covariance: Float64s, rng: np.random.Generator, count: int) -> Float64s:
+    """Normal draws (count, cells) with this covariance."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(rng.standard_normal((count, len(values))) @ root.T)
+
+
+def _sparse(row: Codes, at: Codes, said: Float64s, hit: Float64s, weight: Float64s, n: int, size: int) -> csr_array:
+    """What each row's residuals add to each cell, (rows, cells)."""
+    return csr_array((weight * (hit - said), (row, at)), shape=(n, size))
+
+
+def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[_Entries]:
+    """Claims in parts: row (from 0 on), cell, score, outcome and weight of each, and the number of rows.
+
+    Of claims about every class those below ``_SMALL`` that did not come true are left out.
+    """
     if isinstance(claims, FlatClaims):
-        n = len(claims.scores) // ranks
-        r = claims.outcomes - claims.scores.astype(np.float64)
-        r = r if claims.weights is None else r * claims.weights
-        yield csr_array((r, (np.arange(len(r)) % n, table.cells(claims.scores, claims.codes))), shape=(n, size))
+        m = len(claims.scores)
+        weight = np.ones(m) if claims.weights is None else claims.weights
+        at, n = table.cells(claims.scores, claims.codes), m // ranks
+        yield np.arange(m) % n, at, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), weight, n
         return
     n, k = claims.rows.shape
-    step = max(1, _ENTRIES // k)
+    step = max(1, _AT_ONCE // k)
     for start in range(0, n, step):
         where = slice(start, min(start + step, n))
         block, hit = claims.rows.part(where).array(), claims.hit[where]
@@ -158,7 +196,6 @@ def _residuals(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -
         known = np.flatnonzero(hit >= 0)
         came_true[known, hit[known]] = True
         row, column = np.nonzero((block >= _SMALL) | came_true)
-        said = block[row, column]
-        r = came_true[row, column] - said.astype(np.float64)
-        r = r if claims.weights is None else r * claims.weights[where][row]
-        yield csr_array((r, (row, table.cells(said, column))), shape=(len(block), size))
+        said, weight = block[row, column], np.ones(len(row)) if claims.weights is None else claims.weights[where][row]
+        at = table.cells(said, column)
+        yield row, at, said.astype(np.float64), came_true[row, column].astype(np.float64), weight, len(block)

@@ -15,7 +15,7 @@ from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
-from calib_core.inference.cells import unit_noise
+from calib_core.inference.cells import MOST_CELLS, claimed_noise, unit_noise
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import IN_BINS, Interval, clopper_pearson
@@ -25,13 +25,15 @@ from calib_core.inference.inversion import (
     Ends,
     Noise,
     absolute_ends,
+    absolute_high,
     binomial_null,
     draws_for,
     square_ends,
+    square_high,
 )
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.reach import reach
-from calib_core.inference.squares import Pairs, pairs, root_ends
+from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence
 from calib_core.predictions import NotAnswerable
 
@@ -39,6 +41,13 @@ FEW_ROWS = 20
 """Rows a cell should hold."""
 FEW_VARIANCE = 5.0
 """What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
+_ONE_ROW = 1.0 + 1e-9
+_MANY_ROWS = 50_000
+"""Rows beyond which outcomes in rich cells are drawn from their normal limit."""
+_DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
+"""Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
+_NO_ERRORS = np.zeros((0, 0))
+_STEPS_OF_SEARCH, _DRAWS_OF_SEARCH = 8, 3
 SPARSE_SHARE = 0.1
 """Share of the rows in cells of too few from which on cells count as sparse."""
 
@@ -86,12 +95,13 @@ def judged_bins(question: Question) -> Question:
 class InBins:
     """Intervals of all errors in the same bins of the same claims: the rows' noise and the ends are made once.
 
-    ``question`` is about an estimator that has a binning, with whole-number weights written out.
+    ``question`` is about an estimator that has a binning, with whole-number weights written out; ``claims`` take the
+    place of its own, for outcomes that might have been.
     """
 
-    def __init__(self, question: Question, random_state: int) -> None:
+    def __init__(self, question: Question, random_state: int, claims: FlatClaims | ColumnClaims | None = None) -> None:
         self._question = judged_bins(question)
-        self._claims, self._ranks = question.claims, question.ranks
+        self._claims, self._ranks = claims or question.claims, question.ranks
         counted = of_counts(Binned(self._question.estimator.binning), self._claims)
         assert counted is not None
         self._table = counted.table
@@ -141,12 +151,55 @@ class InBins:
             self._ends[order, level] = self._made(order, level)
         return self._ends[order, level]
 
+    def high(self, estimator: object, level: float) -> float:
+        """The upper end alone, which needs no calibrated draws."""
+        of = target(estimator)
+        assert of is not None
+        order, scale = of
+        if order == "max":
+            return scale(largest_ends(self.gaps, level).high)
+        if order == 1:
+            return scale(min(1.0, absolute_high(self.gaps, self._noise, level, self._normals)))
+        if self._of_pairs:
+            return scale(root_high(self._pairs, self._several, level))
+        return scale(min(1.0, square_high(self.gaps, self._noise, level, self._errors)))
+
+    def rows_needed(self, limit: float, level: float) -> float | None:
+        """About how many rows a calibrated model would need for an upper end below the limit, None where unknown.
+
+        For mean absolute errors of disjoint cells: the cells stay as they are and hold more rows each.
+        """
+        if not self.disjoint:
+            return None
+        n, factor = float(self.gaps.rows.sum()), 2.0
+        for _ in range(_STEPS_OF_SEARCH):
+            high = self._high_with(factor, level)
+            if 0.8 * limit < high < limit:
+                break
+            factor *= float(np.clip((high / (0.95 * limit)) ** 1.5, 0.25, 32.0))
+        return n * factor
+
+    def _high_with(self, factor: float, level: float) -> float:
+        """The median upper end of calibrated models with so many times the rows in every cell."""
+        gaps = self.gaps
+        rows, s = gaps.rows * factor, gaps.score
+        drawn = s + binomial_null(replace(gaps, rows=rows), self._stream(2), _DRAWS_OF_SEARCH)
+        unit, found = float((gaps.weight / rows).max()), []
+        each = np.square(gaps.weight / unit) / rows
+        for z in np.clip(drawn, 0.0, 1.0):
+            residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
+            noise = Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
+            made = CellGaps(gaps.weight, rows, z, s)
+            found.append(absolute_high(made, noise, level, self._errors if made.rich else _NO_ERRORS))
+        return float(np.median(found))
+
     def about(self, order: int | str) -> str:
         """What the interval is about, in words."""
         if self._question.estimator.binning == Groups():
+            each = "rows enough" if self._claims.same_rows else f"at least {FEW_ROWS} rows each"
             return (
-                f"the error over {len(self.gaps.rows):,} groups of at least {FEW_ROWS} rows each, chosen from the "
-                "scores, given these predictions; finer errors are not seen"
+                f"the error over {len(self.gaps.rows):,} groups of {each}, chosen from the scores, given these "
+                "predictions; finer errors are not seen"
             )
         if order == 2 and self._of_pairs:
             share = self._pairs.share
@@ -161,15 +214,7 @@ class InBins:
         if order == 1:
             return absolute_ends(self.gaps, self._noise, level, self._errors, self._null, disjoint=self.disjoint)
         if self._of_pairs:
-            gaps = self.gaps
-            several = gaps.rows > 1.0 + 1e-9
-            if not several.any():
-                raise NotAnswerable(
-                    "every bin holds one row: a single row says nothing about its squared error; choose wider bins"
-                )
-            weight = gaps.weight[several] / gaps.weight[several].sum()
-            judged = CellGaps(weight, gaps.rows[several], gaps.outcome[several], gaps.score[several])
-            return root_ends(self._pairs, judged, self._null[:, several], level)
+            return root_ends(self._pairs, self._several, self._null[:, self.gaps.rows > _ONE_ROW], level)
         return square_ends(self.gaps, self._noise, level, self._errors, self._null)
 
     @property
@@ -196,6 +241,18 @@ class InBins:
         return Noise(unit, residual, float(np.maximum(spread, 0.0).sum()))
 
     @cached_property
+    def _several(self) -> CellGaps:
+        """The cells of two rows and more, of which alone a squared error can be told from noise."""
+        gaps = self.gaps
+        several = gaps.rows > _ONE_ROW
+        if not several.any():
+            raise NotAnswerable(
+                "every bin holds one row: a single row says nothing about its squared error; choose wider bins"
+            )
+        weight = gaps.weight[several] / gaps.weight[several].sum()
+        return CellGaps(weight, gaps.rows[several], gaps.outcome[several], gaps.score[several])
+
+    @cached_property
     def _pairs(self) -> Pairs:
         claims = self._claims
         assert isinstance(claims, FlatClaims)
@@ -204,14 +261,24 @@ class InBins:
 
     @cached_property
     def _null(self) -> Float64s:
-        """Absolute gaps (draws, cells) of calibrated models."""
+        """Gaps (draws, cells) of calibrated models."""
         if self.disjoint or self._question.predictions.kind == "per-class":
             # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
             return binomial_null(self.gaps, self._stream(0))
-        outcomes = null_outcomes(self._claims, self._table, self._ranks)
-        drawn = np.concatenate([outcomes(rng, n)[:, self._cells] for n, rng in draws.streams(NULL_DRAWS, self._seed)])
-        count = self._table.count[self._cells]
-        return np.abs(drawn / count - self.gaps.score)
+        claims, n, count = self._claims, self._question.predictions.n_rows, self._table.count[self._cells]
+        small = self._table.count.size <= MOST_CELLS
+        if n > _MANY_ROWS and small and self.gaps.rich and isinstance(claims, ColumnClaims):
+            drawn = claimed_noise(claims, self._table, self._stream(0), NULL_DRAWS)[:, self._cells.ravel()]
+            return np.asarray(drawn / count)
+        outcomes = null_outcomes(claims, self._table, self._ranks)
+        draws_of = int(np.clip(_DRAWN_ROWS // n, _FEWEST_DRAWS, NULL_DRAWS))
+        sums = [outcomes(rng, part)[:, self._cells] for part, rng in draws.streams(draws_of, self._seed)]
+        return np.asarray(np.concatenate(sums) / count - self.gaps.score)
+
+    @property
+    def _normals(self) -> Float64s:
+        """The normal errors where an upper end needs them."""
+        return self._errors if self.gaps.rich else _NO_ERRORS
 
     @cached_property
     def _errors(self) -> Float64s:

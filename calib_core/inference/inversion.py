@@ -69,6 +69,11 @@ class CellGaps:
         """sum of n s (1 - s) over the number of cells: how rich cells are in outcomes, from scores alone."""
         return float((self.rows * self.score * (1.0 - self.score)).mean())
 
+    @property
+    def rich(self) -> bool:
+        """Do cells hold enough outcomes of both kinds, by what the scores claim, for a normal law of their sums?"""
+        return self.expected_minority >= RICH
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -93,18 +98,13 @@ def absolute_ends(
 ) -> Ends:
     """Interval for sum_b w_b |true gap_b|, given the predictions and the cells.
 
-    T = sum_b w_b |d_b| with gaps d_b, E the expected minority outcomes a cell (from scores alone), tail =
-    (1 - level)/2, z its normal point, X and D as in ``limits``, R the rows' squared residuals, u the most one row
-    moves the error.
-
-    Upper end: T + u X(R) where E < ``RICH``: the error is at most T less a noise of mean 0 whose variance R bounds,
-    and near scores of 0 and 1, where noise cannot fold, nothing may be taken off. Else the inversion of ``inverted``
-    plus u D(outcomes): what a Poisson limit has over a normal one.
+    T = sum_b w_b |d_b| with gaps d_b, tail = (1 - level)/2, z its normal point, R the rows' squared residuals, u the
+    most one row moves the error. The upper end is that of ``absolute_high``.
 
     Lower end: the smaller of two. (1) Cells that stand out from noise, beyond sqrt(2 log cells) deviations, carry the
-    error, all others draw calibrated outcomes (``null``, (draws, cells) absolute gaps): the theta at which T is the
-    upper tail point of that law; 0 where calibrated models show as much. (2) T - u z sqrt(R), for cells whose scores
-    leave no noise although the truth does. Disjoint cells with E < ``RICH`` also take the lower end of ``inverted``.
+    error, all others draw calibrated outcomes (``null``, gaps (draws, cells)): the theta at which T is the upper tail
+    point of that law; 0 where calibrated models show as much. (2) T - u z sqrt(R), for cells whose scores leave no
+    noise although the truth does. Disjoint cells poor in outcomes also take the lower end of ``inverted``.
 
     The point is where law (1) puts half its mass, moved into the interval where it lies outside. What can mislead: the
     target is the error in these cells, at most that of the model.
@@ -112,36 +112,47 @@ def absolute_ends(
     References: Fay & Feuer 1997; Casella & Berger 2002, §9.2.1; Donoho & Johnstone 1994.
     """
     tail = (1.0 - level) / 2
-    size = _size(gaps, gaps.gap, 1)
-    rich = gaps.expected_minority >= RICH
-    plain = inverted(gaps, 1, level, errors, null @ gaps.weight) if rich or disjoint else (size, 0.0)
-    high = (
-        plain[1] + noise.unit * excess(noise.outcome, tail)
-        if rich
-        else size + noise.unit * beyond(noise.residual, tail)
-    )
+    size, null = _size(gaps, gaps.gap, 1), np.abs(null)
     law, top = _clear_law(gaps, errors, null)
     unremarkable = float(np.mean(null @ gaps.weight < size * (1.0 - 1e-12))) <= 1.0 - tail
     low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, top)
     low = min(low, max(0.0, size - noise.unit * float(norm.isf(tail)) * float(np.sqrt(noise.residual))))
-    if disjoint and not rich:
-        low = min(low, plain[0])
-    return _ordered(low, _crossing(law, 0.5, top), high)
+    if disjoint and not gaps.rich:
+        low = min(low, inverted(gaps, 1, level, errors, null @ gaps.weight)[0])
+    return _ordered(low, _crossing(law, 0.5, top), absolute_high(gaps, noise, level, errors))
+
+
+def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
+    """Upper end for sum_b w_b |true gap_b|: T + u X(R) where cells are poor in outcomes, else inversion plus u D.
+
+    The error is at most T less a noise of mean 0 whose variance u^2 R bounds; X is the Poisson limit that stands for z
+    sqrt(R). Near scores of 0 and 1, where outcomes can only fall to one side and do not fold, nothing may be taken off
+    T. Where cells are rich (``CellGaps.rich``, known from scores alone) noise folds into T and ``inverted`` takes it
+    off again; u D(outcomes) is what a Poisson limit has over a normal one.
+    """
+    tail = (1.0 - level) / 2
+    if not gaps.rich:
+        return _size(gaps, gaps.gap, 1) + noise.unit * beyond(noise.residual, tail)
+    return _inverted_high(gaps, 1, level, gaps.deviation * errors) + noise.unit * excess(noise.outcome, tail)
 
 
 def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s) -> Ends:
-    """Interval for (sum_b w_b gap_b^2)^(1/2) over cells rich in rows: test inversion, its upper end raised by u D.
+    """Interval for (sum_b w_b gap_b^2)^(1/2) over cells of many rows: test inversion, its upper end raised by u D.
 
     As ``absolute_ends``; the direction of the error is the observed one.
     """
-    tail = (1.0 - level) / 2
-    low, high = inverted(gaps, 2, level, errors, np.square(null) @ gaps.weight)
+    low, _ = inverted(gaps, 2, level, errors, np.square(null) @ gaps.weight)
     size = _size(gaps, gaps.gap, 2)
-    if size == 0.0:
-        return _ordered(low, 0.0, high + noise.unit * excess(noise.outcome, tail))
-    law = _law(gaps, gaps.gap / size, size, 2, gaps.deviation * errors)
-    point = _crossing(law, 0.5, _top(gaps, size))
-    return _ordered(low, point, high + noise.unit * excess(noise.outcome, tail))
+    point = 0.0
+    if size > 0.0:
+        point = _crossing(_law(gaps, gaps.gap / size, size, 2, gaps.deviation * errors), 0.5, _top(gaps, size))
+    return _ordered(low, point, square_high(gaps, noise, level, errors))
+
+
+def square_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
+    """Upper end for the root of the squared error over cells of many rows."""
+    high = _inverted_high(gaps, 2, level, gaps.deviation * errors)
+    return high + noise.unit * excess(noise.outcome, (1.0 - level) / 2)
 
 
 def inverted(
@@ -171,28 +182,36 @@ def inverted(
     >>> round(low, 2), round(high, 2)  # 0.2 +- 1.64 sqrt(0.7 0.3 / 100)
     (0.12, 0.28)
     """
-    size, deviation, alpha = _size(gaps, gaps.gap, order), gaps.deviation, 1.0 - level
+    size, tail, errors = _size(gaps, gaps.gap, order), (1.0 - level) / 2, gaps.deviation * noise
+    high = _inverted_high(gaps, order, level, errors)
+    if size == 0.0:
+        return 0.0, high
+    way = _low_way(gaps) if order == 1 else gaps.gap
+    law = _law(gaps, way / _size(gaps, way, order), size, order, errors)
+    unremarkable = null is not None and np.mean(null <= size**order * (1.0 - 1e-12)) <= 1.0 - tail
+    low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, _top(gaps, size))
+    return low, max(low, high)
+
+
+def _inverted_high(gaps: CellGaps, order: int, level: float, errors: Float64s) -> float:
+    size, tail = _size(gaps, gaps.gap, order), (1.0 - level) / 2
     if size == 0.0:
         # No direction is seen: any cell could hold the error that noise happens to hide.
-        return 0.0, min(1.0, _hidden(gaps, order, alpha))
-    low_way, high_way = _directions(gaps, order)
-    low_law = _law(gaps, low_way / _size(gaps, low_way, order), size, order, deviation * noise)
-    middle = float(np.median(np.abs(deviation * noise) ** order @ gaps.weight)) ** (1 / order)
-    high_law = _law(gaps, high_way / _size(gaps, high_way, order), max(size, middle), order, deviation * noise)
-    top = _top(gaps, max(size, middle))
-    unremarkable = null is not None and np.mean(null <= size**order * (1.0 - 1e-12)) <= 1.0 - alpha / 2
-    low = 0.0 if unremarkable or low_law(0.0) <= 1.0 - alpha / 2 else _crossing(low_law, 1.0 - alpha / 2, top)
-    return low, float(np.clip(_crossing(high_law, alpha / 2, top), low, 1.0))
+        return min(1.0, _size(gaps, float(norm.isf(tail)) * gaps.deviation, order))
+    way = _high_way(gaps) if order == 1 else gaps.gap
+    middle = float(np.median(np.abs(errors) ** order @ gaps.weight)) ** (1 / order)
+    law = _law(gaps, way / _size(gaps, way, order), max(size, middle), order, errors)
+    return min(1.0, _crossing(law, tail, _top(gaps, max(size, middle))))
 
 
 def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int = NULL_DRAWS) -> Float64s:
-    """Absolute gaps (count, cells) under perfect calibration, every cell's positives binomial at its mean score.
+    """Gaps (count, cells) under perfect calibration, every cell's positives binomial at its mean score.
 
     Real cells mix scores, which makes their counts vary a little less: the lower end errs on the side of 0.
     """
     rows = np.maximum(np.round(gaps.rows), 1.0)
     drawn = rng.binomial(rows.astype(np.int64), np.clip(gaps.score, 0.0, 1.0), size=(count, len(rows)))
-    return np.asarray(np.abs(drawn / rows - gaps.score))
+    return np.asarray(drawn / rows - gaps.score)
 
 
 def _ordered(low: float, point: float, high: float) -> Ends:
@@ -230,13 +249,15 @@ def _clear_law(gaps: CellGaps, errors: Float64s, null: Float64s) -> tuple[Law, f
     return _shifted_law(weight, way, size, gaps.deviation[clear] * errors[: len(null), clear], still), _top(gaps, size)
 
 
-def _directions(gaps: CellGaps, order: int) -> tuple[Float64s, Float64s]:
-    d = gaps.gap
-    if order == 2:
-        return d, d
-    deviation = gaps.deviation
+def _low_way(gaps: CellGaps) -> Float64s:
+    return np.where(_clear(gaps, gaps.deviation), gaps.gap, 0.0)
+
+
+def _high_way(gaps: CellGaps) -> Float64s:
+    """The observed gaps with half as much again in proportion to the deviations."""
+    d, deviation = gaps.gap, gaps.deviation
     evened = 0.5 * deviation * (_size(gaps, d, 1) / max(_size(gaps, deviation, 1), 1e-300))
-    return np.where(_clear(gaps, deviation), d, 0.0), np.sign(d) * (np.abs(d) + evened)
+    return np.asarray(np.sign(d) * (np.abs(d) + evened))
 
 
 def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s) -> Law:
@@ -276,9 +297,3 @@ def _crossing(law: Law, target: float, top: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if law(middle) > target else (low, middle)
     return (low + high) / 2
-
-
-def _hidden(gaps: CellGaps, order: int, alpha: float) -> float:
-    """An upper bound when every observed gap is 0: all cells off by a normal alpha/2 point of their deviation."""
-    floor = np.maximum(gaps.deviation, 0.0)
-    return _size(gaps, float(norm.isf(alpha / 2)) * floor, order)

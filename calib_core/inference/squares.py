@@ -35,6 +35,12 @@ class Pairs:
     rows: float
     share: float
 
+    @property
+    def linear(self) -> float:
+        """L: what the rows' influence says of Q's variance beside the noise of pairs."""
+        squares = float(np.square(self.influence).sum())
+        return max(0.0, squares - 4.0 * self.noise - 4.0 * self.square**2 / max(self.rows, 1.0))
+
 
 def pairs(codes: Codes, scores: Float64s, outcomes: Float64s, weights: Float64s | None = None) -> Pairs:
     """The pairs of rows with residuals r = outcome - score (n,) in cells ``codes`` (n,).
@@ -85,30 +91,40 @@ def pairs(codes: Codes, scores: Float64s, outcomes: Float64s, weights: Float64s 
 def root_ends(pairs: Pairs, gaps: CellGaps, null: Float64s, level: float) -> Ends:
     """Interval for the root of the squared error over cells of two rows and more, given the predictions.
 
-    Upper end: the root of the larger of three. Q + z sqrt(2 H + L), L what psi says of the variance beside the noise
-    of pairs; the x with x - Q = z sqrt(2 H + 4 x v/M); and max(Q, 0) plus the most that the cells' plug-in square can
-    gain when their true rates r leave the observed z within sum_b n_b kl(z_b || r_b) <= c, kl the Bernoulli divergence
-    and c = log(1/tail) where all outcomes agree, z^2/2 where they are many. The third is the exact limit for one cell
-    of scores 1 and sees that an error can sit in few cells whose noise the others' does not tell.
+    The upper end is that of ``root_high``. Lower end: the root of Q - z sqrt(2 H + max(L, 4 Q v / M)), L what psi says
+    of the variance beside the noise of pairs, H and v at least what the scores claim; 0 below 0, and where calibrated
+    models (``null``, gaps (draws, cells)) show as much.
 
-    Lower end: the root of Q - z sqrt(2 H + max(L, 4 Q v / M)), H and v at least what the scores claim; 0 below 0, and
-    where calibrated models (``null``, absolute gaps (draws, cells)) show as much.
+    References: as ``pairs``.
+    """
+    tail = (1.0 - level) / 2
+    q, n = pairs.square, max(pairs.rows, 1.0)
+    noise, variance = max(pairs.noise, pairs.claimed_noise), max(pairs.variance, pairs.claimed_variance)
+    spread = 2.0 * noise + max(pairs.linear, 4.0 * max(q, 0.0) * variance / n)
+    lower = q - float(norm.isf(tail)) * float(np.sqrt(spread))
+    if lower <= 0 or np.mean(_null_squares(gaps, null) < q * (1.0 - 1e-12)) <= 1.0 - tail:
+        lower = 0.0
+    low, high = float(np.sqrt(lower)), root_high(pairs, gaps, level)
+    return Ends(min(low, high), float(np.clip(np.sqrt(max(q, 0.0)), min(low, high), high)), high)
+
+
+def root_high(pairs: Pairs, gaps: CellGaps, level: float) -> float:
+    """Upper end for the root of the squared error: the root of the largest of three.
+
+    Q + z sqrt(2 H + L); the x with x - Q = z sqrt(2 H + 4 x v/M); and max(Q, 0) plus the most that the cells' plug-in
+    square can gain when their true rates r leave the observed z within sum_b n_b kl(z_b || r_b) <= c, kl the Bernoulli
+    divergence and c = log(1/tail) where all outcomes agree, z^2/2 where they are many. The third is the exact limit for
+    one cell of scores 1, and sees that an error can sit in few cells whose noise the others' does not tell.
 
     References: as ``pairs``; the divergence bound as in profile likelihood, Owen 2001.
     """
     tail = (1.0 - level) / 2
     z, q, n = float(norm.isf(tail)), pairs.square, max(pairs.rows, 1.0)
-    linear = max(0.0, float(np.square(pairs.influence).sum()) - 4.0 * pairs.noise - 4.0 * q * q / n)
     h = q + 2.0 * z * z * pairs.variance / n
     quadratic = h + float(np.sqrt(max(h * h - q * q + 2.0 * z * z * pairs.noise, 0.0)))
-    gained = max(q, 0.0) + gain(gaps, budget(float((gaps.rows * gaps.outcome * (1.0 - gaps.outcome)).sum()), tail))
-    upper = max(q + z * float(np.sqrt(2.0 * pairs.noise + linear)), quadratic, gained)
-    noise, variance = max(pairs.noise, pairs.claimed_noise), max(pairs.variance, pairs.claimed_variance)
-    lower = q - z * float(np.sqrt(2.0 * noise + max(linear, 4.0 * max(q, 0.0) * variance / n)))
-    if lower <= 0 or np.mean(_null_squares(gaps, null) < q * (1.0 - 1e-12)) <= 1.0 - tail:
-        lower = 0.0
-    low, high = float(np.sqrt(lower)), min(1.0, float(np.sqrt(upper)))
-    return Ends(low, float(np.clip(np.sqrt(max(q, 0.0)), low, high)), high)
+    minority = float((gaps.rows * gaps.outcome * (1.0 - gaps.outcome)).sum())
+    gained = max(q, 0.0) + gain(gaps, budget(max(minority, 0.0), tail))
+    return min(1.0, float(np.sqrt(max(q + z * float(np.sqrt(2.0 * pairs.noise + pairs.linear)), quadratic, gained))))
 
 
 def budget(count: float, tail: float) -> float:
@@ -149,7 +165,7 @@ def gain(gaps: CellGaps, most: float) -> float:
 
 
 def _null_squares(gaps: CellGaps, null: Float64s) -> Float64s:
-    """Q of calibrated models, (draws,), from absolute gaps (draws, cells) of outcomes binomial at the mean score."""
+    """Q of calibrated models, (draws,), from gaps (draws, cells) of outcomes binomial at the mean score."""
     free = np.where(gaps.rows > 1.0 + 1e-9, gaps.rows - 1.0, np.inf)
     noise = gaps.score * (1.0 - gaps.score) / free
     return (np.square(null) * (gaps.rows / free)) @ gaps.weight - float(noise @ gaps.weight)
