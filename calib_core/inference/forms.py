@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy, Brier, KernelCalibrationError, LogLoss
@@ -10,6 +12,7 @@ from calib_core.estimators.base import Question
 from calib_core.inference import kernel_intervals, simplex, wild
 from calib_core.inference.in_bins import InBins, target
 from calib_core.inference.intervals import NOISELESS, OF_ROWS, Interval, around, percentile, pivotal
+from calib_core.inference.null import calibrated_claims
 from calib_core.inference.resampling import bootstrap
 from calib_core.registry import RegistryError
 
@@ -22,6 +25,9 @@ SIMULATED_CLASSES = 3
 With 10 classes (4 truths, 11 Sierpinski cells, 2,000 rows, 200 runs each) the interval of the L1 error covered, that of
 the L2 error held the truth in .845 of the runs where the top probability was 0.05 too high: a rough guide.
 """
+
+DRAWS, DRAWS_OF_ROWS = 9, 3
+"""Outcomes drawn from the scores for a typical upper end."""
 
 Method = Literal["default", "percentile", "pivotal"]
 
@@ -48,14 +54,55 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     question = question.written_out
     if method != "default":
         return _bootstrapped(question, level, random_state, method)
-    for form in (_of_bins, _of_cells, _of_norms, _of_pairs) if question.reduction is not None else ():
-        if (made := form(question, level, random_state)) is not None:
-            return made
+    if question.reduction is not None:
+        return _default(question, question.claims, level, random_state)
     rows = isinstance(question.estimator, (LogLoss, Brier, Accuracy))
     return _bootstrapped(question, level, random_state, "percentile" if rows else "pivotal")
 
 
+def typical_high(question: Question, level: float, random_state: int = 0) -> float:
+    """The upper end a perfectly calibrated model with these predictions would typically have.
+
+    The median over outcomes drawn from the scores, so that it is known before any outcome is seen: ``DRAWS`` of them
+    where counts in bins suffice, ``DRAWS_OF_ROWS`` where the estimator looks at the rows.
+    """
+    question = question.written_out
+    binned = _in_bins(question)
+    count = DRAWS if binned else DRAWS_OF_ROWS
+    found = []
+    for claims in calibrated_claims(question, count, random_state):
+        if binned:
+            found.append(InBins(question, random_state, claims).high(question.estimator, level))
+        else:
+            found.append(_default(question, claims, level, random_state).high)
+    return float(np.median(found))
+
+
+def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:
+    """About how many rows of this kind a calibrated model would need for an upper end below ``limit``.
+
+    ``high`` is its typical upper end with the rows at hand, which falls at least like one over their root.
+    """
+    question = question.written_out
+    needed = (
+        InBins(question, random_state).rows_needed(question.estimator, limit, level) if _in_bins(question) else None
+    )
+    return question.predictions.n_rows * (high / limit) ** 2 if needed is None else needed
+
+
 # -- the default, in order of use -----------------------------------------------------------------------------
+
+
+def _in_bins(question: Question) -> bool:
+    return target(question.estimator) is not None and isinstance(question.claims, (FlatClaims, ColumnClaims))
+
+
+def _default(question: Question, claims: Any, level: float, random_state: int) -> Interval:
+    """The interval of these claims: those of the question, or what they might have been."""
+    for form in (_of_bins, _of_cells, _of_norms, _of_pairs):
+        if (made := form(question, claims, level, random_state)) is not None:
+            return made
+    return _bootstrapped(question, level, random_state, "pivotal")
 
 
 def _bootstrapped(question: Question, level: float, random_state: int, method: str) -> Interval:
@@ -67,19 +114,19 @@ def _bootstrapped(question: Question, level: float, random_state: int, method: s
     return around(value, pivotal(value, draws, level), level, "pivotal bootstrap", False, about)
 
 
-def _of_bins(question: Question, level: float, random_state: int) -> Interval | None:
-    if target(question.estimator) is None or not isinstance(question.claims, (FlatClaims, ColumnClaims)):
+def _of_bins(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if not _in_bins(question):
         return None
-    return InBins(question, random_state).interval(question.estimator, level)
+    return InBins(question, random_state, claims).interval(question.estimator, level)
 
 
-def _of_cells(question: Question, level: float, random_state: int) -> Interval | None:
-    cells, about = simplex.in_cells([question.estimator], question.claims), target(question.estimator)
+def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    cells, about = simplex.in_cells([question.estimator], claims), target(question.estimator)
     if cells is None or about is None:
         return None
     order, scale = about
     low, high = simplex.bounds(cells, order, level, random_state)
-    value = question.answer(question.predictions).value
+    value = question.estimator(claims).value
     if order == "max":
         method = "multinomial bounds for all cells at once, conservative"
         return around(value, (low, high), level, method, True)
@@ -87,25 +134,24 @@ def _of_cells(question: Question, level: float, random_state: int) -> Interval |
         method = "test inversion, upper end only: cells hold too few rows for a lower one"
         return around(value, (0.0, scale(high)), level, method, False)
     # The coverage table has no case of weights, nor of more classes.
-    tested = question.claims.weights is None and len(question.claims.class_names) <= SIMULATED_CLASSES
+    tested = claims.weights is None and len(claims.class_names) <= SIMULATED_CLASSES
     return around(value, (scale(low), scale(high)), level, "test inversion", tested)
 
 
-def _of_norms(question: Question, level: float, random_state: int) -> Interval | None:
-    claims = question.claims
+def _of_norms(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
     if not isinstance(claims, (FlatClaims, ColumnClaims)):
         return None
-    made = question.answer(question.predictions)
+    made = question.estimator(claims)
     ends = wild.bounds(question.estimator, claims, made, question.ranks, level, random_state)
     if ends is None:
         return None
     return around(made.value, ends, level, "bounds for a norm of residuals", claims.weights is None, NOISELESS)
 
 
-def _of_pairs(question: Question, level: float, random_state: int) -> Interval | None:
+def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
     if not isinstance(question.estimator, KernelCalibrationError):
         return None
-    claims, value = question.claims, question.answer(question.predictions).value
+    value = question.estimator(claims).value
     if isinstance(claims, VectorClaims):
         ends = kernel_intervals.of_blocks(question.estimator.blocks(claims), level)
         return ends and around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)

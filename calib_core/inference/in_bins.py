@@ -164,12 +164,13 @@ class InBins:
             return scale(root_high(self._pairs, self._several, level))
         return scale(min(1.0, square_high(self.gaps, self._noise, level, self._errors)))
 
-    def rows_needed(self, limit: float, level: float) -> float | None:
+    def rows_needed(self, estimator: object, limit: float, level: float) -> float | None:
         """About how many rows a calibrated model would need for an upper end below the limit, None where unknown.
 
         For mean absolute errors of disjoint cells: the cells stay as they are and hold more rows each.
         """
-        if not self.disjoint:
+        of = target(estimator)
+        if not self.disjoint or of is None or of[0] != 1:
             return None
         n, factor = float(self.gaps.rows.sum()), 2.0
         for _ in range(_STEPS_OF_SEARCH):

@@ -195,6 +195,14 @@ def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Gener
     return sums.reshape(count, *table.count.shape)
 
 
+def calibrated_claims(question: Question, count: int, random_state: int) -> Iterator[Any]:
+    """The question's claims with outcomes of perfectly calibrated models in place of their own, one after the other."""
+    claims = question.claims
+    if not isinstance(claims, FlatClaims):
+        draws.distributions(question.predictions.kind)
+    return _drawn(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
+
+
 def _drawn(claims: Any, ranks: int, rng: np.random.Generator, count: int) -> Iterator[Any]:
     """The claims with outcomes of calibrated models in place of their own, one after the other."""
     if isinstance(claims, FlatClaims):

@@ -13,8 +13,9 @@ from calib_core._arrays import Codes, Float64s
 from calib_core.inference.inversion import CellGaps, Ends
 from calib_core.inference.limits import beyond
 
-_STEPS = np.concatenate([-np.geomspace(1.0, 1e-4, 60), [0.0], np.geomspace(1e-4, 1.0, 60)])
-"""How far a grid of rates goes from what was seen, as shares of the way to 0 and to 1."""
+_PARTS = np.linspace(0.0, 1.0, 17)
+"""How far a grid of rates goes from what was seen, as shares of the way to the farthest."""
+_HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,19 +143,18 @@ def budget(count: float, tail: float) -> float:
 def gain(gaps: CellGaps, most: float) -> float:
     """The most that sum_b w_b gap_b^2 can gain when true rates replace outcomes within a divergence of ``most``.
 
-    max sum_b w_b ((s_b - r_b)^2 - (s_b - z_b)^2) with sum_b n_b kl(z_b || r_b) <= most, by its Lagrange dual: for every
-    multiplier an upper bound, each cell maximised over a grid of rates.
+    max sum_b w_b ((s_b - r_b)^2 - (s_b - z_b)^2) with sum_b n_b kl(z_b || r_b) <= most, by its Lagrange dual: an upper
+    bound for every multiplier, each cell maximised over a grid of the rates that it could have alone.
 
     >>> one = CellGaps(np.ones(1), np.array([30.0]), np.ones(1), np.ones(1))  # 30 rows of score 1, all right
     >>> round(float(np.sqrt(gain(one, np.log(20)))), 3)  # 1 - 20^(-1/30): the exact limit
     0.095
     """
     z, s, n = gaps.outcome[:, None], gaps.score[:, None], gaps.rows[:, None]
-    rates = z + (np.where(_STEPS > 0, 1.0 - z, z)) * _STEPS
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cost = n * (rel_entr(z, rates) + rel_entr(1.0 - z, 1.0 - rates))
-        more = gaps.weight[:, None] * (np.square(s - rates) - np.square(s - z))
-    cost = np.where(np.isfinite(cost), cost, 1e300)
+    ends = np.concatenate([_farthest(z, most / n, 0.0), _farthest(z, most / n, 1.0)], axis=1)
+    rates = (z[..., None] + (ends - z)[..., None] * _PARTS).reshape(len(z), -1)
+    cost = n * _divergence(z, rates)
+    more = gaps.weight[:, None] * (np.square(s - rates) - np.square(s - z))
 
     def bound(log_multiplier: float) -> float:
         multiplier = float(np.exp(log_multiplier))
@@ -162,6 +162,21 @@ def gain(gaps: CellGaps, most: float) -> float:
 
     best = minimize_scalar(bound, bounds=(-30.0, 8.0), method="bounded", options={"xatol": 1e-3})
     return max(0.0, float(best.fun))
+
+
+def _farthest(z: Float64s, most: Float64s, end: float) -> Float64s:
+    """The rates furthest towards ``end`` that are within a divergence of ``most`` from z, by bisection."""
+    near, far = z.copy(), np.full(z.shape, end)
+    for _ in range(_HALVINGS):
+        middle = (near + far) / 2
+        inside = _divergence(z, middle) <= most
+        near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+    return near
+
+
+def _divergence(z: Float64s, rates: Float64s) -> Float64s:
+    """kl(z || r) of Bernoulli laws."""
+    return np.asarray(rel_entr(z, rates) + rel_entr(1.0 - z, 1.0 - rates))
 
 
 def _null_squares(gaps: CellGaps, null: Float64s) -> Float64s:
