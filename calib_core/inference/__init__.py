@@ -10,9 +10,10 @@ from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired import PairedDifference, compare, paired_difference
 from calib_core.inference.per_class import per_class_tests
 from calib_core.inference.resampling import bootstrap
-from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
+from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.tested import coverage_table, rejection_table
 from calib_core.inference.together import sharpen
+from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, on_scale_of, verdict
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "NoiseFloor",
     "PairedDifference",
     "TestOfCalibration",
+    "UnbinnedBound",
     "Verdict",
     "bootstrap",
     "clopper_pearson",
@@ -38,7 +40,9 @@ __all__ = [
     "pivotal",
     "rejection_table",
     "sharpen",
+    "shown_at_all",
     "spiegelhalter",
+    "unbinned_bound",
     "verdict",
     "wilson",
 ]

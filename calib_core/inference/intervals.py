@@ -15,7 +15,7 @@ from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy, Binned, Brier, DebiasedECE, DebiasedL2, KernelCalibrationError, LogLoss
 from calib_core.estimators.base import Question
-from calib_core.inference import pairs, simplex, wild
+from calib_core.inference import means, pairs, simplex, wild
 from calib_core.inference.cells import CellSums, column_sums, listed_sums
 from calib_core.inference.counted import of_counts
 from calib_core.inference.inversion import CellGaps, binomial_null, draws_for, inverted
@@ -95,6 +95,9 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     question = question.written_out
     if method != "default":
         return _bootstrapped(question, level, random_state, method)
+    if (mean := means.of_mean(question, level)) is not None:
+        value = question.answer(question.predictions).value
+        return _around(value, (mean.low, mean.high), level, mean.method, mean.tested, mean.about)
     for form in (_of_bins, _of_cells, _of_norms, _of_pairs) if question.reduction is not None else ():
         if (made := form(question, level, random_state)) is not None:
             return made
@@ -290,8 +293,8 @@ def _of_pairs(question: Question, level: float, random_state: int) -> Interval |
         return None
     claims, value = question.claims, question.answer(question.predictions).value
     if isinstance(claims, VectorClaims):
-        ends = pairs.of_blocks(question.estimator.blocks(claims), level)
-        return ends and _around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
+        ends = pairs.of_blocks(question.estimator, claims, level)
+        return _around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
     ends = pairs.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
     return _around(value, ends, level, "test inversion", claims.weights is None, NOISELESS)
 
