@@ -62,13 +62,13 @@ def of_blocks(estimator: KernelCalibrationError, claims: VectorClaims, level: fl
     Student's for the mean of the blocks' values, v +- t sd / sqrt(m), where there are ``LEAST_BLOCKS`` or more. Where
     the scores leave a block few outcomes to vary by (sum of (1 - |p|^2)/2 below ``LEAST_EXPECTED`` a block: known
     without the labels) most blocks can show the same value, and sd says nothing: there, and for fewer blocks, the ends
-    are at least as far from v as (S + ``wild.excess``)^2 is, with S as in ``inverted_pairs`` (no pairs between blocks) and
-    residual vectors of length at most sqrt(2). Never of zero width there. What can mislead: that bound keeps each row's
-    own square, so that more blocks make it no narrower than mean |r|^2 / rows of a block; larger blocks do.
+    are at least as far from v as (S + ``wild.excess``)^2 is, with S as in ``inverted_pairs`` (no pairs between blocks)
+    and residual vectors r of |r|^2 at most 1 + |p|^2. Never of zero width there. What can mislead: that bound keeps
+    each row's own square, so that more blocks make it no narrower than mean |r|^2 / rows of a block; larger blocks do.
     """
     blocks, tail = estimator.blocks(claims), (1.0 - level) / 2
     value, m = blocks.mean, len(blocks.values)
-    square, expected = _lengths(claims)
+    square, longest, expected = _lengths(claims)
     half = 0.0
     if m >= LEAST_BLOCKS:
         half = float(t.isf(tail, m - 1) * blocks.values.std(ddof=1) / np.sqrt(m))
@@ -77,10 +77,10 @@ def of_blocks(estimator: KernelCalibrationError, claims: VectorClaims, level: fl
         weight = np.ones(len(square)) if claims.weights is None else claims.weights
         scale = 1.0 / (2.0 * max(float(blocks.pairs.sum()), 1e-300))
         own = scale * float((np.minimum(weight, np.square(weight)) * square).sum())
-        rows = _Rows(own, np.sqrt(scale * square) * weight, float(np.sqrt(2.0 * scale) * weight.max()))
+        rows = _Rows(own, np.sqrt(scale * square) * weight, float(np.sqrt(longest * scale) * weight.max()))
         of_norm = _of_norm(value, rows, tail)
         low, high = min(low, 2.0 * value - of_norm), max(high, of_norm)
-    return max(0.0, low), min(high, 2.0)
+    return max(0.0, low), min(high, longest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +121,14 @@ def _influence(claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
     return _Rows(own, np.sqrt(square), float(np.sqrt(most)), expected)
 
 
-def _lengths(claims: VectorClaims) -> tuple[Float64s, float]:
-    """Each row's squared residual vector, (n,), and the sum of half of what the scores expect of them."""
-    square, expected = np.empty(len(claims.labels)), 0.0
+def _lengths(claims: VectorClaims) -> tuple[Float64s, float, float]:
+    """Squares of the rows' residual vectors (n,), the largest there could be, and half the sum the scores expect."""
+    square, length = np.empty(len(claims.labels)), np.empty(len(claims.labels))
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
         wide = block.astype(np.float64)
-        length = np.square(wide).sum(axis=1)
-        square[where] = length - 2.0 * wide[np.arange(len(wide)), claims.labels[where]] + 1.0
-        expected += float((1.0 - length).sum()) / 2.0
-    return np.maximum(square, 0.0), expected
+        length[where] = np.square(wide).sum(axis=1)
+        square[where] = length[where] - 2.0 * wide[np.arange(len(wide)), claims.labels[where]] + 1.0
+    return np.maximum(square, 0.0), 1.0 + float(length.max()), float((1.0 - length).sum()) / 2.0
 
 
 def _noise(

@@ -93,7 +93,7 @@ def unbinned_bound(
     scheme = EqualMass(_number(predictions, claims)) if bins is None else as_binning(bins)
     made = estimate(predictions, notion, Binned(scheme))
     assert isinstance(made.bins, BinTable)
-    binned = float(made.interval(2 * level - 1).high)
+    binned = float(made.interval(round(2 * level - 1, 12)).high)  # 0.9 for 0.95, without what rounding adds
     added = _within(claims, made.bins, assumption, constant)
     value = min(1.0, binned + added)
     return UnbinnedBound(

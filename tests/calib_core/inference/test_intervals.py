@@ -124,8 +124,10 @@ def test_the_largest_error_is_bounded_for_all_cells_at_once():
     rng = np.random.default_rng(0)
     scores = np.repeat([0.3, 0.5, 0.7, 0.9], 100)
     true = scores - np.array([0.0, 0.05, 0.2, 0.0]).repeat(100)
-    held = [0.2 in estimate(Predictions.from_confidence(scores, rng.random(400) < true), estimator="mce").interval()
-            for _ in range(200)]
+    held = [
+        0.2 in estimate(Predictions.from_confidence(scores, rng.random(400) < true), estimator="mce").interval()
+        for _ in range(200)
+    ]
     assert np.mean(held) >= 0.9
 
 

@@ -233,7 +233,8 @@ def test_the_norm_of_blocks_is_that_of_all_pairs_one_by_one():
     residual = np.eye(3)[p.labels] - probs
     alike = np.exp(-np.abs(probs[:, None] - probs[None]).sum(-1) / 2) * (residual @ residual.T)
     square = np.square(residual).sum(1)
-    size = np.sqrt(alike.sum()) / n + np.sqrt(2) / n * wild.upper_count(square.sum() / 2, 0.05)
+    longest = 1 + np.square(probs).sum(1).max()
+    size = np.sqrt(alike.sum()) / n + np.sqrt(longest) / n * wild.upper_count(square.sum() / longest, 0.05)
     assert pair_ends(p)[1] == pytest.approx(size**2 * n / (n - 1))
 
 
