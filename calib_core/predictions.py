@@ -234,6 +234,20 @@ class Predictions:
         return effective_rows(self.n_rows, self.weights)
 
     @property
+    def worth_note(self) -> str:
+        """What the rows are worth, to follow their number in a sentence; nothing where that is their number.
+
+        >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5]).worth_note
+        ' (worth 1.6 of equal weight)'
+        >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).worth_note, Predictions([[0.7, 0.3]], [0]).worth_note
+        (' (counted as 4)', '')
+        """
+        worth = self.effective_rows
+        if np.isclose(worth, self.n_rows, rtol=1e-6):
+            return ""
+        return f" (counted as {worth:,.0f})" if whole(self.weights) else f" (worth {worth:,.1f} of equal weight)"
+
+    @property
     def n_classes(self) -> int | None:
         """Number of classes K, None where only (confidence, correct) is known."""
         return None if self.class_names is None else len(self.class_names)
