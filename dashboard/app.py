@@ -85,7 +85,7 @@ def _data_card(selection: Selection) -> None:
     test = parts.test
     shape = f"{count(test.n_classes)} classes, " if test.n_classes else ""
     st.caption(
-        f"{shape}{count(parts.fit.n_rows)} calibration rows, {count(test.n_rows)} test rows "
+        f"{shape}{count(parts.fit.n_rows)} calibration rows, {count(test.n_rows)} test rows{test.worth_note} "
         f"({markdown_plain(parts.said)}); accuracy {percent(test.accuracy)}. Every number is of the test rows."
     )
 

@@ -13,9 +13,10 @@ from calib_core.inference.paired import PairedDifference, compare, paired_differ
 from calib_core.inference.per_class import per_class_tests
 from calib_core.inference.primary import PrimaryLine, primary
 from calib_core.inference.resampling import bootstrap
-from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
+from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.tested import coverage_table, rejection_table
 from calib_core.inference.together import sharpen
+from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, on_scale_of, verdict
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "PairedDifference",
     "PrimaryLine",
     "TestOfCalibration",
+    "UnbinnedBound",
     "Verdict",
     "bootstrap",
     "clopper_pearson",
@@ -46,7 +48,9 @@ __all__ = [
     "primary",
     "rejection_table",
     "sharpen",
+    "shown_at_all",
     "spiegelhalter",
+    "unbinned_bound",
     "verdict",
     "wilson",
 ]

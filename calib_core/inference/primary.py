@@ -12,8 +12,8 @@ from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, estimate
 from calib_core.inference.in_bins import InBins
 from calib_core.inference.line import EstimateLine, estimate_line
-from calib_core.inference.score_tests import TestOfCalibration, spiegelhalter
-from calib_core.inference.verdict import SHOWN_AT
+from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
+from calib_core.inference.verdict import any_size
 from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS
@@ -48,15 +48,14 @@ class PrimaryLine:
     def shown(self) -> TestOfCalibration:
         """Spiegelhalter's test with the Brier score of the whole prediction."""
         assert self.estimate.question is not None
-        return spiegelhalter(self.estimate.question.predictions)
+        return shown_at_all(self.estimate.question.predictions)
 
     @property
     def sentence(self) -> str:
         """Verdict, whether any error is shown, and why this line decides."""
-        p = self.shown.p_value
-        any_size = "An error is shown" if p <= SHOWN_AT else "No error of any size is shown"
         verdict = self.line.sentence or self.line.note
-        return f"{verdict} {any_size} by {self.shown.name} (p = {p:.2g}). {self.reason}"
+        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.shown)}"
+        return f"{verdict}{shown} {self.reason}"
 
 
 def primary(

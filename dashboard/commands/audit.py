@@ -73,7 +73,7 @@ def command(
     lines = _lines(models, notions, keys, slow, scheme, tolerance)
     if as_json:
         options = {"tolerance": tolerance, "binning": scheme.to_dict(), "share": share, "seed": seed, "rows": rows}
-        judged = {name: {"rows": model.n_rows, "coverage": model.coverage} for name, model in models.items()}
+        judged = {name: _rows(model) for name, model in models.items()}
         record = {"file": _shared.file_record(loaded), "options": options, "models": judged, "lines": lines}
         _shared.write_json("audit", record | {"level": 0.9, "resamples_seed": 0})
         return
@@ -177,6 +177,10 @@ def _line(name: str, notion: str | None, key: str, made: Estimate | str, toleran
     return line
 
 
+def _rows(model: Predictions) -> dict[str, float]:
+    return {"rows": model.n_rows, "effective_rows": model.effective_rows, "coverage": model.coverage}
+
+
 def _show(loaded: _shared.Loaded, models: dict[str, Predictions], lines: list[dict[str, Any]], as_csv: bool) -> None:
     import pandas as pd
 
@@ -185,7 +189,7 @@ def _show(loaded: _shared.Loaded, models: dict[str, Predictions], lines: list[di
         _shared.write_csv(frame)
         return
     first = next(iter(models.values()))
-    said = f"{_shared.plain(loaded.table.name)}: {first.n_rows:,} rows judged"
+    said = f"{_shared.plain(loaded.table.name)}: {first.n_rows:,} rows judged{first.worth_note}"
     click.echo(said + (f", {first.n_classes} classes" if first.n_classes else ""))
     answered = frame[frame["note"] == ""]
     click.echo(_shared.table_text(answered[[c for c in TABLE if c != "model" or len(models) > 1]]))

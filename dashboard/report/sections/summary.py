@@ -34,8 +34,8 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         yield None
     test = compute.judged(asked.models.shown[0])
     yield Paragraph(
-        f"Judged on {count(test.n_rows)} test rows that no calibrator was fitted on; accuracy of the base model "
-        f"{percent(test.accuracy)}. Tolerance: an expected calibration error of {eps:g}.",
+        f"Judged on {count(test.n_rows)} test rows{test.worth_note} that no calibrator was fitted on; accuracy of the "
+        f"base model {percent(test.accuracy)}. Tolerance: an expected calibration error of {eps:g}.",
         lead="Question. Do the probabilities mean what they say?",
     )
     yield Bullets(tuple(said))
