@@ -14,7 +14,7 @@ from calib_core.inference.per_class import per_class_tests
 from calib_core.inference.primary import PrimaryLine, primary
 from calib_core.inference.resampling import bootstrap
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
-from calib_core.inference.tested import coverage_table, rejection_table
+from calib_core.inference.tested import coverage_table, paired_table, rejection_table
 from calib_core.inference.together import sharpen
 from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, on_scale_of, verdict
@@ -42,6 +42,7 @@ __all__ = [
     "noise_floor",
     "on_scale_of",
     "paired_difference",
+    "paired_table",
     "per_class_tests",
     "percentile",
     "pivotal",
