@@ -22,7 +22,17 @@ from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.compute import Model
-from dashboard.selection import CURVES, OVERLAYS, VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+from dashboard.selection import (
+    AUTO,
+    CURVES,
+    OVERLAYS,
+    VIEWS,
+    Selection,
+    Source,
+    class_notions,
+    interval_schemes,
+    model_keys,
+)
 from dashboard.theme import error
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table
@@ -64,7 +74,7 @@ def test_every_view_with_every_calibrator(view: str, key: str) -> None:
     assert title in [expander.label.replace("\\", "") for expander in app.expander]
 
 
-@pytest.mark.parametrize("binning", binned_schemes())
+@pytest.mark.parametrize("binning", [AUTO, *interval_schemes()])
 @pytest.mark.parametrize("notion", class_notions())
 @pytest.mark.parametrize("curve", CURVES)
 def test_the_classes_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
@@ -119,7 +129,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
     test = compute.parts(selection.source).test
     assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
     for key in (*SCORES, *error_keys()):
-        expected = cc.estimate(test, "confidence", key, *([10] if takes_bins(key) else []))
+        expected = cc.estimate(test, "confidence", key, *([15] if takes_bins(key) else []))
         cell = shown.loc[ESTIMATORS[key].title, "Confidence"]
         assert cell.startswith(error(expected.value))
         if compute.of_counts(expected):
@@ -136,7 +146,7 @@ def takes_bins(key: str) -> bool:
 def test_the_verdict_stands_above_every_view(view: str) -> None:
     selection = Selection(view=view, source=Source(data="demo:digits-random-forest"))
     app = opened(selection)
-    made = cc.estimate(compute.parts(selection.source).test, "top-label", "ece", bins=10)
+    made = cc.estimate(compute.parts(selection.source).test, "top-label", "ece", bins=15)
     assert made.verdict(selection.eps).word == "miscalibrated"
     line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
     assert line.startswith("**Base model: miscalibrated**")
@@ -161,7 +171,7 @@ def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
 
 
 def test_the_numbers_on_screen_are_those_computed() -> None:
-    selection = Selection(calibrators=(Recipe("CALIBRATORS", "temperature"),), bins=12)
+    selection = Selection(calibrators=(Recipe("CALIBRATORS", "temperature"),), binning="equal-width", bins=12)
     app = opened(selection)
     shown = app.table[0].value
     recipe = selection.calibrators[0]
