@@ -52,7 +52,8 @@ def render() -> None:
     )
     with st.container(horizontal=True):
         widgets.download("Download this table (CSV)", "calibrators.csv", lambda: csv_bytes(table))
-        copied("cc.study.summaries(model, [bins], cc.study.every_measure())[0]", section="calibrators", key="measures")
+        call = "cc.study.summaries({}, [bins], cc.study.every_measure())[0]"
+        copied(in_python(selection, models, call), section="calibrators", key="measures")
     paired.draw(selection, models)
     _guarantees(models)
     _side_effects(models)
@@ -72,6 +73,14 @@ def counting(models: Models) -> None:
             "every row, where the vector given in place of an answer counts as the prediction.",
             **widgets.bound("counting"),
         )
+
+
+def in_python(selection: Selection, models: Models, call: str) -> str:
+    """A call on each model's rows, as the table of them counts them."""
+    if not compute.abstaining(models):
+        return call.format("model")
+    alike = f"cc.study.over_same_rows([*models.values()], {selection.counting!r})"
+    return f"{{name: {call.format('rows')} for name, rows in zip(models, {alike})}}"
 
 
 _COUNTING = {"answered": "answered by all models", "all": "all rows"}

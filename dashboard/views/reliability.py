@@ -143,7 +143,8 @@ def _numbers(selection: Selection, models: Models, *, transposed: bool) -> None:
     st.markdown("##### Before and after, on the test rows")
     table = before_and_after(frames)
     st.table(table.T if transposed else table)
-    copied("cc.study.summaries(model, [bins])[0]", section="calibrators", key="numbers")
+    call = "cc.study.summaries({}, [bins])[0]"
+    copied(calibrators.in_python(selection, models, call), section="calibrators", key="numbers")
     st.caption(
         f"Bins: {compute.bins_said(selection.scheme)}; plug-in estimates, which noise pushes up. "
         f"{compute.rows_said(selection, models)}"

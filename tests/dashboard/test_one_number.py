@@ -37,9 +37,9 @@ def chosen(key: str, *calibrators: str, **choices: Any) -> Selection:
 def screen(selection: Selection, models: Models) -> dict[tuple[str, str], float]:
     """(model, measure): the number beside the reliability diagram; it equals that of the calibrators' table."""
     found: dict[tuple[str, str], float] = {}
-    table = comparison(selection, models).set_index("calibrator")
+    table: Any = comparison(selection, models).set_index("calibrator")
     for model in models.shown:
-        frame = compute.summary(model, selection, models).set_index("measure")
+        frame: Any = compute.summary(model, selection, models).set_index("measure")
         for measure in MEASURES:
             found[model.title, measure.name] = value = float(frame.loc[measure.name, "value"])
             np.testing.assert_allclose(table.loc[model.title, measure.name], value, rtol=0, atol=1e-14)
@@ -122,7 +122,8 @@ def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str
     silent = compute.judged(models.shown[-1]).abstained
     assert silent is not None
     assert n == {int((~silent).sum()) if counting == "answered" else len(silent)}
-    base, temperature, meta = (compute.every_measure(m, selection, models).set_index("measure") for m in models.shown)
+    tables: list[Any] = [compute.every_measure(m, selection, models).set_index("measure") for m in models.shown]
+    base, temperature, meta = tables
     assert base.loc["Accuracy", "value"] == temperature.loc["Accuracy", "value"] == rows[models.shown[0]].accuracy
     if counting == "answered":
         assert meta.loc["Accuracy", "value"] == base.loc["Accuracy", "value"]
