@@ -39,11 +39,12 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         lead="Question. Do the probabilities mean what they say?",
     )
     yield Bullets(tuple(said))
+    frame = pd.DataFrame(lines)
     yield Table(
         "verdicts",
         f"Verdict for a tolerance of {eps:g}; {asked.binned}. {measured.READING}",
-        pd.DataFrame(lines),
-        (tables.text("model"), tables.text("notion"), *measured.COLUMNS, tables.text("verdict")),
+        frame,
+        (tables.text("model"), tables.text("notion"), *measured.columns(frame), tables.text("verdict")),
     )
     yield Paragraph(
         "Within: the upper end of the interval is below the tolerance. Miscalibrated: the error stands out of the "
