@@ -2,10 +2,10 @@
 
 Run `python tests/simulations/interval_coverage.py [--minutes 60] [--processes 1]` with the package installed; it writes
 calib_core/inference/coverage.csv, which the package ships, line by line, and keeps the lines that are already in it:
-delete the file (or lines of it) to make them anew. The first line of every family comes first, so that a table that
-was interrupted is a fair one. `--check` looks at the table as it is: it prints the lines below what is promised and
-families whose falsified twin holds, and ends with 1 if there are any. `--family NAME` makes one family only, `--out
-FILE` writes elsewhere.
+delete the file (or lines of it) to make them anew. The first case of every family comes first, so that a table that
+was interrupted is a fair one. `--check` makes nothing and prints the lines below what is promised and the families
+whose falsified twin holds, and ends with 1 if there are any; `--only class-wise` keeps to some cases, `--out FILE`
+writes elsewhere.
 
 A case is four samples of one law (tests/support/score_laws.py), taken in turn; every run draws outcomes anew from the
 true probabilities. Run i of a case is the same on every machine; how many runs fit into a case's seconds is not, and is
@@ -13,20 +13,18 @@ in the table. What the interval should hold is computed in tests/support/true_er
 interval shrunk to half its width towards its point (column ``half``).
 """
 
-import argparse
 import itertools
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy.stats import beta
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from resumable import LineTable, command
 from score_laws import sample, seed_of
 from true_errors import target
 
@@ -39,16 +37,14 @@ SETS = 4
 LEAST_RUNS = 40
 SECONDS = 15.0
 BINNED = ("ece", "rmsce")
-HEAD = (
-    "family,law,truth,classes,rows,notion,estimator,binning,bins,level,"
-    "rows_a_cell,runs,coverage,below,above,half,true_error,mean_width,tested"
-)
 NAMED_BY = 10
-"""How many of these columns name a line."""
-EXPLAINED = (
+TABLE = LineTable(
+    "family,law,truth,classes,rows,notion,estimator,binning,bins,level,"
+    "rows_a_cell,runs,coverage,below,above,half,true_error,mean_width,tested",
+    NAMED_BY,
     "# Coverage of default intervals, written by tests/simulations/interval_coverage.py\n"
     "# below: share of runs whose truth lies below the interval; above: whose truth lies above it\n"
-    "# half: coverage of the falsified twin, half as wide; tested: 1 where the library called an interval tested\n"
+    "# half: coverage of the falsified twin, half as wide; tested: 1 where the library called an interval tested\n",
 )
 
 
@@ -69,6 +65,16 @@ class Case:
     runs: int = 400
     seconds: float = SECONDS
     weighted: bool = False
+
+    @property
+    def note(self):
+        """What it is, for those who wait."""
+        return f"{self.family}: {self.law}, {self.truth}, {self.notion}, K = {self.classes}, n = {self.rows}"
+
+    @property
+    def names(self):
+        """What its lines are called."""
+        return list(self.heads.values())
 
     @property
     def heads(self):
@@ -296,14 +302,6 @@ def cases():
 # -- one case -------------------------------------------------------------------------------------------------
 
 
-def lines_of(case):
-    """The lines of a case, and what went wrong where something did."""
-    try:
-        return made(case), ""
-    except Exception as why:  # one case that cannot be made must not cost the others
-        return [], f"{type(why).__name__}: {why}"
-
-
 def made(case):
     """Runs until there are enough of them or the case's seconds are over."""
     ends, seed = time.monotonic() + case.seconds, seed_of(*sorted(case.heads.values()))
@@ -350,57 +348,6 @@ def _summed(found):
     return f"{len(found)},{numbers},{true.mean():.4f},{(high - low).mean():.4f},{int(tested.any())}"
 
 
-# -- the table ------------------------------------------------------------------------------------------------
-
-
-def written(file):
-    """The lines that are there, by their names; none where the file has other columns."""
-    text = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    lines = [line for line in text if line and not line.startswith("#")]
-    if lines[:1] != [HEAD]:
-        return {}
-    return {",".join(line.split(",")[:NAMED_BY]): line for line in lines[1:]}
-
-
-def write(file, lines):
-    """The table in the order of the cases, put in place whole."""
-    wanted = [head for case in cases() for head in case.heads.values()]
-    aside = file.with_suffix(".part")
-    aside.write_text(EXPLAINED + HEAD + "\n" + "".join(f"{lines[h]}\n" for h in wanted if h in lines), encoding="utf-8")
-    aside.replace(file)
-
-
-def make(file, minutes, processes, families, runs):
-    """Make the cases that are missing; True if all could be made."""
-    lines, ends, start, failed = written(file), time.monotonic() + 60 * minutes, time.monotonic(), 0
-    missing = [c for c in cases() if (not families or c.family in families) and set(c.heads.values()) - set(lines)]
-    if runs:
-        missing = [Case(**{**c.__dict__, "runs": min(runs, c.runs)}) for c in missing]
-    with ProcessPoolExecutor(processes) as pool:
-        for first in range(0, len(missing), processes):
-            if time.monotonic() > ends:
-                sys.stderr.write("\nthe minutes are over: run it again to go on\n")
-                break
-            part = missing[first : first + processes]
-            for case, (new, wrong) in zip(part, pool.map(lines_of, part), strict=True):
-                failed += bool(wrong)
-                lines |= zip(case.heads.values(), new, strict=False)
-                note = f"{case.family}: {case.law}, {case.truth}, {case.notion}, K = {case.classes}, n = {case.rows}"
-                sys.stderr.write(
-                    f"\nfailed: {note}: {wrong}\n" if wrong else f"\r\x1b[K{_left(first, missing, start)} {note}"
-                )
-                sys.stderr.flush()
-            write(file, lines)
-    sys.stderr.write("\n")
-    return not failed
-
-
-def _left(done, missing, start):
-    spent = time.monotonic() - start
-    left = spent / max(done, 1) * (len(missing) - done)
-    return f"{done} of {len(missing)} cases, {spent / 60:.1f} min, about {left / 60:.0f} min to go;"
-
-
 # -- the promise ----------------------------------------------------------------------------------------------
 
 
@@ -433,47 +380,13 @@ def faults(table):
         mine = tested & (table["family"] == family)
         if mine.any() and not (twin[mine] < 1 - 1.4 * miss[mine]).any():
             said.append(f"{family}: intervals of half the width hold as well, so that these lines show nothing")
+    seen = table[tested]
+    sys.stdout.write(
+        f"{len(seen)} tested lines: least coverage {seen['coverage'].min():.3f}, at least .88 in "
+        f"{(seen['coverage'] >= 0.88).mean():.1%}; half the width {seen['half'].mean():.3f} on average\n"
+    )
     return said
 
 
-def check(file):
-    """Print what is wrong with the table; True if nothing is."""
-    lines = [line.split(",") for line in written(file).values()]
-    table = pd.DataFrame(lines, columns=HEAD.split(",")).replace("", np.nan)
-    for name in HEAD.split(",")[NAMED_BY - 1 :]:
-        table[name] = pd.to_numeric(table[name])
-    if table.empty:
-        sys.stdout.write(f"{file}: no lines of this table\n")
-        return False
-    said, tested = faults(table), table["tested"] > 0
-    sys.stdout.write("".join(f"{line}\n" for line in said))
-    sys.stdout.write(
-        f"{len(table)} lines, {tested.sum()} tested: least coverage {table['coverage'][tested].min():.3f}, "
-        f"at least .88 in {(table['coverage'][tested] >= 0.88).mean():.1%}; half the width {table['half'].mean():.3f} "
-        f"on average; {len(said)} faults\n"
-    )
-    return not said
-
-
-def main():
-    """The command."""
-    asks = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    asks.add_argument("--minutes", type=float, default=60.0)
-    asks.add_argument("--processes", type=int, default=1)
-    asks.add_argument("--family", action="append", default=[])
-    asks.add_argument("--runs", type=int, default=0, help="at most so many runs a case")
-    asks.add_argument("--out", type=Path, default=FILE)
-    asks.add_argument("--check", action="store_true")
-    asks.add_argument("--count", action="store_true", help="say how many lines there are to make")
-    given = asks.parse_args()
-    if given.count:
-        sys.stdout.write(f"{len(cases())} cases, {sum(len(c.heads) for c in cases())} lines\n")
-        return
-    if not given.check:
-        complete = make(given.out, given.minutes, given.processes, given.family, given.runs)
-    kept = check(given.out)
-    sys.exit(0 if kept and (given.check or complete) else 1)
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, TABLE, cases(), made, faults, FILE)
