@@ -12,13 +12,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from scipy.stats import binom
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from resumable import LineTable, command
 from score_laws import CLAIMS
-from verdict_shares import WORDS, judge
+from verdict_shares import WORDS, judge, more_than
 
 FILE = Path(__file__).with_suffix(".csv")
 EPS = 0.02
@@ -83,11 +81,6 @@ def made(case):
     counts = (found.rejected, found.spiegelhalter, found.alarms, found.half_within)
     shares = [*(found.share(word) for word in WORDS), *(count / found.runs for count in counts)]
     return [f"{case.names[0]},{found.runs},{','.join(f'{share:.4f}' for share in shares)}"]
-
-
-def more_than(share, runs, allowed=0.05):
-    """Whether ``runs`` show (at 99 %) that something is more frequent than allowed."""
-    return binom.sf(round(share * runs) - 1, runs, allowed) < 0.01
 
 
 def faults(table):

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.stats import binom
 from score_laws import sample, seed_of
 
 from calib_core import estimate
@@ -66,3 +67,8 @@ def _judged(predictions, notion, key, eps, tests):
     # With top labels only, the whole prediction is the claim made.
     scored = tests and predictions.kind == "full" and spiegelhalter(predictions).p_value <= 0.05
     return made.verdict(eps).word, bool(rejected), bool(scored), bool(half)
+
+
+def more_than(share, runs, allowed=0.05):
+    """Whether ``runs`` show (at 99 %) that something is more frequent than allowed."""
+    return binom.sf(round(share * runs) - 1, runs, allowed) < 0.01
