@@ -17,7 +17,7 @@ from calib_core import Predictions
 from calib_core.estimators.skce import pair_sums
 from calib_core.reductions import as_reduction
 
-ORDER = {"ece": 1, "debiased-ece": 1, "rmsce": 2, "debiased-l2": 2, "mce": "max"}
+ORDER = {"ece": 1, "ece-adaptive": 1, "debiased-ece": 1, "rmsce": 2, "debiased-l2": 2, "mce": "max"}
 
 
 def grouping_of_the_library(question):

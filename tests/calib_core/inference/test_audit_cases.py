@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from score_laws import sample
 
-from calib_core import CALIBRATORS, ESTIMATORS, InputError, NotAnswerable, Predictions, estimate, read_predictions
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, estimate, read_predictions
 from calib_core.binning import EqualWidth
 from calib_core.datasets import DEMOS, demo
+from calib_core.study import error_keys
 
 TOO_FEW = "too few rows to tell"
 SMOOTHED = ("ece-kde", "smece")
 """A hundred times slower than the others: asked where one stratum is."""
-ERRORS = tuple(key for key in ESTIMATORS if not hasattr(ESTIMATORS.make(key), "of"))
+ERRORS = error_keys()
 BINARY = ("confidence", "top-label", "class-wise", "top-k-confidence", "top-k-label", "class-specific")
 
 
