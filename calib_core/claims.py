@@ -136,6 +136,13 @@ class Claims(Protocol):
     def weights(self) -> Float64s | None:
         """Weights of the claims (of the rows, where every column is a stratum); None when all are 1."""
 
+    @property
+    def same_rows(self) -> bool:
+        """Does every row make a claim in every stratum (a matrix whose columns are strata)?"""
+
+    def reweighed(self, weights: Float64s | None) -> Claims:
+        """The same claims with these weights (of the claims, or of the rows where every column is a stratum)."""
+
     def stratum(self, s: int) -> Stratum:
         """The claims of stratum s."""
 
@@ -161,6 +168,13 @@ class FlatClaims:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.scores.dtype
+
+    @property
+    def same_rows(self) -> bool:
+        return False
+
+    def reweighed(self, weights: Float64s | None) -> FlatClaims:
+        return replace(self, weights=weights)
 
     def stratum(self, s: int) -> Stratum:
         if len(self.strata) == 1:
@@ -188,6 +202,13 @@ class ColumnClaims:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.rows.dtype
+
+    @property
+    def same_rows(self) -> bool:
+        return True
+
+    def reweighed(self, weights: Float64s | None) -> ColumnClaims:
+        return replace(self, weights=weights)
 
     def stratum(self, s: int) -> Stratum:
         return Stratum(self.rows.column(s), self.hit == s, self.weights)
@@ -296,6 +317,13 @@ class VectorClaims:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.rows.dtype
+
+    @property
+    def same_rows(self) -> bool:
+        raise NotAnswerable(_NOT_BINARY)
+
+    def reweighed(self, weights: Float64s | None) -> VectorClaims:
+        return replace(self, weights=weights)
 
     def stratum(self, s: int) -> Stratum:
         raise NotAnswerable(_NOT_BINARY)

@@ -85,6 +85,9 @@ class Predictions:
     abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
         so it makes no confidence or top-label claim and is left out of the accuracy; its share is always told.
 
+    ``discrete`` marks what a calibrator with few outputs returned (``as_discrete``): it is declared, never counted, so
+    predictions made here or read from a file do not carry it, however few values they hold.
+
     A read-only float array is taken as it is (it cannot change), a writeable one is copied.
     The predicted class is the largest entry, the lowest index on a tie.
 
@@ -100,6 +103,7 @@ class Predictions:
     weights: Float64s | None
     metadata: pd.DataFrame | None
     abstained: Bools | None
+    discrete: bool
     notes: tuple[str, ...]
     _rows: Rows | None
     _top: tuple[Codes | None, Floats]
@@ -321,6 +325,7 @@ class Predictions:
             "weights": None if self.weights is None else check_weights(self.weights[at], len(at)),
             "abstained": None if self.abstained is None else _any(self.abstained[at]),
             "metadata": None if self.metadata is None else self.metadata.iloc[at].reset_index(drop=True),
+            "discrete": self.discrete,
             "notes": self.notes,
             "_rows": None if self._rows is None else self._rows.take(at),
             "_top": (None if classes is None else frozen(classes[at]), frozen(probs[at])),
@@ -385,6 +390,23 @@ class Predictions:
         object.__setattr__(other, "_correct", frozen(self.predicted == y))
         return other
 
+    def as_discrete(self, discrete: bool = True) -> Self:
+        """The same predictions, marked as the outputs of a map that returns few values, or as not.
+
+        What is marked is judged one bin a value where no bins are given. The mark comes along with every choice of
+        rows; other probabilities (``with_probs``) lose it.
+
+        >>> p = Predictions([[0.7, 0.3]], [1])
+        >>> p.discrete, p.as_discrete().discrete, p.as_discrete().take([0]).discrete
+        (False, True, True)
+        """
+        if discrete == self.discrete:
+            return self
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        object.__setattr__(other, "discrete", discrete)
+        return other
+
     def written_out(self) -> Self:
         """The same rows with whole-number weights written out as copies; other weights stay as they are.
 
@@ -447,6 +469,7 @@ class Predictions:
             "weights": None if weights is None else check_weights(weights, n),
             "metadata": None if metadata is None else metadata.reset_index(drop=True),
             "abstained": None,
+            "discrete": False,
             "notes": notes,
         }
         for name, value in fields.items():

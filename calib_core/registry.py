@@ -37,13 +37,18 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few named options."""
+    """One of a few named options; with ``or_numbers`` also a tuple of numbers of one's own."""
 
     options: tuple[str | int, ...]
+    or_numbers: bool = False
 
     def check(self, value: Any) -> str | None:
+        if self.or_numbers and isinstance(value, tuple):
+            good = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
+            return None if good else "a tuple of numbers"
         known = not isinstance(value, bool) and value in self.options
-        return None if known else "one of " + ", ".join(map(repr, self.options))
+        also = " or a tuple of numbers" if self.or_numbers else ""
+        return None if known else "one of " + ", ".join(map(repr, self.options)) + also
 
 
 @dataclass(frozen=True)

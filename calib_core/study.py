@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from calib_core.binning import BinningScheme, BinTable, tabulate
+from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, bins_said, tabulate, tabulate_alike
 from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator
-from calib_core.estimators import ESTIMATORS, Binned, Estimator, as_estimator, estimate
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.claims import Claims
+from calib_core.defaults import BINS
+from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, own_bins
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 
 SCORES = ("accuracy", "log-loss", "brier")
+
+Counting: TypeAlias = Literal["answered", "all"]
+"""Which rows a table of several models is over, where some abstain (``over_same_rows``)."""
 
 
 def error_keys() -> tuple[str, ...]:
@@ -47,6 +52,7 @@ MEASURES = (
     Measure("CW-ECE", "class-wise", "ece"),
     Measure("conf-MCE", "confidence", "mce"),
     Measure("TL-MCE", "top-label", "mce"),
+    Measure("TL-MCE of bins", "top-label", "mce-of-bins"),
 )
 """The numbers shown beside a reliability diagram (METHODS §2)."""
 
@@ -56,7 +62,7 @@ def every_measure() -> tuple[Measure, ...]:
     short = {m.reduction: m.name.removesuffix("-ECE") for m in MEASURES if m.estimator == "ece"}
     names = {key: short.get(key, REDUCTIONS[key].title) for key in REDUCTIONS if key not in _PARTIAL}
     errors = [Measure(f"{name}-{e.upper()}", key, e) for e in ("ece", "mce") for key, name in names.items()]
-    return (*(m for m in MEASURES if m.reduction is None), *errors)
+    return (*(m for m in MEASURES if m.reduction is None), *errors, MEASURES[-1])
 
 
 _PARTIAL = ("class-specific", "canonical")
@@ -69,60 +75,179 @@ def recalibrated(fit: Predictions, test: Predictions, calibrator: str | Calibrat
     return fresh.fit_on(fit).apply(test)
 
 
+def over_same_rows(models: Sequence[Predictions], rows: Counting = "answered") -> list[Predictions]:
+    """The models' predictions as a ranked table counts them: every number of it over the same rows.
+
+    ``rows`` = "answered": the rows that every model answers. "all": every row, where the vector that stands on a row a
+    model abstains on (Meta-Cal's: uniform) counts as its prediction, of the first class where all are as likely; P4's
+    errors are those of this map on all rows. Models that all answer everything are returned as they are. What can
+    mislead: the answered rows are the easy ones, and are all that is looked at of the other models, too; counted as
+    predictions, withheld rows are right about one time in K and calibrated by construction, which flatters the error
+    of a model that withholds much. NotAnswerable where no row is answered by all.
+
+    References: P4 Table 1, §3 and Proposition 6.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> silent = Predictions([[0.9, 0.1], [0.5, 0.5]], [0, 1], abstained=[False, True])
+    >>> [m.accuracy for m in over_same_rows([p, silent])], [m.accuracy for m in over_same_rows([p, silent], "all")]
+    ([1.0, 1.0], [0.5, 0.5])
+    """
+    if rows not in ("answered", "all"):
+        raise InputError(f"rows is {rows!r}; it must be 'answered' or 'all'")
+    if all(model.abstained is None for model in models):
+        return list(models)
+    if rows == "all":
+        return [m if m.abstained is None else m.with_probs(m.probs).as_discrete(m.discrete) for m in models]
+    answered = np.all([~m.abstained for m in models if m.abstained is not None], axis=0)
+    if not answered.any():
+        raise NotAnswerable("no row is answered by all of these models: count every row instead (rows='all')")
+    return [model.take(np.flatnonzero(answered)) for model in models]
+
+
+def rows_said(models: Sequence[Predictions], rows: Counting = "answered") -> str:
+    """Which rows such a table is over, in a sentence; empty where every model answers every row.
+
+    >>> silent = Predictions([[0.9, 0.1], [0.5, 0.5]], [0, 1], abstained=[False, True])
+    >>> rows_said([silent])
+    'Every number is over the 1 of 2 rows that all models answer.'
+    """
+    if all(model.abstained is None for model in models):
+        return ""
+    n = models[0].n_rows
+    if rows == "all":
+        return (
+            f"Every number is over all {n:,} rows; on rows a model abstains on, the vector it gives in place of an "
+            "answer counts as its prediction."
+        )
+    kept = over_same_rows(models, rows)[0].n_rows
+    return f"Every number is over the {kept:,} of {n:,} rows that all models answer."
+
+
 def evaluate(
     fit: Predictions,
     test: Predictions,
     calibrators: Sequence[str | Calibrator] = ("identity", "temperature", "top-label-hb"),
     reductions: Sequence[str | Reduction] = ("confidence", "top-label", "class-wise"),
     estimators: Sequence[str | Estimator] = ("ece", "mce"),
-    bins: int | str | None = None,
+    bins: int | str | BinningScheme | None = None,
+    rows: Counting = "answered",
 ) -> pd.DataFrame:
     """Every calibrator, fitted on ``fit``, judged on ``test`` in every notion by every estimator.
 
-    One line per number: calibrator, reduction, estimator, value, and a note in place of a value that this
-    combination cannot give; lines without a reduction hold accuracy, log loss and Brier score. ``fit`` and ``test``
-    must not share rows: a calibrator judged on the rows it was fitted on looks better than it is.
+    One line per number: calibrator, reduction, estimator, value, the bins it was judged in, the rows it is over, and a
+    note in place of a value that this combination cannot give; lines without a reduction hold accuracy, log loss and
+    Brier score. Without ``bins`` outputs declared discrete are judged one bin a value, others in 15 bins of equal width
+    (``binning.bins_of``), so that lines can differ in their bins: the column says so. Where a calibrator abstains all
+    lines are over the same rows, ``over_same_rows`` says which. ``fit`` and ``test`` must not share rows: a calibrator
+    judged on the rows it was fitted on looks better than it is.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> fit, test = p.split(0.5, random_state=0)
-    >>> evaluate(fit, test, ["identity"], ["confidence"], ["ece"])["estimator"].tolist()
-    ['accuracy', 'log-loss', 'brier', 'ece']
+    >>> made = evaluate(fit, test, ["identity"], ["confidence"], ["ece"])
+    >>> made["estimator"].tolist(), made["bins"].tolist()
+    (['accuracy', 'log-loss', 'brier', 'ece'], ['', '', '', '15 equal width'])
     """
+    recipes = [CALIBRATORS.recipe(calibrator) for calibrator in calibrators]
+    made = [_recalibrated_or_why(fit, test, calibrator) for calibrator in calibrators]
+    judged = iter(over_same_rows([one for one in made if isinstance(one, Predictions)], rows))
     lines: list[dict[str, Any]] = []
-    for calibrator in calibrators:
-        recipe = CALIBRATORS.recipe(calibrator)
+    for recipe, one in zip(recipes, made, strict=True):
         name = {"calibrator": recipe.key, "title": recipe.title}
-        try:
-            judged = recalibrated(fit, test, calibrator)
-        except NotAnswerable as why:
-            lines.append({**name, "value": float("nan"), "note": str(why)})
+        if isinstance(one, str):
+            lines.append({**name, "value": float("nan"), "bins": "", "note": one})
             continue
-        lines += [{**name, **line} for line in _judge(judged, reductions, estimators, bins)]
-    return pd.DataFrame(lines, columns=["calibrator", "title", "reduction", "estimator", "value", "note"])
+        model = next(judged)
+        lines += [{**name, "rows": model.n_rows, **line} for line in _judge(model, reductions, estimators, bins)]
+    frame = pd.DataFrame(
+        lines, columns=["calibrator", "title", "reduction", "estimator", "value", "bins", "rows", "note"]
+    )
+    return frame.astype({"rows": "Int64"})
+
+
+def _recalibrated_or_why(fit: Predictions, test: Predictions, calibrator: str | Calibrator) -> Predictions | str:
+    try:
+        return recalibrated(fit, test, calibrator)
+    except NotAnswerable as why:
+        return str(why)
 
 
 def _judge(
     judged: Predictions,
     reductions: Sequence[str | Reduction],
     estimators: Sequence[str | Estimator],
-    bins: int | str | None,
+    bins: int | str | BinningScheme | None,
 ) -> Iterable[dict[str, Any]]:
     for key in SCORES:
-        yield {"reduction": None, "estimator": key, **_value(judged, None, ESTIMATORS.make(key))}
+        yield {"reduction": None, "estimator": key, **_value(judged, None, key, None)}
     for reduction in map(as_reduction, reductions):
         for given in estimators:
             takes = {"binning", "bins"} if isinstance(bins, int) else {"binning"}
             binned = isinstance(given, str) and any(p.name in takes for p in ESTIMATORS[given].params)
-            estimator = as_estimator(given, bins if binned else None)
-            keys = {"reduction": REDUCTIONS.recipe(reduction).key, "estimator": ESTIMATORS.recipe(estimator).key}
-            yield {**keys, **_value(judged, reduction, estimator)}
+            keys = {"reduction": REDUCTIONS.recipe(reduction).key, "estimator": ESTIMATORS.recipe(given).key}
+            yield {**keys, **_value(judged, reduction, given, bins if binned else None)}
 
 
-def _value(judged: Predictions, reduction: Reduction | None, estimator: Estimator) -> dict[str, Any]:
+def _value(
+    judged: Predictions,
+    reduction: Reduction | None,
+    estimator: str | Estimator,
+    bins: int | str | BinningScheme | None,
+) -> dict[str, Any]:
     try:
-        return {"value": estimate(judged, reduction, estimator).value, "note": ""}
+        made = estimate(judged, reduction, estimator, bins)
     except NotAnswerable as why:
-        return {"value": float("nan"), "note": str(why)}
+        return {"value": float("nan"), "bins": "", "note": str(why)}
+    return {"value": made.value, "bins": made.in_bins, "note": ""}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The same claims of two models counted in the same bins, and which bins these are, in words."""
+
+    before: BinTable
+    after: BinTable
+    bins: str
+
+
+def compared(
+    before: Predictions,
+    after: Predictions,
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme | None = None,
+) -> Comparison:
+    """Base and recalibrated model in the same bins: those of the recalibrated model's outputs where they are discrete.
+
+    Without ``bins``: where ``after`` is declared discrete and the predicted classes are the same, the groups of rows
+    that got the same output (P1 App. F, ``binning.tabulate_alike``); else 15 bins of equal width on either model's own
+    scores. ``bins`` given are placed on either model's own scores. Rows that ``after`` abstains on are left out of
+    both. Any estimator with ``of_table`` then gives both errors. What can mislead: judged on the other's groups the
+    base model's ECE differs from the one it has in its own bins; it belongs beside this comparison only.
+
+    References: P1 Appendix F.
+
+    >>> base = Predictions.from_confidence([0.9, 0.8], [True, False])
+    >>> better = Predictions.from_confidence([0.5, 0.5], [True, False]).as_discrete()
+    >>> both = compared(base, better, "confidence")
+    >>> both.before.gap.round(2).tolist(), both.after.gap.tolist(), both.bins
+    ([[-0.35]], [[0.0]], 'one a value of the recalibrated model (1)')
+    """
+    if after.abstained is not None:
+        before = before.take(np.flatnonzero(~after.abstained))
+    notion = as_reduction(reduction)
+    old, new = notion.split(before), notion.split(after)
+    if bins is None and after.discrete and _same_claims(old, new):
+        tables = tabulate_alike(old, new, bins_of(after))
+        return Comparison(*tables, f"one a value of the recalibrated model ({int((tables[1].count > 0).sum())})")
+    scheme = as_binning(BINS if bins is None else bins)
+    first, second = (tabulate(claims, [scheme])[0] for claims in (old, new))
+    return Comparison(first, second, bins_said(scheme))
+
+
+def _same_claims(old: Claims, new: Claims) -> bool:
+    """Whether both say something of the same outcomes, stratum by stratum."""
+    return old.strata == new.strata and all(
+        np.array_equal(old.stratum(s).outcomes, new.stratum(s).outcomes) for s in range(len(new.strata))
+    )
 
 
 @dataclass(frozen=True)
@@ -164,40 +289,63 @@ def ranks(values: pd.DataFrame, measures: Sequence[Measure] | None = None) -> pd
 
 
 def summaries(
-    predictions: Predictions, schemes: Sequence[BinningScheme], measures: Sequence[Measure] = MEASURES
+    predictions: Predictions,
+    schemes: Sequence[int | str | BinningScheme | None] = (None,),
+    measures: Sequence[Measure] = MEASURES,
 ) -> list[pd.DataFrame]:
     """The measures for each scheme, every notion counted once for all schemes.
 
-    One frame per scheme: measure, value, and a note where these predictions cannot give the value.
+    One frame per scheme: measure, value, the bins it was judged in (empty for scores), and a note where these
+    predictions cannot give the value. None stands for the bins ``estimate`` uses where none are given.
 
     >>> from calib_core.binning import EqualWidth
     >>> p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
     >>> summaries(p, [EqualWidth(10)])[0]["value"].round(2).tolist()[3:5]
     [0.1, 0.1]
     """
-    tables = {r: _tables(predictions, r, schemes) for r in dict.fromkeys(m.reduction for m in measures if m.reduction)}
-    whole = {m.name: _value(predictions, None, ESTIMATORS.make(m.estimator)) for m in measures if not m.reduction}
-    frames = []
-    for i in range(len(schemes)):
-        lines = [
-            {"measure": m.name, **(_of_table(tables[m.reduction], i, m) if m.reduction else whole[m.name])}
-            for m in measures
-        ]
-        frames.append(pd.DataFrame(lines))
-    return frames
+    asked = {m.estimator: [_scheme(predictions, m, given) for given in schemes] for m in measures if m.reduction}
+    # Two estimators can read other bins where none are given: every pair of notion and scheme is counted once.
+    tables: dict[str, dict[BinningScheme, BinTable] | str] = {}
+    for notion in dict.fromkeys(m.reduction for m in measures if m.reduction):
+        mine = dict.fromkeys(s for m in measures if m.reduction == notion for s in asked[m.estimator])
+        tables[notion] = _tables(predictions, notion, list(mine))
+    whole = {m.name: _value(predictions, None, m.estimator, None) for m in measures if not m.reduction}
+    return [
+        pd.DataFrame(
+            [
+                {
+                    "measure": m.name,
+                    **(_of_table(tables[m.reduction], asked[m.estimator][i], m) if m.reduction else whole[m.name]),
+                }
+                for m in measures
+            ]
+        )
+        for i in range(len(schemes))
+    ]
 
 
-def _tables(predictions: Predictions, reduction: str, schemes: Sequence[BinningScheme]) -> list[BinTable] | str:
-    """Tables of one notion for all schemes, or why these predictions make no such claims."""
+def _scheme(predictions: Predictions, measure: Measure, given: int | str | BinningScheme | None) -> BinningScheme:
+    """The bins a measure is judged in."""
+    own = own_bins(predictions, measure.estimator) if given is None else as_binning(given)
+    return as_binning(BINS) if own is None else own
+
+
+def _tables(
+    predictions: Predictions, reduction: str, schemes: list[BinningScheme]
+) -> dict[BinningScheme, BinTable] | str:
+    """Tables of one notion by scheme, or why these predictions make no such claims."""
     try:
-        return tabulate(as_reduction(reduction).split(predictions), schemes)
+        return dict(zip(schemes, tabulate(as_reduction(reduction).split(predictions), schemes), strict=True))
     except NotAnswerable as why:
         return str(why)
 
 
-def _of_table(tables: list[BinTable] | str, i: int, measure: Measure) -> dict[str, Any]:
+def _of_table(tables: dict[BinningScheme, BinTable] | str, scheme: BinningScheme, measure: Measure) -> dict[str, Any]:
     if isinstance(tables, str):
-        return {"value": float("nan"), "note": tables}
-    estimator = as_estimator(measure.estimator)
-    assert isinstance(estimator, Binned)
-    return {"value": estimator.of_table(tables[i]).value, "note": ""}
+        return {"value": float("nan"), "bins": "", "note": tables}
+    estimator: Any = as_estimator(measure.estimator)
+    try:
+        value = estimator.of_table(tables[scheme]).value
+    except NotAnswerable as why:
+        return {"value": float("nan"), "bins": "", "note": str(why)}
+    return {"value": value, "bins": bins_said(scheme, tables[scheme]), "note": ""}

@@ -185,7 +185,8 @@ class _Control:
         if isinstance(domain, Range):
             self._number(domain, text)
         elif isinstance(domain, Choice):
-            st.selectbox(self.label, domain.options, help=text, **self._tied())
+            own = () if self.value in domain.options else (self.value,)
+            st.selectbox(self.label, (*domain.options, *own), help=text, **self._tied())
         elif isinstance(domain, Flag):
             st.toggle(self.label, help=text, **self._tied())
         elif isinstance(domain, ClassIndex):

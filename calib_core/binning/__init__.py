@@ -10,6 +10,9 @@ from calib_core.binning.base import (
     as_intervals,
     as_simplex,
 )
+from calib_core.binning.compared import tabulate_alike
+from calib_core.binning.declared import bins_of, bins_said
+from calib_core.binning.groups import Groups, group_codes
 from calib_core.binning.interval import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
 from calib_core.binning.simplex import (
     Grid,
@@ -21,7 +24,7 @@ from calib_core.binning.simplex import (
     simplex_table,
     vector_sums,
 )
-from calib_core.binning.table import BinTable, tabulate, tabulate_at
+from calib_core.binning.table import BinTable, PoolingScheme, tabulate, tabulate_at
 
 __all__ = [
     "BINNINGS",
@@ -32,9 +35,11 @@ __all__ = [
     "EqualMass",
     "EqualWidth",
     "Grid",
+    "Groups",
     "IntervalScheme",
     "Partition",
     "PointsPerBin",
+    "PoolingScheme",
     "Projection",
     "Sierpinski",
     "SimplexScheme",
@@ -42,10 +47,14 @@ __all__ = [
     "as_binning",
     "as_intervals",
     "as_simplex",
+    "bins_of",
+    "bins_said",
+    "group_codes",
     "partition",
     "simplex_points",
     "simplex_table",
     "tabulate",
+    "tabulate_alike",
     "tabulate_at",
     "vector_sums",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.binning.base import BINNINGS
+from calib_core.defaults import BINS
 from calib_core.registry import Numbers, Range, RegistryError
 
 
@@ -24,7 +25,7 @@ class EqualWidth:
     [0.25, 0.5, 0.75]
     """
 
-    bins: Annotated[int, Range(1, 1000), "number of bins"] = 15
+    bins: Annotated[int, Range(1, 1000), "number of bins"] = BINS
 
     def __post_init__(self) -> None:
         _whole(self.bins, "bins")
@@ -48,7 +49,7 @@ class EqualMass:
     [0.9]
     """
 
-    bins: Annotated[int, Range(1, 1000), "number of bins"] = 15
+    bins: Annotated[int, Range(1, 1000), "number of bins"] = BINS
 
     def __post_init__(self) -> None:
         _whole(self.bins, "bins")

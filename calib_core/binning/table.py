@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,8 @@ class BinTable:
     """What each bin of each stratum holds; arrays are (strata, bins), bins without rows count 0.
 
     ``lower`` and ``upper`` are the bins' edges (NaN where a stratum has fewer bins than the widest one), ``shares``
-    the strata's aggregate weights.
+    the strata's aggregate weights. Where strata of the claims were pooled, ``joined`` (strata of the claims,) says
+    which stratum of the table each is part of; None: each is its own.
     """
 
     strata: tuple[str, ...]
@@ -26,6 +28,7 @@ class BinTable:
     lower: Float64s
     upper: Float64s
     tally: Tally
+    joined: Codes | None = None
 
     @property
     def count(self) -> Float64s:
@@ -62,6 +65,31 @@ class BinTable:
         """Number of bins of each stratum, empty ones included: ties can leave fewer than were asked for."""
         return np.asarray((~np.isnan(self.lower)).sum(axis=1), dtype=np.intp)
 
+    @property
+    def same_edges(self) -> bool:
+        """Have all strata of the claims the same bins, each its own?"""
+        alike = np.array_equal(self.lower, np.broadcast_to(self.lower[0], self.lower.shape), equal_nan=True)
+        return alike and self.joined is None
+
+    def inner_edges(self, s: int, dtype: np.dtype[Any]) -> Floats:
+        """Inner edges of the bins of the table's stratum s in the scores' dtype, as they were compared."""
+        edges = self.lower[s, 1:]
+        return np.asarray(edges[~np.isnan(edges)].astype(dtype))
+
+    def cells(self, scores: Floats, codes: Codes) -> Codes:
+        """Position among the strata * bins cells of claims (m,) with these scores in these strata of the claims."""
+        bins = self.lower.shape[1]
+        if self.same_edges:
+            return np.asarray(np.searchsorted(self.inner_edges(0, scores.dtype), scores, side="right") + codes * bins)
+        mine = codes if self.joined is None else self.joined[codes]
+        at = np.empty(len(scores), dtype=np.intp)
+        order = np.argsort(mine, kind="stable")
+        stops = np.searchsorted(mine[order], np.arange(len(self.strata) + 1))
+        for s in np.unique(mine):
+            here = order[stops[s] : stops[s + 1]]
+            at[here] = np.searchsorted(self.inner_edges(s, scores.dtype), scores[here], side="right") + s * bins
+        return at
+
     def frame(self) -> pd.DataFrame:
         """One line per non-empty bin: stratum, edges, count, mean score, mean outcome, gap, weight."""
         s, b = np.nonzero(self.count > 0)
@@ -79,11 +107,20 @@ class BinTable:
         return pd.DataFrame(columns)
 
 
-def tabulate(claims: Claims, schemes: Sequence[BinningScheme]) -> list[BinTable]:
+@runtime_checkable
+class PoolingScheme(IntervalScheme, Protocol):
+    """A scheme that can put strata together, too: ``edges`` are those of a stratum that stands alone."""
+
+    def table(self, claims: Claims) -> BinTable:
+        """The table of all claims, from scores and strata only, never from outcomes."""
+
+
+def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool = True) -> list[BinTable]:
     """One table per scheme, counting the claims once.
 
     Fixed edges of all schemes are laid over each other and the claims counted into the cells of this finest
     partition; every scheme's bins are runs of cells. Schemes that look at the scores share one sort per stratum.
+    ``pooled`` False keeps every stratum apart where a scheme would put small ones together.
 
     >>> from calib_core.binning import EqualWidth
     >>> from calib_core.predictions import Predictions
@@ -94,9 +131,13 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme]) -> list[BinTable]
     """
     intervals = [as_intervals(scheme) for scheme in schemes]
     fixed = [scheme.fixed_edges() for scheme in intervals]
+    apart = [not (pooled and isinstance(scheme, PoolingScheme)) for scheme in intervals]
+    moving = [s for s, edges, alone in zip(intervals, fixed, apart, strict=True) if edges is None and alone]
     shared = iter(_by_shared_edges(claims, [edges for edges in fixed if edges is not None]))
-    placed = iter(_by_stratum(claims, [s for s, edges in zip(intervals, fixed, strict=True) if edges is None]))
-    return [next(placed if edges is None else shared) for edges in fixed]
+    placed = iter(_by_stratum(claims, moving))
+    together = (scheme.table(claims) for scheme in intervals if pooled and isinstance(scheme, PoolingScheme))
+    found = zip(fixed, apart, strict=True)
+    return [next(together if not alone else placed if edges is None else shared) for edges, alone in found]
 
 
 def tabulate_at(claims: Claims, edges: Float64s) -> BinTable:

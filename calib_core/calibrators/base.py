@@ -49,6 +49,13 @@ class BinaryCalibrator(BaseEstimator):
         """Fewest claims it can be fitted on as it is meant."""
         return 2
 
+    def discrete(self, given: bool = False) -> bool:
+        """Whether it returns few values, by declaration; ``given`` tells whether the scores it maps are few.
+
+        Each output follows from its own score, so that few scores become few values whatever the map.
+        """
+        return given
+
     def cells(self) -> Cells | None:
         """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
         return None
@@ -96,12 +103,23 @@ class Calibrator(BaseEstimator):
         return self
 
     def apply(self, predictions: Predictions) -> Predictions:
-        """These predictions recalibrated; labels, names, weights and metadata come along."""
+        """These predictions recalibrated; labels, names, weights and metadata come along.
+
+        They carry the mark ``discrete`` where this calibrator declares that it returns few values.
+        """
         check_is_fitted(self)
         k = predictions.n_classes
         if k is not None and k != len(self.classes_):
             raise InputError(f"{k} classes given; this calibrator was fitted with {len(self.classes_)}")
-        return with_abstentions(predictions, self._apply)
+        return with_abstentions(predictions, self._apply).as_discrete(self.discrete(predictions.discrete))
+
+    def discrete(self, given: bool = False) -> bool:
+        """Whether its claims take few values (one a bin), by declaration: they are then judged one bin a value.
+
+        ``given`` tells whether the predictions it is applied to do. Maps that keep differences between scores, if only
+        by interpolation or a shift, are not discrete; nor are rows divided by their sum.
+        """
+        return False
 
     def guarantee(self, alpha: float = 0.1) -> Promise:
         """What holds for the fitted calibrator whatever the data, with probability 1 - alpha; or that nothing does."""

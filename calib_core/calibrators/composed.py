@@ -27,6 +27,9 @@ class Composed(Calibrator):
     first: Calibrator = field(default_factory=Temperature)
     then: Calibrator = field(default_factory=Identity)
 
+    def discrete(self, given: bool = False) -> bool:
+        return self.then.discrete(self.first.discrete(given))
+
     def _fit(self, predictions: Predictions) -> None:
         self.first_: Calibrator = clone(self.first).fit_on(predictions)
         self.then_: Calibrator = clone(self.then).fit_on(self.first_.apply(predictions))

@@ -36,6 +36,9 @@ class EqualWidthHistogram(BinaryCalibrator):
 
     bins: Annotated[int, Range(1, 200), "number of bins"] = 15
 
+    def discrete(self, given: bool = False) -> bool:
+        return True
+
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         codes = self._codes(scores)
         hits = np.bincount(codes[outcomes], None if weights is None else weights[outcomes], minlength=self.bins)

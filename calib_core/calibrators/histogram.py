@@ -38,6 +38,9 @@ class Histogram(BinaryCalibrator):
     delta: Annotated[float, Range(0, 0.01), "size of the randomisation that keeps bin values apart"] = 1e-10
     random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the randomisation"] = 0
 
+    def discrete(self, given: bool = False) -> bool:
+        return True
+
     @property
     def min_rows(self) -> int:
         return 2 if self.bins is not None else self.points_per_bin

@@ -23,6 +23,9 @@ class Identity(Calibrator):
     [[0.6, 0.4]]
     """
 
+    def discrete(self, given: bool = False) -> bool:
+        return given
+
     def _fit(self, predictions: Predictions) -> None:
         self.n_rows_ = predictions.n_rows
 

@@ -40,6 +40,9 @@ class MetaCal(Calibrator):
     base: Calibrator
     random_state: int
 
+    def discrete(self, given: bool = False) -> bool:
+        return self.base.discrete(given)
+
     def _fit(self, predictions: Predictions) -> None:
         _check_base(self.base)
         scores = entropies(predictions.rows)

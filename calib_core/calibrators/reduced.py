@@ -48,6 +48,9 @@ class Reduced(Calibrator):
     ] = "pool"
     normalise: Annotated[bool, Flag(), "divide every row by its sum"] = False
 
+    def discrete(self, given: bool = False) -> bool:
+        return self.binary.discrete(given) and not self.normalise
+
     def _fit(self, predictions: Predictions) -> None:
         claims = self._claims(predictions)
         self.strata_ = claims.strata
@@ -158,4 +161,3 @@ def _together(strata: list[Stratum]) -> Stratum:
     weights = [s.weights for s in strata if s.weights is not None]
     joined: Float64s | None = np.concatenate(weights) if weights else None
     return Stratum(np.concatenate([s.scores for s in strata]), np.concatenate([s.outcomes for s in strata]), joined)
-

@@ -40,12 +40,15 @@ class ScalingBinning(BinaryCalibrator):
     [0.5, 0.5]
     """
 
-    scaling: Annotated[BinaryCalibrator, Part("BINARY_CALIBRATORS", ScalingMap), "the smooth map fitted first"] = (
-        field(default_factory=Platt)
+    scaling: Annotated[BinaryCalibrator, Part("BINARY_CALIBRATORS", ScalingMap), "the smooth map fitted first"] = field(
+        default_factory=Platt
     )
     bins: Annotated[int, Range(1, 200), "number of bins"] = 15
     splits: Annotated[Literal[1, 3], Choice((1, 3)), "1: all rows for every step; 3: a third of the rows each"] = 1
     random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the split into thirds"] = 0
+
+    def discrete(self, given: bool = False) -> bool:
+        return True
 
     @property
     def min_rows(self) -> int:

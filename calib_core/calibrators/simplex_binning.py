@@ -40,6 +40,9 @@ class SimplexBinning(Calibrator):
         default_factory=Sierpinski
     )
 
+    def discrete(self, given: bool = False) -> bool:
+        return True
+
     def _fit(self, predictions: Predictions) -> None:
         claims = simplex_points(Canonical().split(predictions))
         self.planes_ = self.binning.placed(claims.rows, claims.weights)

@@ -76,7 +76,7 @@ def class_table(
     >>> class_table(p).frame()["error"].round(3).tolist()
     [0.6, 0.4]
     """
-    table = tabulate(as_reduction(reduction).split(predictions), [as_binning(bins)])[0]
+    table = tabulate(as_reduction(reduction).split(predictions), [as_binning(bins)], pooled=False)[0]
     count = table.count.sum(axis=1)
     with np.errstate(invalid="ignore"):
         score, outcome = table.tally.score.sum(axis=1) / count, table.tally.outcome.sum(axis=1) / count
@@ -101,7 +101,7 @@ def class_panels(
     >>> class_panels(p, [1]).frame()[["mean_score", "mean_outcome"]].values.round(3).tolist()
     [[0.6, 1.0]]
     """
-    table = tabulate(as_reduction(reduction).split(predictions), [as_binning(bins)])[0]
+    table = tabulate(as_reduction(reduction).split(predictions), [as_binning(bins)], pooled=False)[0]
     chosen = [int(c) for c in classes]
     return ClassPanels(
         tuple(chosen),

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, IntervalScheme, as_intervals
-from calib_core.claims import Claims
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.binning import BinningScheme, BinTable, tabulate_alike
+from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 
@@ -96,31 +95,5 @@ def validity_pair(
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)
-    old, new = notion.split(before), notion.split(after)
-    scheme = as_intervals(bins)
-    chosen = range(len(new.strata)) if stratum is None else (stratum,)
-    groups = [_groups(old, new, s, scheme) for s in chosen]
-    weights = np.ones(len(new.shares)) if stratum is not None else new.shares
-    shares = np.concatenate([weights[s] * g[0] for s, g in zip(chosen, groups, strict=True)])
-    gaps = [np.concatenate([g[i] for g in groups]) for i in (1, 2)]
-    return ValidityPair(steps(gaps[0], shares), steps(gaps[1], shares))
-
-
-def _groups(old: Claims, new: Claims, s: int, scheme: IntervalScheme) -> tuple[Float64s, Float64s, Float64s]:
-    """Share, base gap and recalibrated gap of each group of one stratum."""
-    a, b = old.stratum(s), new.stratum(s)
-    if not np.array_equal(a.outcomes, b.outcomes):
-        raise NotAnswerable(
-            "recalibration changed predicted classes: base and recalibrated model make different claims, "
-            "which no bins of one of them can compare"
-        )
-    if not len(b.scores):
-        return np.empty(0), np.empty(0), np.empty(0)
-    ordered = b.in_order()
-    codes = np.searchsorted(scheme.edges(ordered.scores, ordered.weights), b.scores, side="right")
-    count = np.bincount(codes, b.weights)
-    w = np.ones(len(codes)) if b.weights is None else b.weights
-    sums = [np.bincount(codes, w * values) for values in (b.outcomes, a.scores, b.scores)]
-    held = count > 0
-    outcome, was, now = (part[held] / count[held] for part in sums)
-    return count[held] / count.sum(), np.abs(outcome - was), np.abs(outcome - now)
+    was, now = tabulate_alike(notion.split(before), notion.split(after), bins)
+    return ValidityPair(validity(was, stratum), validity(now, stratum))

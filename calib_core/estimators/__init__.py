@@ -1,11 +1,21 @@
 """Estimators of calibration error; to add one, write a file and import it here."""
 
 from calib_core.estimators.allocated import ConvexBinned
-from calib_core.estimators.base import ESTIMATORS, Estimate, Estimated, Estimator, as_estimator, estimate
+from calib_core.estimators.base import (
+    ESTIMATORS,
+    Estimate,
+    Estimated,
+    Estimator,
+    as_estimator,
+    estimate,
+    own_bins,
+    reads_bins,
+)
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
 from calib_core.estimators.elsewhere import ELSEWHERE
 from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, SCALES, KernelECE
+from calib_core.estimators.mixed import MaxOfBins
 from calib_core.estimators.scores import Accuracy, Brier, LogLoss
 from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.estimators.smooth import SmoothECE
@@ -31,7 +41,10 @@ __all__ = [
     "KernelECE",
     "LogLoss",
     "MaxDeviation",
+    "MaxOfBins",
     "SmoothECE",
     "as_estimator",
     "estimate",
+    "own_bins",
+    "reads_bins",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, cast
 
@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, SimplexTable, as_binning
+from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
 from calib_core.claims import Claims
+from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.predictions import Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 from calib_core.registry import Recipe, Registry, RegistryError
@@ -36,6 +37,16 @@ class Estimator(Protocol):
         """The estimate over all strata, and its parts."""
 
 
+@dataclass(frozen=True)
+class Traits:
+    """What an estimator declares beside its parameters.
+
+    ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its kinds.
+    """
+
+    shared_bins: bool = False
+
+
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS")
 T = TypeVar("T")
 
@@ -47,6 +58,8 @@ class Question:
     predictions: Predictions
     reduction: Reduction | None
     estimator: Any
+    free: bool = False
+    """Were no bins asked for, so that its interval may be about wider ones?"""
 
     def answer(self, predictions: Predictions) -> Estimated:
         """The same question about other predictions: a resample, other labels."""
@@ -70,7 +83,7 @@ class Question:
     def written_out(self) -> Question:
         """The question with whole-number weights written out as copies."""
         rows = self.predictions.written_out()
-        return self if rows is self.predictions else Question(rows, self.reduction, self.estimator)
+        return self if rows is self.predictions else replace(self, predictions=rows)
 
 
 class Inference(Protocol):
@@ -106,15 +119,13 @@ class Estimate:
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
     _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    def interval(self, level: float = 0.9, random_state: int = 0) -> Any:
+    def interval(self, level: float = LEVEL, random_state: int = SEED) -> Any:
         """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
 
         What can mislead: it is about the true error, so for binned errors, which noise inflates, it can lie wholly
         below ``value``.
         """
-        return self._once(
-            ("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state)
-        )
+        return self._once(("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state))
 
     @property
     def point(self) -> float:
@@ -127,14 +138,14 @@ class Estimate:
     @property
     def noise_floor(self) -> Any:
         """What a perfectly calibrated model with these predictions would show: an ``inference.NoiseFloor``."""
-        return self._once(("floor",), lambda by, asked: by.noise_floor(asked, 0))
+        return self._once(("floor",), lambda by, asked: by.noise_floor(asked, SEED))
 
     @property
     def p_value(self) -> float:
         """The chance that a perfectly calibrated model shows this much error."""
         return float(self.noise_floor.p_value)
 
-    def verdict(self, eps: float = 0.02) -> Any:
+    def verdict(self, eps: float = TOLERANCE) -> Any:
         """Within ``eps``, miscalibrated, or not shown: an ``inference.Verdict`` with a sentence that says why."""
         return self._once(("verdict", eps), lambda by, _: by.verdict(self, eps))
 
@@ -166,6 +177,15 @@ class Estimate:
             {"stratum": np.asarray(self.strata, dtype=object), "value": self.per_stratum, "weight": self.shares}
         )
 
+    @property
+    def in_bins(self) -> str:
+        """The bins it was judged in, in a few words; empty where it reads none."""
+        if self.question is None:
+            return ""
+        held = ESTIMATORS.find(self.question.estimator)
+        known = held is not None and any(p.name == "binning" for p in held.params)
+        return bins_said(self.question.estimator.binning, self.bins) if known else ""
+
     def __float__(self) -> float:
         return self.value
 
@@ -182,6 +202,26 @@ def as_estimator(estimator: str | Estimator, bins: int | str | BinningScheme | N
             raise RegistryError("bins goes with an estimator given by key; this one has its own binning")
         return estimator
     return ESTIMATORS.make(estimator, **({} if bins is None else _binning(estimator, bins)))
+
+
+def reads_bins(estimator: str) -> bool:
+    """Whether an estimator is judged in the bins chosen for the predictions: its ``binning`` is the default one.
+
+    Those with a rule of their own (a square root of the rows, shared rows, no bins) keep it.
+
+    >>> reads_bins("ece"), reads_bins("ece-adaptive"), reads_bins("smece")
+    (True, False, False)
+    """
+    entry = ESTIMATORS[estimator]
+    return any(p.name == "binning" and p.default == EqualWidth() for p in entry.params)
+
+
+def own_bins(predictions: Predictions, estimator: str) -> BinningScheme | None:
+    """The bins an estimator reads where none are given; None where it places its own, or reads none."""
+    if not reads_bins(estimator):
+        return None
+    traits = ESTIMATORS[estimator].flags or Traits()
+    return bins_of(predictions.as_discrete(predictions.discrete and not traits.shared_bins))
 
 
 def _binning(key: str, bins: int | str | BinningScheme) -> dict[str, Any]:
@@ -203,12 +243,17 @@ def estimate(
     predictions : what the classifier said and what was true.
     reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy).
     estimator : key of ESTIMATORS or an estimator.
-    bins : number of equal-width bins, key of BINNINGS or a scheme, for binned estimators given by key.
+    bins : number of equal-width bins, key of BINNINGS or a scheme, for binned estimators given by key. Without it
+        outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of equal width
+        (``binning.bins_of``). An estimator that is not given by key has its own bins.
 
     >>> p = Predictions([[0.6, 0.4], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1])
     >>> round(estimate(p, "confidence", "ece", bins=10).value, 3)
     0.167
     """
+    free = bins is None and isinstance(estimator, str)
+    if free and isinstance(estimator, str):
+        bins = own_bins(predictions, estimator)
     method: Any = as_estimator(estimator, bins)
     if reduction is None:
         if not hasattr(method, "of"):
@@ -220,11 +265,13 @@ def estimate(
     claims = notion.split(predictions)
     made = method(claims)
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
-    asked = Question(predictions, notion, method)
-    return Estimate(made.value, claims.strata, made.per_stratum, claims.shares, made.bins, recipe, asked, made.cells)
+    asked = Question(predictions, notion, method, free=free)
+    # Bins can pool strata: what the estimate has parts for are theirs.
+    of = claims if made.bins is None else made.bins
+    return Estimate(made.value, of.strata, made.per_stratum, of.shares, made.bins, recipe, asked, made.cells)
 
 
-def by_stratum(claims: Claims, values: Sequence[float] | Float64s) -> Estimated:
+def by_stratum(claims: Claims | BinTable, values: Sequence[float] | Float64s) -> Estimated:
     """The share-weighted mean of the strata's values; strata without claims have NaN and no share."""
     per = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(per)

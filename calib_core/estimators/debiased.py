@@ -20,7 +20,7 @@ from calib_core.binning import (
     tabulate,
 )
 from calib_core.binning.square_root import whole
-from calib_core.claims import Claims, Stratum, VectorClaims
+from calib_core.claims import Claims, VectorClaims
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.simplex import debiased
 from calib_core.registry import Flag, Part
@@ -71,7 +71,7 @@ class DebiasedL2:
         if isinstance(claims, VectorClaims) or isinstance(self.binning, SimplexScheme):
             return self.of_simplex(simplex_table(claims, self.binning))
         table = tabulate(claims, [self.binning])[0]
-        made = _over_bins(claims, table, self._terms(table, worth(claims, table)))
+        made = _over_bins(table, self._terms(table, worth(claims, table)))
         if not self.root:
             return made
         per = np.sqrt(np.maximum(made.per_stratum, 0.0))
@@ -139,7 +139,7 @@ class DebiasedECE:
     def __call__(self, claims: Claims) -> Estimated:
         table = tabulate(claims, [self.binning])[0]
         rows = worth(claims, table)
-        return _over_bins(claims, table, self._terms(table, rows))
+        return _over_bins(table, self._terms(table, rows))
 
     def of_outcomes(self, table: BinTable, outcomes: Float64s) -> Float64s:
         """The values (replicates,) for outcome sums (replicates, strata, bins) in place of the table's own."""
@@ -173,20 +173,18 @@ def worth(claims: Claims, table: BinTable) -> Float64s:
     """
     if whole(claims.weights):
         return table.count
-    squares = np.zeros(table.count.shape)
-    for s, bins in enumerate(table.n_bins):
-        squares[s, :bins] = _squared_weights(claims.stratum(s), table.lower[s, 1:bins])
+    flat = np.zeros(table.count.size)
+    for s in range(len(claims.strata)):
+        stratum = claims.stratum(s)
+        assert stratum.weights is not None
+        at = table.cells(stratum.scores, np.full(len(stratum.scores), s))
+        flat += np.bincount(at, np.square(stratum.weights), len(flat))
+    squares = flat.reshape(table.count.shape)
     return np.divide(np.square(table.count), squares, out=np.zeros(squares.shape), where=squares > 0)
 
 
-def _squared_weights(stratum: Stratum, edges: Float64s) -> Float64s:
-    assert stratum.weights is not None
-    at = np.searchsorted(edges.astype(stratum.scores.dtype), stratum.scores, side="right")
-    return np.asarray(np.bincount(at, np.square(stratum.weights), len(edges) + 1))
-
-
-def _over_bins(claims: Claims, table: BinTable, terms: Float64s) -> Estimated:
+def _over_bins(table: BinTable, terms: Float64s) -> Estimated:
     """The mean of the bins' terms by rows within strata, by shares over them."""
     per = (table.within * np.nan_to_num(terms)).sum(axis=1)
-    made = by_stratum(claims, np.where(table.count.sum(axis=1) > 0, per, np.nan))
+    made = by_stratum(table, np.where(table.count.sum(axis=1) > 0, per, np.nan))
     return Estimated(made.value, made.per_stratum, table)

@@ -8,7 +8,8 @@ ELSEWHERE = {
         "uncertainty-calibration's get_ece (closed on the right): they part only for scores exactly on an edge. "
         "torchmetrics gives a score of 1 a bin of its own; pycalib puts bin midpoints in place of mean scores."
     ),
-    "mce": "The number of netcal's MCE, which keeps bins of a single row, as here.",
+    "mce": "netcal's MCE, which keeps bins of a single row, as here; in the top-label notion P1's eq. 17.",
+    "mce-of-bins": "In the top-label notion what Gupta and Ramdas print as TL-MCE, which their eq. 17 is not.",
     "rmsce": (
         "uncertainty-calibration's lower_bound_scaling_ce(p=2, debias=False), whose default bins are equal-mass."
     ),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from calib_core.estimators.base import INFERENCE, Estimate, Question
-from calib_core.inference.intervals import Interval, clopper_pearson, interval, percentile, pivotal, wilson
+from calib_core.inference.forms import interval
+from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,31 +14,12 @@ from calib_core.binning import BinTable
 from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
 
-
-def inner_edges(table: BinTable, s: int, dtype: np.dtype[Any]) -> Floats:
-    """Inner edges of a stratum's bins in the scores' dtype, as they were compared when the table was made."""
-    edges = table.lower[s, 1:]
-    return np.asarray(edges[~np.isnan(edges)].astype(dtype))
-
-
-def same_edges(table: BinTable) -> bool:
-    """Have all strata the same bins?"""
-    return bool(np.array_equal(table.lower, np.broadcast_to(table.lower[0], table.lower.shape), equal_nan=True))
-
-
-def cell_codes(claims: FlatClaims, table: BinTable) -> Codes:
-    """Position of every listed claim among the table's strata * bins cells."""
-    bins = table.lower.shape[1]
-    if same_edges(table):
-        inner: Codes = np.searchsorted(inner_edges(table, 0, claims.dtype), claims.scores, side="right")
-        return np.asarray(inner + claims.codes * bins)
-    at = np.empty(len(claims.scores), dtype=np.intp)
-    order = np.argsort(claims.codes, kind="stable")
-    stops = np.searchsorted(claims.codes[order], np.arange(len(claims.strata) + 1))
-    for s in np.unique(claims.codes):
-        mine = order[stops[s] : stops[s + 1]]
-        at[mine] = np.searchsorted(inner_edges(table, s, claims.dtype), claims.scores[mine], side="right") + s * bins
-    return at
+MOST_CELLS = 1000
+"""Most cells whose covariance is written down; for more, rows' noise is added up draw by draw."""
+_SMALL = 0.01
+"""Probabilities below this move a cell's noise by at most a hundredth of what its outcomes do, and are left out."""
+_AT_ONCE = 1 << 21
+"""Claims written out at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,51 +51,15 @@ class CellSums:
             score[:, :, 0] = _totals(self.rest, weighed) - score.sum(axis=2)
         return Tally(count, score, outcome)
 
-    def noise(self, normal: Float64s) -> Float64s:
-        """Standard normal errors (replicates, strata, bins) of the cells, correlated as the rows' residuals are.
-
-        sum_i g_i (z_i - s_i) over a cell's claims, divided by its root mean square, g standard normal.
-        """
-        sums = self.of(normal)
-        spread = np.sqrt(self._squares())
-        error = sums.outcome - sums.score
-        return np.asarray(np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
-
     def _summed(self, part: csr_array, times: Float64s) -> Float64s:
         return np.ascontiguousarray((part.T @ times).T).reshape(-1, self.strata, self.bins)
-
-    def _squares(self) -> Float64s:
-        """Sum of squared residuals of each cell, (strata, bins)."""
-        residual = self.outcome - self.score
-        squares = np.asarray(residual.multiply(residual).sum(axis=0)).reshape(self.strata, self.bins)
-        if self.rest is None:
-            return squares
-        total = np.zeros(self.strata)
-        for where, block in self.rest.blocks(LARGE_BLOCK_BYTES):
-            total += np.square(block * self.weights[where, None]).sum(axis=0)
-        # In the first cells only the hits are held, as w^2: their residual is (w - w s)^2, the others' (w s)^2.
-        above = np.asarray(self.score.multiply(self.score).sum(axis=0)).reshape(self.strata, self.bins).sum(axis=1)
-        first = squares[:, 0] + total - above - 2.0 * self._first_hits()
-        squares[:, 0] = np.maximum(first, 0.0)
-        return squares
-
-    def _first_hits(self) -> Float64s:
-        """Sum of w^2 s over the claims in the first cells that came true."""
-        assert self.rest is not None
-        hits = self.outcome.tocoo()
-        row, cell = hits.coords
-        low = cell % self.bins == 0
-        row, cls = row[low], cell[low] // self.bins
-        at = row if self.rest.index is None else self.rest.index[row]
-        said = self.rest.base[at, cls].astype(np.float64) * np.square(self.weights[row])
-        return np.bincount(cls, said, minlength=self.strata).astype(np.float64)
 
 
 def listed_sums(claims: FlatClaims, table: BinTable, ranks: int) -> CellSums:
     """The maps of listed claims, ``ranks`` of which belong to one row."""
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
-    row, at = np.arange(m) % (m // ranks), cell_codes(claims, table)
+    row, at = np.arange(m) % (m // ranks), table.cells(claims.scores, claims.codes)
     shape = (m // ranks, table.count.size)
     parts = (weight, weight * claims.scores, weight * claims.outcomes)
     count, score, outcome = (csr_array((part, (row, at)), shape=shape) for part in parts)
@@ -123,17 +69,18 @@ def listed_sums(claims: FlatClaims, table: BinTable, ranks: int) -> CellSums:
 
 def column_sums(claims: ColumnClaims, table: BinTable) -> CellSums:
     """The maps of claims about every column of a matrix."""
-    n, k = claims.rows.shape
-    bins = table.lower.shape[1]
+    n = len(claims.hit)
+    strata, bins = table.count.shape
     weight = np.ones(n) if claims.weights is None else claims.weights
-    shared = same_edges(table)
+    shared = table.same_edges
     rows, cells, scores = _above_first(claims, table) if shared else _everywhere(claims, table)
     wide = weight[rows]
-    shape = (n, k * bins)
+    shape = (n, strata * bins)
     known = np.flatnonzero(claims.hit >= 0)
-    hit_cells = claims.hit[known] * bins + hit_bins(claims, table, known, claims.hit[known])
+    at = known if claims.rows.index is None else claims.rows.index[known]
+    hit_cells = table.cells(claims.rows.base[at, claims.hit[known]], claims.hit[known])
     return CellSums(
-        k,
+        strata,
         bins,
         csr_array((wide, (rows, cells)), shape=shape),
         csr_array((wide * scores, (rows, cells)), shape=shape),
@@ -143,28 +90,8 @@ def column_sums(claims: ColumnClaims, table: BinTable) -> CellSums:
     )
 
 
-def hit_bins(claims: ColumnClaims, table: BinTable, rows: Codes, columns: Codes) -> Codes:
-    """The bin of each (row, column) score."""
-    at = rows if claims.rows.index is None else claims.rows.index[rows]
-    return column_bins(table, claims.rows.base[at, columns], columns)
-
-
-def column_bins(table: BinTable, scores: Floats, columns: Codes) -> Codes:
-    """The bin of each score (m,) of the column it is said of (m,)."""
-    dtype = scores.dtype
-    if same_edges(table):
-        return np.searchsorted(inner_edges(table, 0, dtype), scores, side="right")
-    found = np.empty(len(scores), dtype=np.intp)
-    order = np.argsort(columns, kind="stable")
-    stops = np.searchsorted(columns[order], np.arange(len(table.strata) + 1))
-    for s in np.unique(columns):
-        mine = order[stops[s] : stops[s + 1]]
-        found[mine] = np.searchsorted(inner_edges(table, s, dtype), scores[mine], side="right")
-    return found
-
-
 def _above_first(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, Floats]:
-    edges, bins, k = inner_edges(table, 0, claims.dtype), table.lower.shape[1], claims.rows.shape[1]
+    edges, bins, k = table.inner_edges(0, claims.dtype), table.lower.shape[1], claims.rows.shape[1]
     rows, cells, scores = [], [], []
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
         above = np.flatnonzero(block >= edges[0]) if len(edges) else np.empty(0, dtype=np.intp)
@@ -177,12 +104,8 @@ def _above_first(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, F
 
 def _everywhere(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, Floats]:
     n, k = claims.rows.shape
-    bins = table.lower.shape[1]
     columns = [claims.rows.column(j) for j in range(k)]
-    cells = [
-        np.searchsorted(inner_edges(table, j, claims.dtype), said, side="right") + j * bins
-        for j, said in enumerate(columns)
-    ]
+    cells = [table.cells(said, np.full(n, j)) for j, said in enumerate(columns)]
     return np.tile(np.arange(n), k), np.concatenate(cells), np.concatenate(columns)
 
 
@@ -193,3 +116,86 @@ def _totals(rows: Rows, times: Float64s) -> Float64s:
         for where, block in rows.blocks(LARGE_BLOCK_BYTES):
             total += times[where].T @ block.astype(np.float64)
     return total
+
+
+def unit_noise(
+    claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int, rng: np.random.Generator, count: int
+) -> Float64s:
+    """Standard normal errors (count, strata * bins) of the cells' sums, correlated as the rows' residuals are.
+
+    The law of sum_i g_i (z_i - s_i) over a cell's claims, g standard normal, one a row, each cell divided by its root
+    mean square; 0 for cells without noise. From the cells' covariance where it is small, else row by row in parts.
+    """
+    parts = (_sparse(*part, table.count.size) for part in _entries(claims, table, ranks))
+    error: Float64s
+    if table.count.size <= MOST_CELLS:
+        covariance = _products(parts, table.count.size)
+        error, spread = _normal(covariance, rng, count), np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    else:
+        sums = np.zeros((table.count.size, count))
+        for part in parts:
+            sums += part.T @ rng.standard_normal((part.shape[0], count))
+        error, spread = sums.T, np.sqrt(np.square(sums).mean(axis=1))
+    return np.asarray(np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
+
+
+def claimed_noise(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
+    """Normal errors (count, strata * bins) of the cells' outcome sums as if every row's class followed its scores.
+
+    Covariance sum_i w_i^2 (diag(p_i) - p_i p_i') over cells: the normal limit of drawing a class for every row.
+    """
+    size = table.count.size
+    own = np.zeros(size)
+    covariance = np.zeros((size, size))
+    for row, at, said, _, weight, n in _entries(claims, table, 1):
+        own += np.bincount(at, weight * weight * said, size)
+        part = csr_array((weight * said, (row, at)), shape=(n, size))
+        covariance -= (part.T @ part).toarray()
+    return _normal(covariance + np.diag(own), rng, count)
+
+
+_Entries: TypeAlias = tuple[Codes, Codes, Float64s, Float64s, Float64s, int]
+
+
+def _products(parts: Iterable[csr_array], size: int) -> Float64s:
+    total = np.zeros((size, size))
+    for part in parts:
+        total += (part.T @ part).toarray()
+    return total
+
+
+def _normal(covariance: Float64s, rng: np.random.Generator, count: int) -> Float64s:
+    """Normal draws (count, cells) with this covariance."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(rng.standard_normal((count, len(values))) @ root.T)
+
+
+def _sparse(row: Codes, at: Codes, said: Float64s, hit: Float64s, weight: Float64s, n: int, size: int) -> csr_array:
+    """What each row's residuals add to each cell, (rows, cells)."""
+    return csr_array((weight * (hit - said), (row, at)), shape=(n, size))
+
+
+def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[_Entries]:
+    """Claims in parts: row (from 0 on), cell, score, outcome and weight of each, and the number of rows.
+
+    Of claims about every class those below ``_SMALL`` that did not come true are left out.
+    """
+    if isinstance(claims, FlatClaims):
+        m = len(claims.scores)
+        weight = np.ones(m) if claims.weights is None else claims.weights
+        at, n = table.cells(claims.scores, claims.codes), m // ranks
+        yield np.arange(m) % n, at, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), weight, n
+        return
+    n, k = claims.rows.shape
+    step = max(1, _AT_ONCE // k)
+    for start in range(0, n, step):
+        where = slice(start, min(start + step, n))
+        block, hit = claims.rows.part(where).array(), claims.hit[where]
+        came_true = np.zeros(block.shape, dtype=bool)
+        known = np.flatnonzero(hit >= 0)
+        came_true[known, hit[known]] = True
+        row, column = np.nonzero((block >= _SMALL) | came_true)
+        said, weight = block[row, column], np.ones(len(row)) if claims.weights is None else claims.weights[where][row]
+        at = table.cells(said, column)
+        yield row, at, said.astype(np.float64), came_true[row, column].astype(np.float64), weight, len(block)

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.stats import norm
 
-from calib_core._arrays import BLOCK_BYTES, Float64s
+from calib_core._arrays import BLOCK_BYTES, Bools, Float64s
+from calib_core.inference.limits import beyond, excess
 
 DRAWS = 4000
 """Noise draws for few cells; fewer for many, where single draws vary less."""
+NULL_DRAWS = 1000
+RICH = 10.0
+"""Expected minority outcomes per cell, on average, from which an inversion's normal law is trusted for upper ends."""
 _DRAWN_NUMBERS = 300_000
 _PRECISE = 1e-5
 
 Law: TypeAlias = Callable[[float], float]
 """theta -> the chance that the statistic is at most the observed one when the true error is theta."""
+
+
+class Ends(NamedTuple):
+    """The ends of an interval and the estimate between them."""
+
+    low: float
+    point: float
+    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +59,106 @@ class CellGaps:
         q = (n * self.outcome + 2.0 * self.score) / (n + 2.0)
         return np.sqrt(np.maximum(q * (1.0 - q), 0.0) / n / (1.0 - n / (n + 2.0) ** 2))
 
+    @property
+    def claimed_deviation(self) -> Float64s:
+        """The same if the scores were right: sqrt(s (1 - s) / n)."""
+        return np.sqrt(np.maximum(self.score * (1.0 - self.score), 0.0) / self.rows)
+
+    @property
+    def expected_minority(self) -> float:
+        """sum of n s (1 - s) over the number of cells: how rich cells are in outcomes, from scores alone."""
+        return float((self.rows * self.score * (1.0 - self.score)).mean())
+
+    @property
+    def rich(self) -> bool:
+        """Do cells hold enough outcomes of both kinds, by what the scores claim, for a normal law of their sums?"""
+        return self.expected_minority >= RICH
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What outcomes alone can move: ``unit``, the most one row can move the error, and counts of surprising rows.
+
+    ``residual`` is the sum over rows of (what its residuals move / unit)^2, ``outcome`` the same with each cell's own
+    mean outcome in place of the scores.
+    """
+
+    unit: float
+    residual: float
+    outcome: float
+
 
 def draws_for(cells: int) -> int:
     """How many noise draws an inversion over so many cells uses: 4000, less where cells are many, 1000 at least."""
     return int(np.clip(_DRAWN_NUMBERS // max(cells, 1), 1000, DRAWS))
 
 
+def absolute_ends(
+    gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s, *, disjoint: bool
+) -> Ends:
+    """Interval for sum_b w_b |true gap_b|, given the predictions and the cells.
+
+    T = sum_b w_b |d_b| with gaps d_b, tail = (1 - level)/2, z its normal point, R the rows' squared residuals, u the
+    most one row moves the error. The upper end is that of ``absolute_high``.
+
+    Lower end: the smaller of two. (1) Cells that stand out from noise, beyond sqrt(2 log cells) deviations, carry the
+    error, all others draw calibrated outcomes (``null``, gaps (draws, cells)): the theta at which T is the upper tail
+    point of that law; 0 where calibrated models show as much. (2) T - u z sqrt(R), for cells whose scores leave no
+    noise although the truth does. Disjoint cells poor in outcomes also take the lower end of ``inverted``.
+
+    The point is where law (1) puts half its mass, moved into the interval where it lies outside. What can mislead: the
+    target is the error in these cells, at most that of the model.
+
+    References: Fay & Feuer 1997; Casella & Berger 2002, §9.2.1; Donoho & Johnstone 1994.
+    """
+    tail = (1.0 - level) / 2
+    size, null = _size(gaps, gaps.gap, 1), np.abs(null)
+    law, top = _clear_law(gaps, errors, null)
+    unremarkable = float(np.mean(null @ gaps.weight < size * (1.0 - 1e-12))) <= 1.0 - tail
+    low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, top)
+    low = min(low, max(0.0, size - noise.unit * float(norm.isf(tail)) * float(np.sqrt(noise.residual))))
+    if disjoint and not gaps.rich:
+        low = min(low, inverted(gaps, 1, level, errors, null @ gaps.weight)[0])
+    return _ordered(low, _crossing(law, 0.5, top), absolute_high(gaps, noise, level, errors))
+
+
+def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
+    """Upper end for sum_b w_b |true gap_b|: T + u X(R) where cells are poor in outcomes, else inversion plus u D.
+
+    The error is at most T less a noise of mean 0 whose variance u^2 R bounds; X is the Poisson limit that stands for z
+    sqrt(R). Near scores of 0 and 1, where outcomes can only fall to one side and do not fold, nothing may be taken off
+    T. Where cells are rich (``CellGaps.rich``, known from scores alone) noise folds into T and ``inverted`` takes it
+    off again; u D(outcomes) is what a Poisson limit has over a normal one.
+    """
+    tail = (1.0 - level) / 2
+    if not gaps.rich:
+        return _size(gaps, gaps.gap, 1) + noise.unit * beyond(noise.residual, tail)
+    return _inverted_high(gaps, 1, level, gaps.deviation * errors) + noise.unit * excess(noise.outcome, tail)
+
+
+def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s) -> Ends:
+    """Interval for (sum_b w_b gap_b^2)^(1/2) over cells of many rows: test inversion, its upper end raised by u D.
+
+    As ``absolute_ends``; the direction of the error is the observed one.
+    """
+    low, _ = inverted(gaps, 2, level, errors, np.square(null) @ gaps.weight)
+    size = _size(gaps, gaps.gap, 2)
+    point = 0.0
+    if size > 0.0:
+        point = _crossing(_law(gaps, gaps.gap / size, size, 2, gaps.deviation * errors), 0.5, _top(gaps, size))
+    return _ordered(low, point, square_high(gaps, noise, level, errors))
+
+
+def square_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
+    """Upper end for the root of the squared error over cells of many rows."""
+    high = _inverted_high(gaps, 2, level, gaps.deviation * errors)
+    return high + noise.unit * excess(noise.outcome, (1.0 - level) / 2)
+
+
 def inverted(
     gaps: CellGaps, order: int, level: float, noise: Float64s, null: Float64s | None = None
 ) -> tuple[float, float]:
-    """Ends of the interval for (sum_b w_b |true gap_b|^p)^(1/p), given the predictions; p = ``order`` 1 or 2.
+    """Ends of the interval for (sum_b w_b |true gap_b|^p)^(1/p) under a normal law; p = ``order`` 1 or 2.
 
     T = sum_b w_b |d_b|^p with gaps d_b. Were the error theta, T would be about sum_b w_b |theta u_b + s_b Z_b|^p, with
     directions u of unit norm, deviations s and standard normal Z (``noise``, (draws, cells)). The interval holds every
@@ -69,7 +171,8 @@ def inverted(
     ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the
     upper end a T below the middle of noise alone counts as that middle (a power-constrained limit): bins that fit too
     well, as those of a calibrator judged on the rows it was fitted on do, must not make an error look smaller than
-    these rows could show. What can mislead: the target is the error of the binned model, at most that of the model.
+    these rows could show. What can mislead: the normal law is wrong where outcomes are rare (scores near 0 or 1, cells
+    of few rows); ``absolute_ends`` and ``square_ends`` mend that.
 
     References: test inversion as in Casella & Berger 2002, §9.2.1; threshold sqrt(2 log n) Donoho & Johnstone 1994;
     power-constrained limits Cowan et al. 2011.
@@ -79,63 +182,100 @@ def inverted(
     >>> round(low, 2), round(high, 2)  # 0.2 +- 1.64 sqrt(0.7 0.3 / 100)
     (0.12, 0.28)
     """
-    size, deviation, alpha = _size(gaps, gaps.gap, order), gaps.deviation, 1.0 - level
+    size, tail, errors = _size(gaps, gaps.gap, order), (1.0 - level) / 2, gaps.deviation * noise
+    high = _inverted_high(gaps, order, level, errors)
+    if size == 0.0:
+        return 0.0, high
+    way = _low_way(gaps) if order == 1 else gaps.gap
+    law = _law(gaps, way / _size(gaps, way, order), size, order, errors)
+    unremarkable = null is not None and np.mean(null <= size**order * (1.0 - 1e-12)) <= 1.0 - tail
+    low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, _top(gaps, size))
+    return low, max(low, high)
+
+
+def _inverted_high(gaps: CellGaps, order: int, level: float, errors: Float64s) -> float:
+    size, tail = _size(gaps, gaps.gap, order), (1.0 - level) / 2
     if size == 0.0:
         # No direction is seen: any cell could hold the error that noise happens to hide.
-        return 0.0, min(1.0, _hidden(gaps, order, alpha))
-    low_way, high_way = _directions(gaps, order)
-    low_law = _law(gaps, low_way / _size(gaps, low_way, order), size, order, deviation * noise)
-    middle = float(np.median(np.abs(deviation * noise) ** order @ gaps.weight)) ** (1 / order)
-    high_law = _law(gaps, high_way / _size(gaps, high_way, order), max(size, middle), order, deviation * noise)
-    top = max(size, middle) + 6.0 * float(np.sqrt((gaps.weight * np.square(deviation)).sum())) + 1e-9
-    unremarkable = null is not None and np.mean(null <= size**order * (1.0 - 1e-12)) <= 1.0 - alpha / 2
-    low = 0.0 if unremarkable or low_law(0.0) <= 1.0 - alpha / 2 else _where(low_law, 1.0 - alpha / 2, top)
-    return low, float(np.clip(_where(high_law, alpha / 2, top), low, 1.0))
+        return min(1.0, _size(gaps, float(norm.isf(tail)) * gaps.deviation, order))
+    way = _high_way(gaps) if order == 1 else gaps.gap
+    middle = float(np.median(np.abs(errors) ** order @ gaps.weight)) ** (1 / order)
+    law = _law(gaps, way / _size(gaps, way, order), max(size, middle), order, errors)
+    return min(1.0, _crossing(law, tail, _top(gaps, max(size, middle))))
 
 
-def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int) -> Float64s:
-    """Gaps (count, cells) under perfect calibration, with every cell's positives binomial at its mean score.
+def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int = NULL_DRAWS) -> Float64s:
+    """Gaps (count, cells) under perfect calibration, every cell's positives binomial at its mean score.
 
     Real cells mix scores, which makes their counts vary a little less: the lower end errs on the side of 0.
     """
     rows = np.maximum(np.round(gaps.rows), 1.0)
     drawn = rng.binomial(rows.astype(np.int64), np.clip(gaps.score, 0.0, 1.0), size=(count, len(rows)))
-    return np.asarray(np.abs(drawn / rows - gaps.score))
+    return np.asarray(drawn / rows - gaps.score)
+
+
+def _ordered(low: float, point: float, high: float) -> Ends:
+    high = float(np.clip(high, low, 1.0))
+    return Ends(low, float(np.clip(point, low, high)), high)
 
 
 def _size(gaps: CellGaps, way: Float64s, order: int) -> float:
     return float((gaps.weight @ np.abs(way) ** order) ** (1 / order))
 
 
-def _directions(gaps: CellGaps, order: int) -> tuple[Float64s, Float64s]:
-    d = gaps.gap
-    if order == 2:
-        return d, d
-    deviation = gaps.deviation
-    clear = np.where(np.abs(d) > np.sqrt(2.0 * np.log(len(d))) * deviation, d, 0.0)
+def _top(gaps: CellGaps, size: float) -> float:
+    """More than any error that could have shown as little as ``size``."""
+    return size + 6.0 * float(np.sqrt((gaps.weight * np.square(gaps.deviation)).sum())) + 1e-9
+
+
+def _clear(gaps: CellGaps, deviation: Float64s) -> Bools:
+    """Cells that stand out from the noise, the one that does so most when none does."""
+    ratio = np.abs(gaps.gap) / np.maximum(deviation, 1e-300)
+    clear = np.asarray(ratio > np.sqrt(2.0 * np.log(len(ratio))))
     if not clear.any():
-        most = int(np.argmax(np.abs(d) / np.maximum(deviation, 1e-300)))
-        clear[most] = d[most]
+        clear[int(np.argmax(ratio))] = True
+    return clear
+
+
+def _clear_law(gaps: CellGaps, errors: Float64s, null: Float64s) -> tuple[Law, float]:
+    """The law of T when clear cells carry the error and all others draw calibrated outcomes, and its last theta."""
+    size = _size(gaps, gaps.gap, 1)
+    clear = _clear(gaps, np.maximum(gaps.deviation, gaps.claimed_deviation)) & (gaps.gap != 0)
+    if not clear.any():
+        return lambda theta: 0.0, 1.0
+    weight, way = gaps.weight[clear], np.abs(gaps.gap[clear])
+    way = way / float(weight @ way)
+    still = null[:, ~clear] @ gaps.weight[~clear]
+    return _shifted_law(weight, way, size, gaps.deviation[clear] * errors[: len(null), clear], still), _top(gaps, size)
+
+
+def _low_way(gaps: CellGaps) -> Float64s:
+    return np.where(_clear(gaps, gaps.deviation), gaps.gap, 0.0)
+
+
+def _high_way(gaps: CellGaps) -> Float64s:
+    """The observed gaps with half as much again in proportion to the deviations."""
+    d, deviation = gaps.gap, gaps.deviation
     evened = 0.5 * deviation * (_size(gaps, d, 1) / max(_size(gaps, deviation, 1), 1e-300))
-    return clear, np.sign(d) * (np.abs(d) + evened)
+    return np.asarray(np.sign(d) * (np.abs(d) + evened))
 
 
 def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s) -> Law:
     """P(T_theta <= T) over the noise draws; for squares a polynomial of theta in every draw."""
-    limit = size**order * (1.0 + 1e-12)
     if order == 1:
-        return _absolute_law(gaps.weight, way, limit, noise)
+        moved = way != 0
+        still = np.abs(noise[:, ~moved]) @ gaps.weight[~moved]
+        return _shifted_law(gaps.weight[moved], way[moved], size, noise[:, moved], still)
+    limit = size**order * (1.0 + 1e-12)
     linear, square = noise @ (gaps.weight * way), np.square(noise) @ gaps.weight
     return lambda theta: float(np.mean(theta**2 + 2.0 * theta * linear + square <= limit))
 
 
-def _absolute_law(weight: Float64s, way: Float64s, limit: float, noise: Float64s) -> Law:
-    """The same for absolute values. Cells that the direction leaves alone are summed once, the others in blocks."""
-    moved = way != 0
-    still = np.abs(noise[:, ~moved]) @ weight[~moved]
-    way, weight = way[moved], weight[moved]
+def _shifted_law(weight: Float64s, way: Float64s, size: float, noise: Float64s, still: Float64s) -> Law:
+    """P(sum_b w_b |theta u_b + noise_b| + still <= size), the moved cells summed in blocks of draws."""
+    limit = size * (1.0 + 1e-12)
     step = max(1, BLOCK_BYTES // (8 * max(len(way), 1)))
-    blocks = [noise[i : i + step, moved] for i in range(0, len(noise), step)]
+    blocks = [noise[i : i + step] for i in range(0, len(noise), step)]
     room = np.empty((step, len(way)))
 
     def law(theta: float) -> float:
@@ -148,16 +288,12 @@ def _absolute_law(weight: Float64s, way: Float64s, limit: float, noise: Float64s
     return law
 
 
-def _where(law: Law, target: float, top: float) -> float:
-    """The theta at which a falling law passes the target, by bisection."""
+def _crossing(law: Law, target: float, top: float) -> float:
+    """The theta at which a falling law passes the target, by bisection; 0 where it starts below."""
+    if law(0.0) <= target:
+        return 0.0
     low, high = 0.0, top
     while high - low > _PRECISE:
         middle = (low + high) / 2
         low, high = (middle, high) if law(middle) > target else (low, middle)
     return (low + high) / 2
-
-
-def _hidden(gaps: CellGaps, order: int, alpha: float) -> float:
-    """An upper bound when every observed gap is 0: all cells off by a normal alpha/2 point of their deviation."""
-    floor = np.maximum(gaps.deviation, 0.0)
-    return _size(gaps, float(norm.isf(alpha / 2)) * floor, order)

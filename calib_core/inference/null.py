@@ -15,10 +15,11 @@ from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy
 from calib_core.estimators.base import Question
 from calib_core.inference import draws, simplex
-from calib_core.inference.cells import cell_codes, column_bins, same_edges
 from calib_core.inference.counted import Counted, of_counts
 
 RESAMPLES = 1000
+_AT_ONCE = 8_000_000
+"""Drawn cells held before they are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +157,7 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
     # One line a claim with a single entry, its cell: a sparse product counts what was drawn.
-    cells = csr_array((weight, cell_codes(claims, table), np.arange(m + 1)), shape=(m, table.count.size))
+    cells = csr_array((weight, table.cells(claims.scores, claims.codes), np.arange(m + 1)), shape=(m, table.count.size))
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
         sums = np.zeros((table.count.size, count))
@@ -171,17 +172,35 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
 
 
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
-    n, size, bins = claims.rows.shape[0], table.count.size, table.count.shape[1]
-    cells = np.empty((n, count), dtype=np.int32)
+    size = table.count.size
+    sums = np.zeros((count, size))
+    held: list[Codes] = []
+    start = 0
+
+    def add(stop: int) -> None:
+        cells = np.concatenate(held)
+        weight = None if claims.weights is None else claims.weights[start:stop]
+        for r in range(count):
+            sums[r] += np.bincount(cells[:, r], weight, minlength=size)
+        held.clear()
+
     for where, block, drawn in draws.classes(claims.rows, rng, count):
-        said = np.take_along_axis(block, drawn, axis=1)
-        if same_edges(table):
-            cells[where] = drawn * bins + column_bins(table, said, drawn)
-        else:
-            cells[where] = drawn * bins + column_bins(table, said.ravel(), drawn.ravel()).reshape(drawn.shape)
-    weight = claims.weights
-    sums = np.array([np.bincount(cells[:, r], weight, minlength=size) for r in range(count)], dtype=np.float64)
+        drawn_scores = np.take_along_axis(block, drawn, axis=1)
+        held.append(table.cells(drawn_scores.ravel(), drawn.ravel()).reshape(drawn.shape).astype(np.int32))
+        if sum(map(len, held)) * count >= _AT_ONCE:
+            add(where.stop)
+            start = where.stop
+    if held:
+        add(len(claims.hit))
     return sums.reshape(count, *table.count.shape)
+
+
+def calibrated_claims(question: Question, count: int, random_state: int) -> Iterator[Any]:
+    """The question's claims with outcomes of perfectly calibrated models in place of their own, one after the other."""
+    claims = question.claims
+    if not isinstance(claims, FlatClaims):
+        draws.distributions(question.predictions.kind)
+    return _drawn(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
 
 
 def _drawn(claims: Any, ranks: int, rng: np.random.Generator, count: int) -> Iterator[Any]:

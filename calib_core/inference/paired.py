@@ -19,7 +19,7 @@ from calib_core.estimators.base import Question
 from calib_core.inference import draws
 from calib_core.inference.cells import column_sums, listed_sums
 from calib_core.inference.counted import Counted, of_counts
-from calib_core.inference.intervals import InBins, target
+from calib_core.inference.in_bins import InBins, target
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import RESAMPLES
 from calib_core.inference.resampling import shares_follow_rows

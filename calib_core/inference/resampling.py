@@ -14,7 +14,7 @@ from calib_core.binning import BinTable
 from calib_core.claims import FlatClaims, Tally, VectorClaims
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
-from calib_core.inference.cells import CellSums, cell_codes, column_sums, listed_sums
+from calib_core.inference.cells import CellSums, column_sums, listed_sums
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import RESAMPLES
 from calib_core.reductions.base import row_shares
@@ -105,7 +105,7 @@ def _times(n: int, rng: np.random.Generator, count: int) -> Float64s:
 
 def _by_cells(claims: FlatClaims, table: BinTable) -> Sampler:
     """Multinomial counts of the (stratum, bin, outcome) cells that hold claims."""
-    at = 2 * cell_codes(claims, table) + claims.outcomes
+    at = 2 * table.cells(claims.scores, claims.codes) + claims.outcomes
     held, at, rows = np.unique(at, return_inverse=True, return_counts=True)
     scores = claims.scores.astype(np.float64)
     mean = np.bincount(at, scores) / rows

@@ -13,7 +13,8 @@ from calib_core.binning import SimplexTable, simplex_points
 from calib_core.claims import VectorClaims
 from calib_core.guarantees import cell_eps
 from calib_core.inference import draws
-from calib_core.inference.inversion import CellGaps, draws_for, inverted
+from calib_core.inference.inversion import RICH, CellGaps, draws_for, inverted
+from calib_core.inference.limits import beyond, excess
 from calib_core.predictions import NotAnswerable
 
 _AT_ONCE = 4_000_000
@@ -96,8 +97,21 @@ def bounds(table: SimplexTable, order: int | str, level: float, random_state: in
     gaps = CellGaps(weight, rows, table.frequency.ravel(), table.mean.ravel())
     noise, power = _noise(table, rng, draws_for(b * k)), int(order)
     low, high = inverted(gaps, power, level, noise, (_null(table, rng) ** power) @ weight)
+    high = _raised(table, power, level, high)
     scale = float(2.0 ** (1 / power))
-    return low * scale, high * scale
+    return low * scale, min(high, 1.0) * scale
+
+
+def _raised(table: SimplexTable, order: int, level: float, high: float) -> float:
+    """The upper end by inversion with Poisson limits where outcomes are rare, as in ``inversion.absolute_ends``."""
+    tail, unit = (1.0 - level) / 2, float((table.weight / table.worth).max())
+    claimed = table.mean / table.mean.sum(axis=1, keepdims=True)
+    minority = table.worth * (1.0 - np.square(claimed).sum(axis=1))
+    if order == 1 and minority.mean() < RICH:
+        surprises = float((table.worth * (1.0 - (table.frequency * claimed).sum(axis=1))).sum())
+        return float(table.weight @ np.abs(table.gap).sum(axis=1)) / 2 + unit * beyond(max(surprises, 0.0), tail)
+    outcomes = float((table.worth * (1.0 - table.frequency.max(axis=1))).sum())
+    return high + unit * excess(max(outcomes, 0.0), tail)
 
 
 def _largest(table: SimplexTable, level: float) -> tuple[float, float]:

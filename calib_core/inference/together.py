@@ -10,7 +10,7 @@ from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimate
 from calib_core.inference.counted import of_counts
-from calib_core.inference.intervals import InBins, target
+from calib_core.inference.in_bins import InBins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
 

@@ -1,65 +1,162 @@
-"""A verdict for a tolerance: within it, miscalibrated, or not shown either way."""
+"""A verdict for a tolerance, in one of four words, and the sentence that says why."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate
+from calib_core.inference.forms import rows_to_tell, typical_high
+from calib_core.inference.reach import full_scale
+from calib_core.inference.score_tests import TestOfCalibration, spiegelhalter
+from calib_core.inference.words import between, percent, rows
 from calib_core.predictions import NotAnswerable
 from calib_core.registry import RegistryError
 
-Word = Literal["within", "miscalibrated", "not shown"]
-REJECTS_AT = 0.05
+Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
+SHOWN_AT = 0.05
+"""The level at which an error of any size counts as shown."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One of three words, and the sentence that says why."""
+    """One of four words, and the sentence that says why.
+
+    within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it.
+    too close to call: the interval holds the tolerance. too few rows to tell: it does, and would for a perfectly
+    calibrated model too; about ``rows_needed`` rows would tell. ``low``, ``point`` and ``high`` are the interval on the
+    scale of the tolerance; ``shown`` tests whether there is an error of any size at all, None where it cannot be asked.
+    """
 
     word: Word
     eps: float
     sentence: str
+    low: float
+    point: float
+    high: float
+    shown: TestOfCalibration | None = None
+    rows_needed: float | None = None
 
 
-def verdict(estimate: Estimate, eps: float = 0.02) -> Verdict:
-    """What the interval and the noise floor together show about an error tolerance.
+def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> Verdict:
+    """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
 
-    "within" when the upper end of the 90 % interval is below eps (its square, for a squared error); "miscalibrated"
-    when calibrated models rarely show as much (p at most 0.05) and the lower end is above 0; else "not shown". A small
-    real error can be both within and miscalibrated: it is then called within. What can mislead: "not shown" is not
-    "calibrated". NotAnswerable for scores (log loss, Brier score, accuracy), which are no calibration errors.
+    The interval alone decides, on the scale of ``on_scale_of``: squared errors against the squared tolerance, means
+    over classes against the tolerance's share of what such a mean can be. At level 90 % each word is wrong in at most
+    5 % of cases where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end
+    of a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance. What can
+    mislead: "within" is about the error in these bins; "too close to call" is not "calibrated".
+
+    NotAnswerable, never a word, for scores (log loss, Brier score, accuracy), and where the value, an end of the
+    interval, the noise floor or its p-value is not a finite number.
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
     >>> estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)).verdict(0.02).word
     'miscalibrated'
+    >>> estimate(Predictions([[0.9, 0.1]] * 10, [0] * 9 + [1])).verdict(0.02).word
+    'too few rows to tell'
     """
-    if not eps > 0:
-        raise RegistryError(f"eps is {eps}; it must be above 0")
-    if estimate.question is not None and hasattr(estimate.question.estimator, "of"):
+    if not 0 < eps <= 1:
+        raise RegistryError(f"the tolerance is {eps}; it must lie above 0 and be at most 1")
+    question = estimate.question
+    if question is not None and hasattr(question.estimator, "of"):
         raise NotAnswerable(
             f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
         )
-    span, p = estimate.interval(), estimate.p_value
+    assert question is not None
+    span = estimate.interval(level)
+    _sane(estimate, span.low, span.point, span.high)
     limit = on_scale_of(estimate, eps)
-    ends = f"the 90 % interval is {span.low:.3f} to {span.high:.3f}"
+    low, point, high = (_on_tolerance(estimate, end) for end in (span.low, span.point, span.high))
+    shown = _shown(estimate)
+    words = f"{_what(estimate)} is estimated at {percent(point)} ({level:.0%} interval {between(low, high)})"
+    ends = (low, point, high, shown)
     if span.high < limit:
-        squared = "" if limit == eps else f" (squared {limit:g})"
-        return Verdict("within", eps, f"The error is within {eps:g}{squared}: {ends}.")
-    if p <= REJECTS_AT and span.low > 0:
-        text = f"Miscalibrated: a calibrated model would show this much with probability {p:.3f}, and {ends}."
-        return Verdict("miscalibrated", eps, text)
-    return Verdict("not shown", eps, f"Not shown either way: {ends} and p = {p:.3f}; more rows are needed to tell.")
+        return Verdict("within", eps, f"Within {percent(eps)}: {words}.", *ends)
+    if span.low > limit:
+        return Verdict("miscalibrated", eps, f"Miscalibrated: {words}, above the tolerance of {percent(eps)}.", *ends)
+    typical = typical_high(question, level)
+    if typical >= limit:
+        needed = rows_to_tell(question, limit, level, typical)
+        text = (
+            f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
+            f"typically not be shown to be within {percent(eps)}; it would take about {rows(needed)} rows."
+        )
+        return Verdict("too few rows to tell", eps, text, *ends, needed)
+    text = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}. {_any_size(shown)}"
+    return Verdict("too close to call", eps, text, *ends)
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
-    """An error as the estimate's estimator reports it: squared by one of squared errors.
+    """An error as the estimate's estimator reports it in its notion.
+
+    Squared by one of squared errors. Where every row speaks of K classes the mean over classes of absolute errors is
+    at most 2/K, however wrong the model is: there the error is taken as a share of that, the probability that lies on
+    wrong classes (of squares: its share of what they can be).
 
     >>> from calib_core import Predictions
     >>> from calib_core.estimators import estimate
-    >>> on_scale_of(estimate(Predictions([[0.9, 0.1]], [0]), "confidence", "debiased-l2"), 0.5)
-    0.25
+    >>> p = Predictions([[0.7, 0.1, 0.1, 0.1]], [0])
+    >>> on_scale_of(estimate(p, "confidence", "debiased-l2"), 0.5), on_scale_of(estimate(p, "class-wise"), 0.02)
+    (0.25, 0.01)
     """
-    squared = estimate.question is not None and getattr(estimate.question.estimator, "squared", False)
-    return error * error if squared else error
+    squared, full = _scale(estimate)
+    return error * error * full if squared else error * full
+
+
+def _on_tolerance(estimate: Estimate, value: float) -> float:
+    """What the estimator reports as an error on the scale of the tolerance: the inverse of ``on_scale_of``."""
+    squared, full = _scale(estimate)
+    share = max(value, 0.0) / full
+    return math.sqrt(share) if squared else share
+
+
+def _scale(estimate: Estimate) -> tuple[bool, float]:
+    """Does the estimator report squares, and what is the most it can report?"""
+    question = estimate.question
+    assert question is not None
+    claims, estimator = question.claims, question.estimator
+    squared = bool(getattr(estimator, "squared", False))
+    order = getattr(estimator, "order", 2 if hasattr(estimator, "root") else 1)
+    if order == "max" or not isinstance(claims, (FlatClaims, ColumnClaims)):
+        return squared, 1.0
+    full = full_scale(claims, question.ranks)
+    return squared, full if squared or order == 1 else math.sqrt(full)
+
+
+def _what(estimate: Estimate) -> str:
+    question = estimate.question
+    assert question is not None
+    claims = question.claims
+    if isinstance(claims, (FlatClaims, ColumnClaims)) and full_scale(claims, question.ranks) < 1.0:
+        return "the probability on wrong classes"
+    return "the error"
+
+
+def _sane(estimate: Estimate, *ends: float) -> None:
+    """Fail closed: no word from a number that is none."""
+    floor = estimate.noise_floor
+    numbers = {"value": estimate.value, "interval": ends, "noise floor": floor.high, "p-value": floor.p_value}
+    for name, number in numbers.items():
+        if not all(math.isfinite(x) for x in (number if isinstance(number, tuple) else (number,))):
+            raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
+
+
+def _shown(estimate: Estimate) -> TestOfCalibration | None:
+    assert estimate.question is not None
+    try:
+        return spiegelhalter(estimate.question.predictions)
+    except NotAnswerable:
+        return None
+
+
+def _any_size(shown: TestOfCalibration | None) -> str:
+    if shown is None:
+        return "Whether there is an error of any size cannot be tested on these predictions."
+    if shown.p_value <= SHOWN_AT:
+        return f"That there is an error, of whatever size, is shown ({shown.name}, p = {shown.p_value:.2g})."
+    return f"No error of any size is shown ({shown.name}, p = {shown.p_value:.2g})."

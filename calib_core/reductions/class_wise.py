@@ -7,30 +7,59 @@ from typing import Annotated
 
 import numpy as np
 
+from calib_core._arrays import Float64s
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.predictions import InputError, Predictions
-from calib_core.reductions.base import REDUCTIONS
-from calib_core.registry import ClassIndex
+from calib_core.reductions.base import REDUCTIONS, row_shares
+from calib_core.registry import Choice, ClassIndex, RegistryError
 
 
-@REDUCTIONS.register("class-wise", "Class-wise", reference="P1 eq. 5")
+@REDUCTIONS.register("class-wise", "Class-wise", reference="P1 eq. 5; P2 Def. 2.4")
 @dataclass(frozen=True)
 class ClassWise:
     """Of all rows given probability p for class l, a fraction p should truly be l, for every class l.
 
-    Claims (p_i[l], 1{y_i = l}) for all n rows in one stratum per class l, plain mean over the K classes. What can
-    mislead: with many classes most scores are near 0, so the mean is small whatever the model does.
+    Claims (p_i[l], 1{y_i = l}) for all n rows in one stratum per class l, aggregated with weights w_l >= 0 that sum
+    to 1 (P2: how important calibrating class l is). ``weights`` = "equal": w_l = 1/K, as in P1 and P3; "share": the
+    share of the rows (of their weight) whose label is l; a tuple of K numbers: these, divided by their sum. What can
+    mislead: with many classes most scores are near 0, so that the mean is small whatever the model does; with equal
+    weights a class that hardly occurs counts as much as any other, with shares it hardly counts at all.
 
-    References: P1 eq. (5), after Kull et al. 2017.
+    References: P1 eq. (5), after Kull et al. 2017; P2 Definition 2.4 for the weights.
 
-    >>> ClassWise().split(Predictions([[0.7, 0.3]], [1])).stratum(1).scores.tolist()
-    [0.3]
+    >>> p = Predictions([[0.7, 0.3]] * 4, [1, 0, 0, 0])
+    >>> ClassWise().split(p).stratum(1).scores.tolist()
+    [0.3, 0.3, 0.3, 0.3]
+    >>> [ClassWise(w).split(p).shares.tolist() for w in ("equal", "share", (1.0, 4.0))]
+    [[0.5, 0.5], [0.75, 0.25], [0.2, 0.8]]
     """
+
+    weights: Annotated[
+        str | tuple[float, ...],
+        Choice(("equal", "share"), or_numbers=True),
+        "how much each class counts: all alike, by its share of the rows, or one number a class",
+    ] = "equal"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.weights, tuple):
+            given = np.asarray(self.weights, dtype=np.float64)
+            if not (np.isfinite(given).all() and (given >= 0).all() and 0 < given.sum() < np.inf):
+                raise RegistryError(f"weights is {self.weights!r}; they must be finite, not negative and not all 0")
 
     def split(self, predictions: Predictions) -> ColumnClaims:
         rows, names = predictions.rows, predictions.class_names or ()
-        shares = np.full(len(names), 1.0 / len(names))
-        return ColumnClaims(rows, predictions.true_labels, names, shares, predictions.weights)
+        return ColumnClaims(rows, predictions.true_labels, names, self._shares(predictions), predictions.weights)
+
+    def _shares(self, predictions: Predictions) -> Float64s:
+        k = predictions.n_classes or 0
+        if self.weights == "equal":
+            return np.full(k, 1.0 / k)
+        if self.weights == "share":
+            return row_shares(predictions.true_labels, k, predictions.weights)
+        given = np.asarray(self.weights, dtype=np.float64)
+        if len(given) != k:
+            raise InputError(f"{len(given)} weights are given for {k} classes; one a class is needed")
+        return np.asarray(given / given.sum())
 
 
 @REDUCTIONS.register("class-specific", "Class-specific", reference="P1 Table 1")

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from calib_core import CALIBRATORS, Predictions, Recipe, estimate, evaluate
-from calib_core.binning import Distinct, EqualMass, EqualWidth
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, Recipe, estimate, evaluate
+from calib_core.binning import Distinct, EqualMass, EqualWidth, tabulate_alike
 from calib_core.calibrators import Temperature
 from calib_core.estimators import Binned
-from calib_core.study import MEASURES, SCORES, recalibrated, summaries
+from calib_core.reductions import Confidence, TopLabel
+from calib_core.study import MEASURES, SCORES, compared, over_same_rows, recalibrated, rows_said, summaries
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def halves():
     return Predictions(probs, labels).split(0.5, random_state=1)
 
 
-COLUMNS = ["calibrator", "title", "reduction", "estimator", "value", "note"]
+COLUMNS = ["calibrator", "title", "reduction", "estimator", "value", "bins", "rows", "note"]
 
 
 def test_one_line_a_number(halves):
@@ -110,9 +111,7 @@ def test_recalibration_helps_where_the_model_is_overconfident():
     ece = table[table["estimator"] == "ece"].set_index("calibrator")["value"]
     assert ece["identity"] > 0.2
     assert ece["temperature"] < 0.04
-    assert ece["top-label-hb"] < 0.05
-
-
+    assert ece["top-label-hb"] < 0.1  # judged one bin a value: 60 bins of 50 rows
 
 
 def test_summaries_are_the_estimates_one_by_one(halves):
@@ -123,9 +122,13 @@ def test_summaries_are_the_estimates_one_by_one(halves):
         assert frame["measure"].tolist() == [m.name for m in MEASURES]
         for measure, value in zip(MEASURES, frame["value"], strict=True):
             bins = scheme if measure.reduction else None
+            if measure.estimator == "mce-of-bins" and scheme.fixed_edges() is None:
+                assert np.isnan(value)
+                assert "bins that all classes share" in frame["note"].iloc[-1]
+                continue
             made = estimate(halves[1], measure.reduction, measure.estimator, bins=bins)
             assert value == pytest.approx(made.value, rel=1e-12), measure.name
-        assert (frame["note"] == "").all()
+        assert (frame["note"].iloc[:-1] == "").all()
 
 
 def test_a_summary_says_what_it_cannot_give():
@@ -135,3 +138,140 @@ def test_a_summary_says_what_it_cannot_give():
     for name in ("Log loss", "TL-ECE", "CW-ECE"):
         assert np.isnan(frame.loc[name, "value"])
         assert len(frame.loc[name, "note"].split()) > 6
+
+
+# -- judged how -----------------------------------------------------------------------------------------------
+
+
+def test_without_bins_a_table_says_in_which_bins_each_line_was_judged(halves):
+    fit, test = halves
+    table = evaluate(fit, test, ["identity", "top-label-hb"], ["top-label"], ["ece", "mce-of-bins", "smece"])
+    bins = table[table["reduction"].notna()].groupby("calibrator")["bins"].agg(list)
+    made = recalibrated(fit, test, "top-label-hb")
+    values = estimate(made, "top-label", bins="distinct").table
+    assert bins["identity"] == ["15 equal width", "15 equal width", ""]
+    assert bins["top-label-hb"] == [f"one a value ({len(values)})", "15 equal width", ""]
+    given = evaluate(fit, test, ["identity", "top-label-hb"], ["top-label"], ["ece"], bins=7)
+    assert set(given.loc[given["reduction"].notna(), "bins"]) == {"7 equal width"}
+
+
+def test_summaries_without_bins_are_the_estimates_without_bins(halves):
+    for key in ("identity", "top-label-hb", "class-wise-hb"):
+        made = recalibrated(*halves, key)
+        frame = summaries(made)[0].set_index("measure")
+        for measure in MEASURES:
+            if frame.loc[measure.name, "note"]:
+                continue
+            one = estimate(made, measure.reduction, measure.estimator)
+            assert frame.loc[measure.name, "value"] == pytest.approx(one.value, rel=1e-12)
+            assert frame.loc[measure.name, "bins"] == one.in_bins
+
+
+@pytest.fixture(scope="module")
+def silent(halves):
+    """Two models of 200 rows that abstain on different ones, and one that answers all."""
+    test = halves[1]
+    masks = [np.arange(200) % 4 == 0, np.arange(200) % 5 == 0]
+    vectors = [np.where(mask[:, None], 0.25, test.probs) for mask in masks]
+    return [test, *(test.with_probs(v, abstained=m) for v, m in zip(vectors, masks, strict=True))]
+
+
+def test_a_ranked_table_is_over_the_rows_all_answer_or_over_all(silent):
+    test, first, second = silent
+    answered = over_same_rows(silent)
+    at = np.flatnonzero((np.arange(200) % 4 != 0) & (np.arange(200) % 5 != 0))
+    assert [m.n_rows for m in answered] == [len(at)] * 3
+    assert [m.accuracy for m in answered] == [test.correct[at].mean()] * 3
+    for m in answered:
+        np.testing.assert_array_equal(m.labels, test.labels[at])
+        assert m.abstained is None
+    whole = over_same_rows(silent, "all")
+    assert [m.n_rows for m in whole] == [200] * 3
+    for m, mark in zip(whole[1:], (first.abstained, second.abstained), strict=True):
+        assert m.abstained is None
+        right = np.where(mark, test.labels == 0, test.correct)  # a uniform row predicts the first class
+        assert m.accuracy == right.mean()
+        assert estimate(m).value == pytest.approx(slow_confidence_ece(m.probs, test.labels))
+    assert rows_said([test]) == ""
+    assert rows_said(silent) == f"Every number is over the {len(at)} of 200 rows that all models answer."
+    assert "all 200 rows" in rows_said(silent, "all")
+    assert over_same_rows([test, test]) == [test, test]
+
+
+def slow_confidence_ece(probs, labels):
+    score, right = probs.max(axis=1), probs.argmax(axis=1) == labels
+    at = np.minimum((score * 15).astype(int), 14)
+    return sum((at == b).mean() * abs(right[at == b].mean() - score[at == b].mean()) for b in set(at))
+
+
+def test_models_that_never_answer_the_same_row_are_refused_and_can_be_counted(silent):
+    odd = np.arange(200) % 2 == 0
+    apart = [silent[0].with_probs(silent[0].probs, abstained=mark) for mark in (odd, ~odd)]
+    with pytest.raises(NotAnswerable, match="no row is answered by all"):
+        over_same_rows(apart)
+    assert [m.n_rows for m in over_same_rows(apart, "all")] == [200, 200]
+    with pytest.raises(InputError, match="'answered' or 'all'"):
+        over_same_rows(apart, "some")
+
+
+def test_every_line_of_an_evaluation_is_over_the_same_rows():
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet([0.4] * 3, 1200)
+    labels = (rng.random((1200, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    fit, test = Predictions(probs, labels).split()
+    keys = ["identity", "temperature", "metacal-miscoverage"]
+    for rows in ("answered", "all"):
+        table = evaluate(fit, test, keys, ["confidence"], ["ece"], rows=rows)
+        models = [recalibrated(fit, test, key) for key in keys]
+        n = int((~models[-1].abstained).sum()) if rows == "answered" else test.n_rows
+        assert n < test.n_rows or rows == "all"
+        assert set(table["rows"]) == {n}
+        accuracy = table[table["estimator"] == "accuracy"].set_index("calibrator")["value"]
+        assert accuracy["identity"] == accuracy["temperature"]
+        if rows == "answered":
+            assert accuracy["metacal-miscoverage"] == accuracy["identity"]  # its base keeps the classes
+
+
+def test_a_comparison_judges_both_in_the_bins_of_the_discrete_one(halves):
+    fit, test = halves
+    after = recalibrated(fit, test, "top-label-hb")
+    both = compared(test, after, "top-label")
+    old, new = TopLabel().split(test), TopLabel().split(after)
+    was, now = 0.0, 0.0
+    for c, value in set(zip(new.codes, new.scores, strict=True)):
+        mine = (new.codes == c) & (new.scores == value)
+        share, hit = mine.mean(), new.outcomes[mine].mean()
+        was += share * abs(hit - old.scores[mine].mean())
+        now += share * abs(hit - value)
+    assert Binned().of_table(both.before).value == pytest.approx(was)
+    assert Binned().of_table(both.after).value == pytest.approx(now)
+    assert now == pytest.approx(estimate(after, "top-label").value)
+    assert both.bins.startswith("one a value of the recalibrated model (")
+    np.testing.assert_array_equal(both.before.count, both.after.count)
+
+
+def test_other_comparisons_use_the_same_scheme_on_both_and_given_bins_win(halves):
+    fit, test = halves
+    for key, bins, words in (
+        ("temperature", None, "15 equal width"),
+        ("top-label-hb", 7, "7 equal width"),
+        ("sierpinski", None, "15 equal width"),  # discrete, but it changes predicted classes
+    ):
+        after = recalibrated(fit, test, key)
+        both = compared(test, after, "confidence", bins)
+        assert both.bins == words
+        for table, model in ((both.before, test), (both.after, after)):
+            assert Binned().of_table(table).value == estimate(model, "confidence", "ece", bins or 15).value
+
+
+def test_the_bins_of_a_monotone_map_are_intervals_of_the_base_models_scores():
+    rng = np.random.default_rng(4)
+    scores = rng.random(500)
+    right = rng.random(500) < scores**2
+    base = Predictions.from_confidence(scores, right)
+    after = CALIBRATORS.make("confidence-hb").fit_on(base).apply(base)
+    was, _ = tabulate_alike(Confidence().split(base), Confidence().split(after), "distinct")
+    order = np.argsort(was.lower[0])
+    assert (was.upper[0][order][:-1] < was.lower[0][order][1:]).all()
+    with pytest.raises(NotAnswerable, match="different claims"):
+        tabulate_alike(Confidence().split(base), Confidence().split(base.take(np.arange(500)[::-1])), "distinct")

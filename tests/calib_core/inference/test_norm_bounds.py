@@ -11,7 +11,7 @@ from calib_core.estimators.base import Estimated
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.skce import Blocks
 from calib_core.estimators.smooth import fixed_point, smooth_errors
-from calib_core.inference import coverage_table, interval, pairs, rejection_table, wild
+from calib_core.inference import coverage_table, interval, kernel_intervals, rejection_table, wild
 from calib_core.reductions import as_reduction
 
 NORMS = ("max-deviation", "ece-convex", "ece-adaptive-convex", "ece-sweep", "smece", "ece-kde")
@@ -143,7 +143,7 @@ def test_a_kernel_error_below_the_middle_of_noise_counts_as_the_middle(monkeypat
 
     def ends(value):
         monkeypatch.setattr(KernelCalibrationError, "__call__", lambda *_: Estimated(value, np.array([value])))
-        return pairs.inverted_pairs(KernelCalibrationError(), claims, 1, 0.9, 0)
+        return kernel_intervals.inverted_pairs(KernelCalibrationError(), claims, 1, 0.9, 0)
 
     assert ends(-1.0) == ends(-0.001)
     assert 0.0005 < ends(-1.0)[1] < ends(0.01)[1]
@@ -152,9 +152,12 @@ def test_a_kernel_error_below_the_middle_of_noise_counts_as_the_middle(monkeypat
 def test_blocks_of_rows_give_students_interval_and_few_blocks_none():
     values = np.random.default_rng(0).standard_normal(20) * 0.01 + 0.05
     wanted = stats.t.interval(0.9, 19, values.mean(), stats.sem(values))
-    assert pairs.of_blocks(Blocks(values, np.full(20, 10.0)), 0.9) == pytest.approx(wanted)
-    assert pairs.of_blocks(Blocks(-values, np.full(20, 10.0)), 0.9) == (0.0, pytest.approx(wanted[1] - values.mean()))
-    assert pairs.of_blocks(Blocks(values[:7], np.full(7, 10.0)), 0.9) is None
+    assert kernel_intervals.of_blocks(Blocks(values, np.full(20, 10.0)), 0.9) == pytest.approx(wanted)
+    assert kernel_intervals.of_blocks(Blocks(-values, np.full(20, 10.0)), 0.9) == (
+        0.0,
+        pytest.approx(wanted[1] - values.mean()),
+    )
+    assert kernel_intervals.of_blocks(Blocks(values[:7], np.full(7, 10.0)), 0.9) is None
     many, few = (estimate(sample(n), "canonical", "skce").interval() for n in (900, 300))
     assert (many.method, many.tested) == ("independent blocks of rows", True)
     assert (few.method, few.tested) == ("pivotal bootstrap", False)

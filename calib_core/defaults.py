@@ -1,0 +1,17 @@
+"""What is meant where nothing is said: the one place of every default that more than one module needs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BINS: Final = 15
+"""Number of bins of [0, 1], as in Guo et al. 2017 and P1."""
+
+LEVEL: Final = 0.9
+"""Level of intervals."""
+
+TOLERANCE: Final = 0.02
+"""The calibration error that would not matter."""
+
+SEED: Final = 0
+"""Seed of every random step."""

@@ -1,0 +1,159 @@
+"""Which interval an estimate has: the tested default of its kind, or a bootstrap form that is asked for."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
+from calib_core.estimators import Accuracy, Brier, KernelCalibrationError, LogLoss
+from calib_core.estimators.base import Question
+from calib_core.inference import kernel_intervals, simplex, wild
+from calib_core.inference.in_bins import InBins, target
+from calib_core.inference.intervals import NOISELESS, OF_ROWS, Interval, around, percentile, pivotal
+from calib_core.inference.null import calibrated_claims
+from calib_core.inference.resampling import bootstrap
+from calib_core.registry import RegistryError
+
+LEAST_ROWS = 5
+"""Rows per non-empty cell of the simplex, on average, below which nothing is claimed from below about an L1 error."""
+
+SIMULATED_CLASSES = 3
+"""Most classes of a canonical error whose interval is called tested: as many as the coverage table has.
+
+With 10 classes (4 truths, 11 Sierpinski cells, 2,000 rows, 200 runs each) the interval of the L1 error covered, that of
+the L2 error held the truth in .845 of the runs where the top probability was 0.05 too high: a rough guide.
+"""
+
+DRAWS, DRAWS_OF_ROWS = 9, 3
+"""Outcomes drawn from the scores for a typical upper end."""
+
+Method = Literal["default", "percentile", "pivotal"]
+
+
+def interval(question: Question, level: float = 0.9, random_state: int = 0, method: Method = "default") -> Interval:
+    """Where the true value lies with this confidence, given the predictions.
+
+    Default by what is estimated: binned errors (ECE, RMSCE and their debiased forms) by test inversion, the largest
+    error by Clopper-Pearson (canonical: multinomial) bounds that hold for all cells at once, errors that are a norm of
+    the residuals (kernel, smooth, convex, swept, cumulative) by what a norm can gain from noise, the squared kernel
+    error by test inversion or from its blocks, means of rows (log loss, Brier score, accuracy) by the percentile
+    bootstrap. All but the last are in the coverage table (canonical: three classes) or have a proof; what is left over
+    has the pivotal bootstrap and says that it is untested. ``percentile`` and ``pivotal`` ask for the bootstrap forms
+    of any estimate: of plug-in and debiased binned errors they do not cover.
+
+    >>> from calib_core import Predictions, estimate
+    >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
+    >>> got = interval(estimate(p).question)
+    >>> 0.3 in got, 0.1 in got, got.tested
+    (True, False, True)
+    """
+    if not 0 < level < 1:
+        raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    question = question.written_out
+    if method != "default":
+        return _bootstrapped(question, level, random_state, method)
+    if question.reduction is not None:
+        return _default(question, question.claims, level, random_state)
+    rows = isinstance(question.estimator, (LogLoss, Brier, Accuracy))
+    return _bootstrapped(question, level, random_state, "percentile" if rows else "pivotal")
+
+
+def typical_high(question: Question, level: float, random_state: int = 0) -> float:
+    """The upper end a perfectly calibrated model with these predictions would typically have.
+
+    The median over outcomes drawn from the scores, so that it is known before any outcome is seen: ``DRAWS`` of them
+    where counts in bins suffice, ``DRAWS_OF_ROWS`` where the estimator looks at the rows.
+    """
+    question = question.written_out
+    binned = _in_bins(question)
+    count = DRAWS if binned else DRAWS_OF_ROWS
+    found = []
+    for claims in calibrated_claims(question, count, random_state):
+        if binned:
+            found.append(InBins(question, random_state, claims).high(question.estimator, level))
+        else:
+            found.append(_default(question, claims, level, random_state).high)
+    return float(np.median(found))
+
+
+def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:
+    """About how many rows of this kind a calibrated model would need for an upper end below ``limit``.
+
+    ``high`` is its typical upper end with the rows at hand, which falls at least like one over their root.
+    """
+    question = question.written_out
+    needed = (
+        InBins(question, random_state).rows_needed(question.estimator, limit, level) if _in_bins(question) else None
+    )
+    return question.predictions.n_rows * (high / limit) ** 2 if needed is None else needed
+
+
+# -- the default, in order of use -----------------------------------------------------------------------------
+
+
+def _in_bins(question: Question) -> bool:
+    return target(question.estimator) is not None and isinstance(question.claims, (FlatClaims, ColumnClaims))
+
+
+def _default(question: Question, claims: Any, level: float, random_state: int) -> Interval:
+    """The interval of these claims: those of the question, or what they might have been."""
+    for form in (_of_bins, _of_cells, _of_norms, _of_pairs):
+        if (made := form(question, claims, level, random_state)) is not None:
+            return made
+    return _bootstrapped(question, level, random_state, "pivotal")
+
+
+def _bootstrapped(question: Question, level: float, random_state: int, method: str) -> Interval:
+    draws = bootstrap(question, random_state=random_state)
+    about = OF_ROWS if question.reduction is None else NOISELESS
+    value = question.answer(question.predictions).value
+    if method == "percentile":
+        return around(value, percentile(draws, level), level, "percentile bootstrap", False, about)
+    return around(value, pivotal(value, draws, level), level, "pivotal bootstrap", False, about)
+
+
+def _of_bins(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if not _in_bins(question):
+        return None
+    return InBins(question, random_state, claims).interval(question.estimator, level)
+
+
+def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    cells, about = simplex.in_cells([question.estimator], claims), target(question.estimator)
+    if cells is None or about is None:
+        return None
+    order, scale = about
+    low, high = simplex.bounds(cells, order, level, random_state)
+    value = question.estimator(claims).value
+    if order == "max":
+        method = "multinomial bounds for all cells at once, conservative"
+        return around(value, (low, high), level, method, True)
+    if order == 1 and float(cells.worth.mean()) < LEAST_ROWS:
+        method = "test inversion, upper end only: cells hold too few rows for a lower one"
+        return around(value, (0.0, scale(high)), level, method, False)
+    # The coverage table has no case of weights, nor of more classes.
+    tested = claims.weights is None and len(claims.class_names) <= SIMULATED_CLASSES
+    return around(value, (scale(low), scale(high)), level, "test inversion", tested)
+
+
+def _of_norms(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if not isinstance(claims, (FlatClaims, ColumnClaims)):
+        return None
+    made = question.estimator(claims)
+    ends = wild.bounds(question.estimator, claims, made, question.ranks, level, random_state)
+    if ends is None:
+        return None
+    return around(made.value, ends, level, "bounds for a norm of residuals", claims.weights is None, NOISELESS)
+
+
+def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if not isinstance(question.estimator, KernelCalibrationError):
+        return None
+    value = question.estimator(claims).value
+    if isinstance(claims, VectorClaims):
+        ends = kernel_intervals.of_blocks(question.estimator.blocks(claims), level)
+        return ends and around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
+    ends = kernel_intervals.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
+    return around(value, ends, level, "test inversion", claims.weights is None, NOISELESS)

@@ -1,0 +1,302 @@
+"""Intervals of binned errors: the cells they are about, the rows' noise in them, and which construction applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from calib_core._arrays import Float64s
+from calib_core.binning import BinTable, Groups, IntervalScheme
+from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
+from calib_core.estimators.base import Question
+from calib_core.estimators.debiased import worth
+from calib_core.inference import draws
+from calib_core.inference.cells import MOST_CELLS, claimed_noise, unit_noise
+from calib_core.inference.counted import of_counts
+from calib_core.inference.domain import Facts, in_bins
+from calib_core.inference.intervals import IN_BINS, Interval, clopper_pearson
+from calib_core.inference.inversion import (
+    NULL_DRAWS,
+    CellGaps,
+    Ends,
+    Noise,
+    absolute_ends,
+    absolute_high,
+    binomial_null,
+    draws_for,
+    square_ends,
+    square_high,
+)
+from calib_core.inference.null import null_outcomes
+from calib_core.inference.reach import reach
+from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
+from calib_core.inference.wild import influence
+from calib_core.predictions import NotAnswerable
+
+FEW_ROWS = 20
+"""Rows a cell should hold."""
+FEW_VARIANCE = 5.0
+"""What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
+_ONE_ROW = 1.0 + 1e-9
+_MANY_ROWS = 50_000
+"""Rows beyond which outcomes in rich cells are drawn from their normal limit."""
+_DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
+"""Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
+_NO_ERRORS = np.zeros((0, 0))
+_STEPS_OF_SEARCH, _DRAWS_OF_SEARCH = 8, 3
+SPARSE_SHARE = 0.1
+"""Share of the rows in cells of too few from which on cells count as sparse."""
+
+
+def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
+    """Which binned error the estimator is about, and the scale it reports it on."""
+    if isinstance(estimator, Binned):
+        return estimator.order, float
+    if isinstance(estimator, DebiasedECE):
+        return 1, float
+    if isinstance(estimator, DebiasedL2):
+        return 2, float if estimator.root else lambda theta: theta * theta
+    return None
+
+
+def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
+    """Do more than one in ten rows lie in cells that hold too few to say something? Known from scores alone."""
+    if same_rows:
+        mass = rows * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
+        few = mass < FEW_VARIANCE
+    else:
+        mass, few = rows, rows < FEW_ROWS
+    return bool(mass[few].sum() > SPARSE_SHARE * mass.sum())
+
+
+def judged_bins(question: Question) -> Question:
+    """The question in the bins its interval is about: its own, or groups of enough rows where its own are sparse.
+
+    Bins that were asked for always stay; groups are chosen from the scores, never from outcomes.
+    """
+    if not question.free or target(question.estimator) is None:
+        return question
+    claims = question.claims
+    if not isinstance(claims, (FlatClaims, ColumnClaims)):
+        return question
+    if not isinstance(question.estimator.binning, IntervalScheme) or isinstance(question.estimator.binning, Groups):
+        return question
+    counted = of_counts(Binned(question.estimator.binning), claims)
+    assert counted is not None
+    if not is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows):
+        return question
+    return replace(question, estimator=replace(question.estimator, binning=Groups()))
+
+
+class InBins:
+    """Intervals of all errors in the same bins of the same claims: the rows' noise and the ends are made once.
+
+    ``question`` is about an estimator that has a binning, with whole-number weights written out; ``claims`` take the
+    place of its own, for outcomes that might have been.
+    """
+
+    def __init__(self, question: Question, random_state: int, claims: FlatClaims | ColumnClaims | None = None) -> None:
+        self._question = judged_bins(question)
+        self._claims, self._ranks = claims or question.claims, question.ranks
+        counted = of_counts(Binned(self._question.estimator.binning), self._claims)
+        assert counted is not None
+        self._table = counted.table
+        self._cells = (self._table.count > 0) & (self._table.weight > 0)
+        if not self._cells.any():
+            raise NotAnswerable("no row makes a claim here: there is nothing to judge")
+        self._worth = worth(self._claims, self._table)
+        self._seed = random_state
+        self._ends: dict[tuple[int | str, float], Ends] = {}
+
+    @cached_property
+    def gaps(self) -> CellGaps:
+        """The non-empty cells."""
+        table, cells = self._table, self._cells
+        return CellGaps(table.weight[cells], self._worth[cells], table.mean_outcome[cells], table.mean_score[cells])
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Do too many rows lie in cells of too few?"""
+        return is_sparse(self._table, self._worth, same_rows=self._claims.same_rows)
+
+    @property
+    def facts(self) -> Facts:
+        """What decides whether the case is one that was simulated."""
+        rows, weights = self._question.predictions, self._claims.weights
+        weighted = weights is not None and bool((weights != weights[0]).any())
+        return Facts(rows.kind, weighted, rows.n_classes or 2, rows.n_rows, self.sparse)
+
+    @property
+    def disjoint(self) -> bool:
+        """Does every row make one claim?"""
+        return isinstance(self._claims, FlatClaims) and self._ranks == 1
+
+    def interval(self, estimator: object, level: float) -> Interval:
+        """The interval of one estimator that reads these bins."""
+        of = target(estimator)
+        assert of is not None
+        order, scale = of
+        ends = self.ends(order, level)
+        tested = in_bins(self.facts, order, level)
+        low, point, high = map(scale, ends)
+        return Interval(low, high, level, self._method(order), tested, self.about(order), point)
+
+    def ends(self, order: int | str, level: float) -> Ends:
+        """Ends of the interval for one order of the error, made once."""
+        if (order, level) not in self._ends:
+            self._ends[order, level] = self._made(order, level)
+        return self._ends[order, level]
+
+    def high(self, estimator: object, level: float) -> float:
+        """The upper end alone, which needs no calibrated draws."""
+        of = target(estimator)
+        assert of is not None
+        order, scale = of
+        if order == "max":
+            return scale(largest_ends(self.gaps, level).high)
+        if order == 1:
+            return scale(min(1.0, absolute_high(self.gaps, self._noise, level, self._normals)))
+        if self._of_pairs:
+            return scale(root_high(self._pairs, self._several, level))
+        return scale(min(1.0, square_high(self.gaps, self._noise, level, self._errors)))
+
+    def rows_needed(self, estimator: object, limit: float, level: float) -> float | None:
+        """About how many rows a calibrated model would need for an upper end below the limit, None where unknown.
+
+        For mean absolute errors of disjoint cells: the cells stay as they are and hold more rows each.
+        """
+        of = target(estimator)
+        if not self.disjoint or of is None or of[0] != 1:
+            return None
+        n, factor = float(self.gaps.rows.sum()), 2.0
+        for _ in range(_STEPS_OF_SEARCH):
+            high = self._high_with(factor, level)
+            if 0.8 * limit < high < limit:
+                break
+            factor *= float(np.clip((high / (0.95 * limit)) ** 1.5, 0.25, 32.0))
+        return n * factor
+
+    def _high_with(self, factor: float, level: float) -> float:
+        """The median upper end of calibrated models with so many times the rows in every cell."""
+        gaps = self.gaps
+        rows, s = gaps.rows * factor, gaps.score
+        drawn = s + binomial_null(replace(gaps, rows=rows), self._stream(2), _DRAWS_OF_SEARCH)
+        unit, found = float((gaps.weight / rows).max()), []
+        each = np.square(gaps.weight / unit) / rows
+        for z in np.clip(drawn, 0.0, 1.0):
+            residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
+            noise = Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
+            made = CellGaps(gaps.weight, rows, z, s)
+            found.append(absolute_high(made, noise, level, self._errors if made.rich else _NO_ERRORS))
+        return float(np.median(found))
+
+    def about(self, order: int | str) -> str:
+        """What the interval is about, in words."""
+        if self._question.estimator.binning == Groups():
+            each = "rows enough" if self._claims.same_rows else f"at least {FEW_ROWS} rows each"
+            return (
+                f"the error over {len(self.gaps.rows):,} groups of {each}, chosen from the scores, given these "
+                "predictions; finer errors are not seen"
+            )
+        if order == 2 and self._of_pairs:
+            share = self._pairs.share
+            return (
+                IN_BINS if share > 1 - 1e-9 else f"{IN_BINS}, over bins of two rows and more ({share:.0%} of the rows)"
+            )
+        return IN_BINS
+
+    def _made(self, order: int | str, level: float) -> Ends:
+        if order == "max":
+            return largest_ends(self.gaps, level)
+        if order == 1:
+            return absolute_ends(self.gaps, self._noise, level, self._errors, self._null, disjoint=self.disjoint)
+        if self._of_pairs:
+            return root_ends(self._pairs, self._several, self._null[:, self.gaps.rows > _ONE_ROW], level)
+        return square_ends(self.gaps, self._noise, level, self._errors, self._null)
+
+    @property
+    def _of_pairs(self) -> bool:
+        """Are squared errors judged by pairs of rows: does every row make one claim, and do cells hold few rows?"""
+        grouped = isinstance(self._question.estimator.binning, Groups)
+        return self.disjoint and (grouped or self.sparse)
+
+    def _method(self, order: int | str) -> str:
+        if order == "max":
+            return "simultaneous Clopper-Pearson, conservative"
+        if order == 2 and self._of_pairs:
+            return "pairs of rows in a bin"
+        return "test inversion with Poisson limits"
+
+    @cached_property
+    def _noise(self) -> Noise:
+        unit = reach(self._claims, self._ranks)
+        residual = float(np.square(influence(self._claims, self._ranks) / unit).sum())
+        if not self.disjoint:
+            return Noise(unit, residual, residual)
+        gaps = self.gaps
+        spread = gaps.outcome * (1.0 - gaps.outcome) * np.square(gaps.weight / unit) / gaps.rows
+        return Noise(unit, residual, float(np.maximum(spread, 0.0).sum()))
+
+    @cached_property
+    def _several(self) -> CellGaps:
+        """The cells of two rows and more, of which alone a squared error can be told from noise."""
+        gaps = self.gaps
+        several = gaps.rows > _ONE_ROW
+        if not several.any():
+            raise NotAnswerable(
+                "every bin holds one row: a single row says nothing about its squared error; choose wider bins"
+            )
+        weight = gaps.weight[several] / gaps.weight[several].sum()
+        return CellGaps(weight, gaps.rows[several], gaps.outcome[several], gaps.score[several])
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        claims = self._claims
+        assert isinstance(claims, FlatClaims)
+        codes = self._table.cells(claims.scores, claims.codes)
+        return pairs(codes, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), claims.weights)
+
+    @cached_property
+    def _null(self) -> Float64s:
+        """Gaps (draws, cells) of calibrated models."""
+        if self.disjoint or self._question.predictions.kind == "per-class":
+            # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
+            return binomial_null(self.gaps, self._stream(0))
+        claims, n, count = self._claims, self._question.predictions.n_rows, self._table.count[self._cells]
+        small = self._table.count.size <= MOST_CELLS
+        if n > _MANY_ROWS and small and self.gaps.rich and isinstance(claims, ColumnClaims):
+            drawn = claimed_noise(claims, self._table, self._stream(0), NULL_DRAWS)[:, self._cells.ravel()]
+            return np.asarray(drawn / count)
+        outcomes = null_outcomes(claims, self._table, self._ranks)
+        draws_of = int(np.clip(_DRAWN_ROWS // n, _FEWEST_DRAWS, NULL_DRAWS))
+        sums = [outcomes(rng, part)[:, self._cells] for part, rng in draws.streams(draws_of, self._seed)]
+        return np.asarray(np.concatenate(sums) / count - self.gaps.score)
+
+    @property
+    def _normals(self) -> Float64s:
+        """The normal errors where an upper end needs them."""
+        return self._errors if self.gaps.rich else _NO_ERRORS
+
+    @cached_property
+    def _errors(self) -> Float64s:
+        """Standard normal errors (draws, cells), correlated as the rows' residuals are."""
+        cells = len(self.gaps.rows)
+        if self.disjoint:
+            return self._stream(1).standard_normal((draws_for(cells), cells))
+        every = unit_noise(self._claims, self._table, self._ranks, self._stream(1), NULL_DRAWS)
+        return every[:, self._cells.ravel()]
+
+    def _stream(self, which: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(which,)))
+
+
+def largest_ends(gaps: CellGaps, level: float) -> Ends:
+    """Bounds for the largest gap: all cells' bounds hold at once, whatever their dependence (Bonferroni)."""
+    low, high = clopper_pearson(gaps.outcome * gaps.rows, gaps.rows, 1 - (1 - level) / len(gaps.rows))
+    least = float(np.maximum(np.maximum(low - gaps.score, gaps.score - high), 0.0).max())
+    most = float(min(np.maximum(high - gaps.score, gaps.score - low).max(), 1.0))
+    return Ends(least, float(np.clip(np.abs(gaps.gap).max(), least, most)), most)
