@@ -14,22 +14,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from calib_core import Predictions
+from calib_core.binning import Groups, tabulate
 from calib_core.estimators.skce import pair_sums
 from calib_core.reductions import as_reduction
 
 ORDER = {"ece": 1, "ece-adaptive": 1, "debiased-ece": 1, "rmsce": 2, "debiased-l2": 2, "mce": "max"}
-
-
-def grouping_of_the_library(question):
-    """Cell of every claim that the interval is about where it says "groups": replace in GROUPING what is not yet here.
-
-    (claims,) for listed claims in their order, (n, K) for class-wise ones.
-    """
-    raise NotImplementedError("an interval is about groups of rows: set true_errors.GROUPING to what says which")
-
-
-GROUPING = [grouping_of_the_library]
-"""The one hook: a function of the estimate's question."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +73,21 @@ def bin_cells(claims, table):
     return found
 
 
-def judged_cells(made, claims):
-    """The cells that the interval is about: the bins of the value unless it says that it judges groups."""
-    if "groups" in made.interval().about:
-        return np.asarray(GROUPING[0](made.question)).ravel()
-    return bin_cells(claims, made.bins)
+def grouping(question, claims):
+    """The cell of every claim where an interval says that it judges groups of enough rows."""
+    return tabulate(question.claims, [Groups()])[0].cells(claims.score, claims.stratum)
+
+
+def judged(made, claims):
+    """The claims that the interval is about and their cells: the bins of the value unless its words say otherwise."""
+    about = made.interval().about
+    cells = grouping(made.question, claims) if "groups" in about else bin_cells(claims, made.bins)
+    if "two rows and more" not in about:
+        return claims, cells
+    _, cell, rows = np.unique(cells, return_inverse=True, return_counts=True)
+    kept = rows[cell] > 1
+    share = claims.weight[kept] / claims.weight[kept].sum()
+    return Listed(claims.score[kept], claims.true[kept], claims.stratum[kept], share), cells[kept]
 
 
 def target(made, sample, notion, key):
@@ -98,7 +97,7 @@ def target(made, sample, notion, key):
         return _canonical(made, sample, key)
     if key in ORDER or key == "ece-sweep":
         claims = listed(sample, notion)
-        cells = judged_cells(made, claims) if key in ORDER else bin_cells(claims, made.bins)
+        claims, cells = judged(made, claims) if key in ORDER else (claims, bin_cells(claims, made.bins))
         error = binned_error(claims, cells, ORDER.get(key, 1))
         return error * error if key == "debiased-l2" else error, len(cells) / len(np.unique(cells))
     if key == "skce":

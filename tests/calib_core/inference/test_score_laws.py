@@ -60,28 +60,28 @@ def by_a_loop(one, notion, bins, order):
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-label", "top-k-confidence"])
 def test_true_errors_are_those_of_a_loop(notion):
     one = sample("spread rows", "over-confident", 80, 5, 0)
-    for key, order in (("ece", 1), ("rmsce", 2)):
-        found, _ = true_errors.target(estimate(one.predictions, notion, key, bins=7), one, notion, key)
-        assert found == pytest.approx(by_a_loop(one, notion, 7, order), abs=1e-12)
+    claims = true_errors.listed(one, notion)
+    cells = true_errors.bin_cells(claims, estimate(one.predictions, notion, bins=7).bins)
+    for order in (1, 2):
+        assert true_errors.binned_error(claims, cells, order) == pytest.approx(
+            by_a_loop(one, notion, 7, order), abs=1e-12
+        )
 
 
-def test_groups_are_asked_for_where_an_interval_is_about_them(monkeypatch):
-    """The hook: one group of all claims makes the error the mean gap."""
+def test_what_the_words_of_an_interval_say_is_what_is_computed(monkeypatch):
+    """Groups: one of all claims makes the error the mean gap. Two rows and more: cells of single rows are left out."""
     one = sample("two decimals", "wave .05", 300, 20, 0)
-    made = estimate(one.predictions, "top-label", bins=EqualMass(4))
-    asked = []
-
-    def together(question):
-        asked.append(question)
-        return np.zeros(300, dtype=int)
-
-    span = made.interval()
-    object.__setattr__(span, "about", "the error over 1 groups of at least 20 rows each, chosen from the scores")
-    monkeypatch.setattr(true_errors, "GROUPING", [together])
-    found, cell = true_errors.target(made, one, "top-label", "ece")
-    assert asked == [made.question]
-    assert cell == 300
-    assert found == pytest.approx(abs((one.truth - one.predictions.confidence).mean()), abs=1e-12)
+    made, gap = estimate(one.predictions, "top-label", bins=EqualMass(40)), one.truth - one.predictions.confidence
+    object.__setattr__(made.interval(), "about", "the error over 1 groups of at least 20 rows each")
+    monkeypatch.setattr(true_errors, "grouping", lambda question, claims: np.zeros(300, dtype=int))
+    assert true_errors.target(made, one, "top-label", "ece") == (pytest.approx(abs(gap.mean()), abs=1e-12), 300)
+    object.__setattr__(made.interval(), "about", "the error in these bins, over bins of two rows and more")
+    claims = true_errors.listed(one, "top-label")
+    cells = true_errors.bin_cells(claims, made.bins)
+    several = [gap[cells == c] for c in np.unique(cells) if (cells == c).sum() > 1]
+    assert 1 < len(several) < len(np.unique(cells))
+    wanted = sum(len(part) * abs(part.mean()) for part in several) / sum(map(len, several))
+    assert true_errors.target(made, one, "top-label", "ece")[0] == pytest.approx(wanted, abs=1e-12)
 
 
 @dataclass(frozen=True)
