@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint bench demo-data chromium
+.PHONY: run test lint bench simulations demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -19,6 +19,14 @@ lint: $(VENV)/.dev-installed
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"
+
+# What intervals, tests and verdicts promise, simulated: two to three hours on one core. Each table keeps the lines it
+# has: interrupt it and run it again, or delete lines to make them anew.
+simulations: $(VENV)/.dev-installed
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/interval_coverage.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/null_rejection.py --minutes 120
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/verdicts.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/paired_coverage.py
 
 demo-data: $(VENV)/.dev-installed
 	$(BIN)/python -m demo_data.make_demo_data

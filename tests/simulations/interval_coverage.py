@@ -1,312 +1,392 @@
-"""How often the default 90 % interval holds the true binned error, over truths, sizes, notions and bins.
+"""How often default intervals hold the true value, over laws of scores, truths, sizes, notions, bins and levels.
 
-Run `python tests/simulations/interval_coverage.py [RUNS] [PROCESSES]` with the package installed; it writes
-calib_core/inference/coverage.csv, which the package ships, and keeps the cases that are already in it: delete the file
-to make it anew. 400 runs take an hour on two cores.
+Run `python tests/simulations/interval_coverage.py [--minutes 60] [--processes 1]` with the package installed; it writes
+calib_core/inference/coverage.csv, which the package ships, line by line, and keeps the lines that are already in it:
+delete the file (or lines of it) to make them anew. The first case of every family comes first, so that a table that
+was interrupted is a fair one. `--check` makes nothing and prints the lines below what is promised and the families
+whose falsified twin holds, and ends with 1 if there are any; `--only class-wise` keeps to some cases, `--out FILE`
+writes elsewhere.
 
-Predictions are softmax(scale * standard normal) over K classes, four sets of them in every cell of the table; each run
-draws labels anew from the true class probabilities, which are a function of the predictions (TRUTHS). The target is
-the binned error with each bin's mean outcome replaced by the mean of its rows' true probabilities; for estimators
-that look at the rows, their value when every row's outcome is its true probability (for the swept error: on the bins
-that the run's walk chose).
+A case is four samples of one law (tests/support/score_laws.py), taken in turn; every run draws outcomes anew from the
+true probabilities. Run i of a case is the same on every machine; how many runs fit into a case's seconds is not, and is
+in the table. What the interval should hold is computed in tests/support/true_errors.py. The falsified twin is the
+interval shrunk to half its width towards its point (column ``half``).
 """
 
 import itertools
 import sys
-import zlib
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.stats import beta
 
-from calib_core import ESTIMATORS, Predictions, estimate, reductions
-from calib_core.binning import EqualMass, EqualWidth, Grid, Sierpinski, simplex_table
-from calib_core.claims import ColumnClaims, Tally
-from calib_core.estimators import Binned, DebiasedL2
-from calib_core.estimators.skce import pair_sums
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from resumable import LineTable, command
+from score_laws import sample, seed_of
+from true_errors import target
+
+from calib_core import NotAnswerable, estimate
+from calib_core.binning import EqualMass, Grid, Sierpinski
 from calib_core.inference import interval
-from calib_core.inference.counted import of_counts
 
 FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "coverage.csv"
-LEVEL = 0.9
 SETS = 4
-SCALE = {2: 2.0, 3: 2.5, 10: 3.0, 100: 4.5}
-
-
-def with_top(p, top):
-    """Rows whose largest entry is replaced by ``top``, the others rescaled to fit."""
-    at = np.arange(len(p)), p.argmax(1)
-    top = np.clip(top, 0.0, 1.0)
-    q = p * ((1 - top) / np.maximum(1 - p[at], 1e-12))[:, None]
-    q[at] = top
-    return q / q.sum(1, keepdims=True)
-
-
-def powered(p, t):
-    q = p**t
-    return q / q.sum(1, keepdims=True)
-
-
-TRUTHS = {
-    "calibrated": lambda p: p,
-    "over-confident": lambda p: powered(p, 0.6),
-    "under-confident": lambda p: powered(p, 1.4),
-    "shifted": lambda p: with_top(p, p.max(1) - 0.05),
-    "oscillating": lambda p: with_top(p, p.max(1) + 0.08 * np.sin(12 * np.pi * p.max(1))),
-    "one interval": lambda p: with_top(p, p.max(1) - 0.3 * ((p.max(1) > 0.85) & (p.max(1) < 0.9))),
-}
+LEAST_RUNS = 40
+SECONDS = 15.0
+BINNED = ("ece", "rmsce")
+NAMED_BY = 10
+TABLE = LineTable(
+    "family,law,truth,classes,rows,notion,estimator,binning,bins,level,"
+    "rows_a_cell,runs,coverage,below,above,half,true_error,mean_width,tested",
+    NAMED_BY,
+    "# Coverage of default intervals, written by tests/simulations/interval_coverage.py\n"
+    "# below: share of runs whose truth lies below the interval; above: whose truth lies above it\n"
+    "# half: coverage of the falsified twin, half as wide; tested: 1 where the library called an interval tested\n",
+)
 
 
 @dataclass(frozen=True)
 class Case:
-    notion: str
-    classes: int
-    binning: str
-    bins: int
-    rows: int
+    """One line of the table for every estimator and level: the same runs serve them all."""
+
+    family: str
+    law: str
     truth: str
+    rows: int
+    classes: int = 10
+    notion: str | None = "confidence"
+    estimators: tuple[str, ...] = BINNED
+    binning: str = "default"
+    bins: int = 15
+    levels: tuple[float, ...] = (0.9,)
+    runs: int = 400
+    seconds: float = SECONDS
+    weighted: bool = False
 
     @property
-    def seed(self):
-        return zlib.crc32(repr(self).encode())
+    def note(self):
+        """What it is, for those who wait."""
+        return f"{self.family}: {self.law}, {self.truth}, {self.notion}, K = {self.classes}, n = {self.rows}"
 
     @property
-    def share_of_runs(self):
-        """Notions with several strata cost up to twenty times as much a run."""
-        return 1.0 if self.notion == "confidence" else 0.4
-
-    @property
-    def heads(self):
-        """The start of this case's lines in the file."""
-        parts = (self.binning, self.bins, self.rows, self.truth)
-        return [",".join(map(str, (self.notion, self.classes, name, *parts))) for name in ("ece", "rmsce")]
-
-    @property
-    def estimators(self):
-        scheme = EqualMass(self.bins) if self.binning == "equal-mass" else EqualWidth(self.bins)
-        return [Binned(scheme, order) for order in (1, 2)]
-
-    def targets(self, predictions, reduction, q):
-        claims = reduction.split(predictions)
-        tables = [of_counts(e, claims).table for e in self.estimators]
-        pairs = zip(self.estimators, tables, strict=True)
-        return [e.of_table(expected(claims, table, q, predictions)).value for e, table in pairs]
-
-
-NAMES = ("ece-convex", "ece-kde", "smece", "max-deviation", "skce", "ece-sweep")
-
-
-@dataclass(frozen=True)
-class RowCase(Case):
-    """Estimators that look at the rows; those with bins have ``bins`` equally wide ones."""
-
-    @property
-    def share_of_runs(self):
-        return 0.75 if self.notion == "confidence" else 0.25
+    def names(self):
+        """What its lines are called."""
+        return list(self.heads.values())
 
     @property
     def heads(self):
-        schemes = [("equal-width", self.bins), *[("", "")] * 4, ("chosen", "")]
-        parts = [(name, *scheme, self.rows, self.truth) for name, scheme in zip(NAMES, schemes, strict=True)]
-        return [",".join(map(str, (self.notion, self.classes, *part))) for part in parts]
+        """The start of this case's lines, one for every estimator and level."""
+        law = f"{self.law} (weighted)" if self.weighted else self.law
+        start = (self.family, law, self.truth, self.classes, self.rows, self.notion or "whole")
+        return {
+            (key, level): ",".join(map(str, (*start, key, *self.placed(key), level)))
+            for key, level in itertools.product(self.estimators, self.levels)
+        }
+
+    def placed(self, key):
+        """Where an estimator's bins lie, as the table says it."""
+        if key == "ece-sweep":
+            return "chosen", ""
+        with_bins = self.notion is not None and key not in ("ece-kde", "smece", "max-deviation", "skce")
+        return (self.binning, self.bins) if with_bins else ("", "")
 
     @property
-    def estimators(self):
-        return [ESTIMATORS.make(name, **({"bins": self.bins} if name == "ece-convex" else {})) for name in NAMES]
-
-    def targets(self, predictions, reduction, q):
-        """The value for rows that stand once for every class, weighed by its true probability."""
-        n, k = q.shape
-        rows, labels = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        whole = Predictions(predictions.probs[rows], labels, weights=q.ravel())
-        claims = reduction.split(predictions)
-        aims = [e(reduction.split(whole)).value for e in self.estimators[:4]]
-        return [*aims, squared(claims, predictions, q, self.estimators[4].scale), None]
+    def scheme(self):
+        """What is given as ``bins=``; nothing where the default is asked for."""
+        schemes = {"equal-mass": EqualMass, "equal-width": int, "sierpinski": _sierpinski, "grid": _grid}
+        return None if self.binning == "default" else schemes[self.binning](self.bins)
 
 
-def squared(claims, predictions, q, scale):
-    """The squared kernel error of true probabilities: different rows are paired, not a row with itself.
-
-    Leaving out the pairs of a row with itself can make it a hair negative; the error of the model is then 0.
-    """
-    ranked = np.argsort(-predictions.probs, axis=1, kind="stable")[:, 0]
-    total = 0.0
-    for s, share in enumerate(claims.shares):
-        mine = np.arange(len(q)) if isinstance(claims, ColumnClaims) else np.flatnonzero(claims.codes == s)
-        true = q[mine, s] if isinstance(claims, ColumnClaims) else q[mine, ranked[mine]]
-        scores, n = claims.stratum(s).scores, len(mine)
-        order = np.argsort(scores)
-        if n > 1:
-            total += share * pair_sums(scores[order], (true - scores)[order], scale) / (n * (n - 1) / 2)
-    return max(0.0, float(total))
+def _sierpinski(cells):
+    return Sierpinski({4: 1, 13: 2}[cells])
 
 
-GRID = [
-    *itertools.product(["confidence"], [10], ["equal-width"], [15], [250, 1000, 5000, 20_000]),
-    *itertools.product(["confidence"], [10], ["equal-width"], [30], [1000, 20_000]),
-    *itertools.product(["confidence"], [10], ["equal-mass"], [15], [1000]),
-    *itertools.product(["top-label"], [10], ["equal-width"], [15], [1000]),
-]
+def _grid(cells):
+    return Grid(round(cells**0.5))
 
 
-@dataclass(frozen=True)
-class BlockCase(Case):
-    """The kernel calibration error of whole vectors, whose interval comes from blocks of rows."""
-
-    @property
-    def share_of_runs(self):
-        return 0.75
-
-    @property
-    def heads(self):
-        return [",".join(map(str, (self.notion, self.classes, "skce", "", "", self.rows, self.truth)))]
-
-    @property
-    def estimators(self):
-        return [ESTIMATORS.make("skce")]
-
-    def targets(self, predictions, reduction, q):
-        """The mean over all pairs of different rows of the true gaps' products."""
-        p, gap, n = predictions.probs, q - predictions.probs, self.rows
-        pairs = (gap @ gap.T) * np.exp(-0.5 * cdist(p, p, "cityblock"))
-        return [max(0.0, float(pairs.sum() - np.trace(pairs)) / (n * (n - 1)))]
+# -- what is tried --------------------------------------------------------------------------------------------
 
 
-SIMPLEX = {
-    "sierpinski": {4: Sierpinski(1), 13: Sierpinski(2)},
-    "grid": {9: Grid(3), 25: Grid(5)},
-}
+def _near_one():
+    laws = ("certain", "all .995", "beta 200", "60 % at 1", "atoms at 0 and 1", "tiny", "all .999")
+    yield from (Case("near 0 and 1", law, "shift .0204", n) for n in (30, 400, 100, 2000, 10) for law in laws)
+    yield from (Case("near 0 and 1", law, "calibrated", n) for n in (30, 400) for law in laws)
+    yield from (Case("near 0 and 1", law, "shift .1", n) for n in (30, 400) for law in laws[1:6])
 
 
-@dataclass(frozen=True)
-class SimplexCase(Case):
-    """Canonical errors on a partition of the simplex into ``bins`` cells."""
-
-    @property
-    def share_of_runs(self):
-        return 0.5
-
-    @property
-    def heads(self):
-        parts = (self.binning, self.bins, self.rows, self.truth)
-        return [",".join(map(str, ("canonical", self.classes, name, *parts))) for name in CANONICAL]
-
-    @property
-    def estimators(self):
-        scheme = SIMPLEX[self.binning][self.bins]
-        return [Binned(scheme, 1), Binned(scheme, 2), DebiasedL2(scheme)]
-
-    def targets(self, predictions, reduction, q):
-        """The binned error with every cell's label frequencies replaced by its rows' mean true probabilities."""
-        absolute, square, debiased = self.estimators
-        table = simplex_table(reduction.split(predictions), absolute.binning)
-        true = np.array([np.bincount(table.codes, column, minlength=len(table.cells)) for column in q.T]).T
-        values = [float(e.of_labels(table, true[None])[0]) for e in (absolute, square)]
-        return [*values, values[1] if debiased.root else values[1] ** 2]
+def _spread():
+    laws, truths = ("beta 5", "two decimals", "uniform", "forest"), ("shift .1", "calibrated")
+    yield from (Case("spread", law, t, n) for n in (1000, 100) for t in truths for law in laws)
+    yield from (
+        Case("spread", law, t, n)
+        for n in (1000, 5000)
+        for t in ("region .0204", "wave .05", "over-confident", "shift .0196")
+        for law in laws[:2]
+    )
+    yield from (Case("spread", law, t, n) for n in (30, 5000, 50_000) for t in truths for law in laws[:2])
 
 
-CANONICAL = ("ece", "rmsce", "debiased-l2")
-SIMPLEX_GRID = [
-    *((3, "sierpinski", cells, rows) for cells in (4, 13) for rows in (500, 2000)),
-    *((3, "grid", cells, rows) for cells in (9, 25) for rows in (500, 2000)),
-]
-ROW_GRID = [
-    *itertools.product(["confidence"], [10], [""], [15], [250, 1000]),
-    *itertools.product(["class-wise"], [3], [""], [15], [500]),
-    *itertools.product(["top-label"], [10], [""], [15], [1000]),
-    *itertools.product(["confidence"], [10], [""], [15], [5000]),
-]
-# Where a run costs most: fewer truths.
-COSTLY = [
-    *itertools.product(["class-wise"], [2, 3], ["equal-width"], [15], [500]),
-    *itertools.product(["top-k-label"], [3], ["equal-width"], [15], [1000]),
-    *itertools.product(["top-label"], [100], ["equal-width"], [15], [1000]),
-    *itertools.product(["class-wise"], [10], ["equal-width"], [15], [1000]),
-]
-FEW = ("calibrated", "over-confident", "shifted", "one interval")
-CASES = [
-    *(Case(*cell, truth) for cell in GRID for truth in TRUTHS),
-    *(Case(*cell, truth) for cell in COSTLY for truth in FEW),
-    *(BlockCase("canonical", k, "", 0, 1000, truth) for k in (3, 10) for truth in FEW),
-    *(RowCase(*cell, truth) for cell in ROW_GRID for truth in FEW),
-    *(RowCase(*cell, "oscillating") for cell in ROW_GRID[:3]),
-    *(SimplexCase("canonical", *cell, truth) for cell in SIMPLEX_GRID for truth in FEW),
-]
+def _given():
+    for n, (binning, bins), (law, truth) in itertools.product(
+        (1000, 20_000),
+        (("equal-width", 15), ("equal-mass", 15), ("equal-width", 50)),
+        (("two decimals", "shift .1"), ("beta 200", "shift .0204"), ("network", "over-confident")),
+    ):
+        yield Case("bins given", law, truth, n, binning=binning, bins=bins, runs=300)
 
 
-def drawn(p, rng):
-    return (rng.random(len(p))[:, None] > np.cumsum(p, 1)[:, :-1]).sum(1)
+def _top_label():
+    def case(law, truth, n, k, **more):
+        return Case("top-label", law, truth, n, k, "top-label", **{"runs": 250, **more})
+
+    laws = ("all .97", "beta 200", "three levels", "beta 5", "certain")
+    for truth, k, law in itertools.product(("shift .1", "calibrated"), (100, 20), laws):
+        yield case(law, truth, 1000, k)
+    yield from (case(law, "shift .1", n, 100) for n in (300, 5000) for law in laws)
+    yield from (case(law, truth, 5000, 1000) for law in ("beta 200", "beta 5") for truth in ("shift .1", "calibrated"))
+    yield from (case(law, "class .01", 1000, 20) for law in laws[:3])
+    cells = (("all .97", 100), ("beta 5", 20), ("beta 5", 100))
+    yield from (case(law, "shift .1", 1000, k, binning="equal-width") for law, k in cells)
+    yield from (case("beta 200", truth, 50_000, 1000, runs=150) for truth in ("calibrated", "shift .1"))
 
 
-def expected(claims, table, q, predictions):
-    """The table with every bin's outcome sum replaced by its expectation under the true probabilities q."""
-    if isinstance(claims, ColumnClaims):
-        bins = table.count.shape[1]
-        edges = [lower[1:][~np.isnan(lower[1:])] for lower in table.lower]
-        at = [np.searchsorted(edges[j], claims.rows.column(j), side="right") for j in range(q.shape[1])]
-        outcome = np.array([np.bincount(at[j], q[:, j], minlength=bins) for j in range(q.shape[1])])
-    else:
-        ranked = np.argsort(-predictions.probs, axis=1, kind="stable")[:, : len(claims.scores) // len(q)]
-        true = np.take_along_axis(q, ranked, 1).T.ravel()
-        outcome = np.bincount(table.cells(claims.scores, claims.codes), true, minlength=table.count.size).reshape(
-            table.count.shape
+def _networks():
+    notions = ("confidence", "top-label")
+    cells = [
+        *itertools.product((1000,), ("over-confident", "calibrated", "shift .1"), (100, 10, 20, 1000), notions),
+        *itertools.product((300,), ("over-confident",), (100, 10, 20, 1000), notions),
+        *itertools.product((5000,), ("over-confident", "calibrated"), (100, 20), notions),
+    ]
+    yield from (Case("networks", "network", truth, n, k, notion, runs=250) for n, truth, k, notion in cells)
+
+
+def _class_wise():
+    def case(law, truth, n, k, **more):
+        return Case("class-wise", law, truth, n, k, "class-wise", **{"runs": 200, **more})
+
+    laws = {"network": 1000, "one-hot .999": 300, "spread rows": 1000}
+    for k, law in itertools.product((20, 100, 3, 50), laws):
+        yield case(law, "calibrated", laws[law], k)
+    for k, (law, truth) in itertools.product(
+        (20, 100, 3, 50),
+        (
+            ("network", "over-confident"),
+            ("spread rows", "over-confident"),
+            ("network", "shift .1 neighbour"),
+            ("one-hot .999", "shift .1 neighbour"),
+        ),
+    ):
+        yield case(law, truth, laws[law], k)
+    for k, (law, truth) in itertools.product(
+        (20, 100), (("network", "flat"), ("network", "shift .1"), ("one-hot .999", "shift .1"))
+    ):
+        yield case(law, truth, laws[law], k)
+    yield from (case("network", "class .02 neighbour", 1000, k) for k in (20, 3))
+    yield from (case("network", truth, n, 20) for n in (80, 2000) for truth in ("calibrated", "over-confident"))
+    for truth in ("calibrated", "shift .1"):
+        yield case("network", truth, 300, 1000, estimators=("ece",), seconds=40.0)
+
+
+def _top_k():
+    for k, truth, notion in itertools.product(
+        (20, 3), ("over-confident", "calibrated", "shift .1"), ("top-k-label", "top-k-confidence")
+    ):
+        yield Case("top-k", "network", truth, 1000, k, notion, runs=200)
+
+
+def _by_rows():
+    quick, slow = ("ece-convex", "max-deviation", "skce", "ece-sweep"), ("smece", "ece-kde")
+    laws = ("all .999", "60 % at 1", "tiny", "beta 5")
+    cells = [
+        *itertools.product((30,), laws, ("shift .0204",)),
+        *itertools.product((1000,), ("network",), ("over-confident", "calibrated")),
+        *itertools.product((1000,), laws, ("shift .0204",)),
+        *itertools.product((100,), laws, ("shift .1",)),
+        *itertools.product((300,), ("network",), ("over-confident", "calibrated")),
+    ]
+    for n, law, truth in cells:
+        yield Case("rows", law, truth, n, estimators=quick, runs=250)
+        if n in (30, 1000):
+            yield Case("rows", law, truth, n, estimators=slow, runs=120)
+    for k, notion in ((3, "class-wise"), (10, "top-label")):
+        yield from (
+            Case("rows", "network", t, 500, k, notion, quick, runs=120) for t in ("over-confident", "calibrated")
         )
-    return replace(table, tally=Tally(table.tally.count, table.tally.score, outcome))
 
 
-def coverage(case, runs):
-    runs = int(runs * case.share_of_runs)
-    rng = np.random.default_rng(case.seed)
-    reduction = reductions.as_reduction(case.notion)
-    estimators = case.estimators
-    found = np.zeros((len(estimators), runs, 2))
-    true = np.zeros((len(estimators), runs))
-    for i in range(runs):
-        if i % -(-runs // SETS) == 0:
-            z = SCALE[case.classes] * rng.standard_normal((case.rows, case.classes))
-            p = np.exp(z - z.max(1, keepdims=True))
-            p /= p.sum(1, keepdims=True)
-            q = TRUTHS[case.truth](p)
-            predictions = Predictions(p, np.zeros(len(p), dtype=int))
-            aims = case.targets(predictions, reduction, q)
-        run = predictions.relabelled(drawn(q, rng))
-        for j, estimator in enumerate(estimators):
-            made = estimate(run, reduction, estimator)
-            got = interval(made.question, LEVEL)
-            assert got.tested
-            found[j, i], true[j, i] = (got.low, got.high), aims[j]
-            if aims[j] is None:
-                true[j, i] = Binned().of_table(expected(reduction.split(run), made.bins, q, run)).value
-    lines = []
-    for j, head in enumerate(case.heads):
-        low, high = found[j].T
-        below, above = (true[j] < low).mean(), (true[j] > high).mean()
-        numbers = f"{1 - below - above:.3f},{below:.3f},{above:.3f},{true[j].mean():.4f},{(high - low).mean():.4f}"
-        lines.append(f"{head},{runs},{numbers}")
-    return lines
+def _scores():
+    keys = ("accuracy", "brier", "log-loss")
+    for n, (law, truth, k) in itertools.product(
+        (100, 1000),
+        (
+            ("one-hot .999", "shift .1", 2),
+            ("one-hot .999", "shift .0204", 2),
+            ("one-hot .999", "shift .0204", 10),
+            ("network", "calibrated", 10),
+            ("network", "over-confident", 2),
+            ("spread rows", "shift .1", 3),
+        ),
+    ):
+        yield Case("scores", law, truth, n, k, None, keys, runs=300)
 
 
-HEAD = (
-    f"# Coverage of the default {LEVEL:.0%} interval, written by tests/simulations/interval_coverage.py\n"
-    "# below: share of runs whose interval lies above the truth; above: share whose interval lies below it\n"
-    "notion,classes,estimator,binning,bins,rows,truth,runs,coverage,below,above,true_error,mean_width\n"
-)
+def _canonical():
+    keys = ("ece", "rmsce", "debiased-l2")
+    for truth, rows, (binning, cells) in itertools.product(
+        ("over-confident", "calibrated"),
+        (500, 2000),
+        (("sierpinski", 4), ("grid", 9), ("sierpinski", 13), ("grid", 25)),
+    ):
+        yield Case("canonical", "spread rows", truth, rows, 3, "canonical", keys, binning, cells, runs=200)
+        if truth == "over-confident" and rows == 500:
+            yield Case("canonical", "network", truth, rows, 3, "canonical", keys, binning, cells, runs=200)
+    for k, truth in itertools.product((3, 10), ("over-confident", "calibrated")):
+        yield Case("canonical", "spread rows", truth, 1000, k, "canonical", ("skce",), runs=200)
 
 
-def main(runs, processes):
-    held = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
-    lines = {case: [line for head in case.heads for line in held if line.startswith(head + ",")] for case in CASES}
-    missing = [case for case in CASES if not lines[case]]
-    with ProcessPoolExecutor(processes) as pool:
-        for case, found in zip(missing, pool.map(coverage, missing, itertools.repeat(runs)), strict=True):
-            lines[case] = found
-            FILE.write_text(HEAD + "".join(f"{line}\n" for each in lines.values() for line in each), encoding="utf-8")
-    lines = [line for each in lines.values() for line in each]
-    got = np.array([float(line.split(",")[8]) for line in lines])
-    sys.stdout.write(f"{len(got)} cells: least {got.min():.3f}, at least .88 in {(got >= 0.88).mean():.1%}\n")
+def _recalibrated():
+    for n, law, notion in itertools.product(
+        (1000, 5000),
+        ("network after top-label-hb", "network after temperature"),
+        ("top-label", "confidence", "class-wise"),
+    ):
+        if law == "network after temperature" or notion != "class-wise":
+            yield Case("recalibrated", law, "over-confident", n, 10, notion, runs=300)
+
+
+def _weighted():
+    for n, (law, truth) in itertools.product(
+        (300, 2000),
+        (("beta 5", "shift .1"), ("all .995", "shift .0204"), ("beta 200", "calibrated"), ("uniform", "wave .05")),
+    ):
+        yield Case("weights", law, truth, n, weighted=True)
+    yield Case("weights", "network", "over-confident", 1000, 20, "class-wise", weighted=True, runs=200)
+    yield Case("weights", "beta 5", "shift .1", 1000, 20, "top-label", weighted=True, runs=200)
+
+
+def _levels():
+    for law, truth, n, notion in (
+        ("beta 5", "shift .1", 1000, "confidence"),
+        ("all .995", "shift .0204", 100, "confidence"),
+        ("60 % at 1", "shift .0204", 400, "confidence"),
+        ("beta 200", "shift .1", 1000, "top-label"),
+        ("network", "over-confident", 500, "class-wise"),
+    ):
+        yield Case("levels", law, truth, n, 10, notion, ("ece",), levels=(0.8, 0.95, 0.99))
+
+
+def _debiased():
+    for n, (law, k, notion) in itertools.product(
+        (1000, 300), (("beta 5", 100, "top-label"), ("beta 5", 10, "confidence"), ("network", 10, "class-wise"))
+    ):
+        keys = ("debiased-l2", "debiased-ece", "mce", "ece-adaptive")
+        yield Case("other forms", law, "shift .1", n, k, notion, keys, runs=250)
+
+
+FAMILIES = (
+    _near_one, _top_label, _networks, _class_wise, _spread, _by_rows, _scores,
+    _recalibrated, _given, _levels, _top_k, _debiased, _weighted, _canonical,
+)  # fmt: skip
+
+
+def cases():
+    """All cases, one of every family in turn: the first of each comes first."""
+    rounds = itertools.zip_longest(*(list(family()) for family in FAMILIES))
+    return [case for each in rounds for case in each if case is not None]
+
+
+# -- one case -------------------------------------------------------------------------------------------------
+
+
+def made(case):
+    """Runs until there are enough of them or the case's seconds are over."""
+    ends, seed = time.monotonic() + case.seconds, seed_of(*sorted(case.heads.values()))
+    sets = []
+    for i in range(SETS):
+        one = sample(case.law, case.truth, case.rows, case.classes, i, case.weighted)
+        asked = {key: _asked(one.predictions, case, key) for key in case.estimators}
+        try:
+            aims = {key: target(each, one, case.notion, key) for key, each in asked.items()}
+        except NotAnswerable:
+            aims = None
+        sets.append((one, aims))
+    heads = case.heads
+    if any(aims is None for _, aims in sets):
+        return [f"{head},,0,,,,,,,0" for head in heads.values()]
+    found = {name: [] for name in heads}
+    for run in range(case.runs):
+        if run >= LEAST_RUNS and time.monotonic() > ends:
+            break
+        one, aims = sets[run % SETS]
+        drawn = one.drawn(np.random.default_rng([seed, run]))
+        for key in case.estimators:
+            each = _asked(drawn, case, key)
+            true = target(each, one, case.notion, key)[0] if key == "ece-sweep" else aims[key][0]
+            for level in case.levels:
+                got = interval(each.question, level)
+                found[key, level].append((got.low, got.high, got.point, true, got.tested))
+    cells = {key: np.mean([aims[key][1] for _, aims in sets]) for key in case.estimators}
+    return [f"{head},{cells[key]:.4g},{_summed(found[key, level])}" for (key, level), head in heads.items()]
+
+
+def _asked(predictions, case, key):
+    binned = case.placed(key)[0] not in ("", "chosen", "default")
+    return estimate(predictions, case.notion, key, case.scheme if binned else None)
+
+
+def _summed(found):
+    low, high, point, true, tested = np.array(found, dtype=float).T
+    slack = 1e-9 * np.maximum(1.0, np.abs(true))
+    below, above = true < low - slack, true > high + slack
+    half = (true >= point - (point - low) / 2 - slack) & (true <= point + (high - point) / 2 + slack)
+    shares = (1 - below.mean() - above.mean(), below.mean(), above.mean(), half.mean())
+    numbers = ",".join(f"{share:.3f}" for share in shares)
+    return f"{len(found)},{numbers},{true.mean():.4f},{(high - low).mean():.4f},{int(tested.any())}"
+
+
+# -- the promise ----------------------------------------------------------------------------------------------
+
+
+def at_most(share, runs):
+    """Upper 95 % limit (Clopper-Pearson) of a coverage seen as ``share`` of ``runs``."""
+    seen = np.round(share * runs)
+    return np.where(seen < runs, beta.ppf(0.95, seen + 1, np.maximum(runs - seen, 1e-9)), 1.0)
+
+
+def faults(table):
+    """What the table shows against the promise, sentence by sentence; empty where it is kept.
+
+    Of the lines called tested: none whose coverage is shown (at 95 %) to be below .86, at most one in twenty shown to
+    be below .88; at other levels misses in the same proportion, 1.4 and 1.2 times what the level allows. In every
+    family the twin of half the width is shown to miss that promise in a line where the error is not 0.
+    """
+    said, table = [], table[table["runs"] > 0]
+    best, twin = (at_most(table[name], table["runs"]) for name in ("coverage", "half"))
+    miss, tested = 1 - table["level"], table["tested"] > 0
+    far, near = tested & (best < 1 - 1.4 * miss), tested & (best < 1 - 1.2 * miss)
+    for row in table[far].sort_values("coverage").itertuples():
+        name = ", ".join(map(str, row[1 : NAMED_BY + 1]))
+        said.append(
+            f"{row.coverage:.3f} of {row.runs} (below {row.below:.3f}, above {row.above:.3f}; "
+            f"true {row.true_error:.4f}, width {row.mean_width:.4f}): {name}"
+        )
+    if near.sum() > 0.05 * tested.sum():
+        said.append(f"{near.sum()} of {tested.sum()} tested lines are below .88: more than 5 %")
+    for family in table["family"].unique():
+        mine = tested & (table["family"] == family)
+        if mine.any() and not (twin[mine] < 1 - 1.4 * miss[mine]).any():
+            said.append(f"{family}: intervals of half the width hold as well, so that these lines show nothing")
+    seen = table[tested]
+    sys.stdout.write(
+        f"{len(seen)} tested lines: least coverage {seen['coverage'].min():.3f}, at least .88 in "
+        f"{(seen['coverage'] >= 0.88).mean():.1%}; half the width {seen['half'].mean():.3f} on average\n"
+    )
+    return said
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400, int(sys.argv[2]) if len(sys.argv) > 2 else 2)
+    command(__doc__, TABLE, cases(), made, faults, FILE)

@@ -1,61 +1,92 @@
-"""How often calibrated models are rejected at the 5 % level, over sizes, classes, notions and estimators.
+"""How often calibrated models are rejected at the 5 % level, over laws, sizes, classes, notions and estimators.
 
-Run `python tests/simulations/null_rejection.py [RUNS] [PROCESSES]` with the package installed; it writes
-calib_core/inference/rejection.csv, which the package ships, and keeps the cases that are already in it: delete the
-file to make it anew. 8000 runs take about an hour on one core.
+Run `python tests/simulations/null_rejection.py [--minutes 60] [--processes 1]` with the package installed; it writes
+calib_core/inference/rejection.csv, which the package ships, and keeps the lines that are already in it: delete the file
+(or lines of it) to make them anew. All of it takes about an hour and a half on one core. `--check` makes nothing and
+ends with 1 where calibrated models are rejected too often.
 
-Predictions are softmax(3 * standard normal) over K classes, one set of them in every cell. The null distribution is
-drawn once by the library (as many draws as runs), labels by numpy's own sampler; both share the binomial error of a
-cell, sqrt(.05 .95 (1 / runs + 1 / draws)): 0.34 % with 8000. Estimators that look at the rows get half the runs.
+"spread rows" are softmax(3 * standard normal) over K classes; of "network" rows most confidences lie above .95
+(tests/support/score_laws.py). One set of predictions a case. The null distribution is drawn once by the library (as
+many draws as runs), labels by numpy's own sampler; both share the binomial error of a line, sqrt(.05 .95 (1 / runs +
+1 / draws)): 0.34 % with 8000. Estimators that look at the rows get half the runs.
 """
 
 import itertools
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from null_rates import LEVEL, rejection_rates
+from null_rates import LEVEL, rejection_rates, spread_rows
+from resumable import LineTable, command
+from score_laws import ROWS
 
 FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "rejection.csv"
+LAWS = {"spread rows": spread_rows, "network": ROWS["network"]}
 SIZES = (100, 300, 1000, 3000, 10_000)
 CLASSES = (2, 3, 10, 30, 100)
 NOTIONS = ("confidence", "top-label", "class-wise")
 COUNTED = ("ece", "rmsce", "mce", "debiased-l2", "debiased-ece", "ece-adaptive")
 BY_ROWS = ("ece-convex", "smece", "ece-kde", "ece-sweep", "max-deviation", "skce")
-# Estimators that look at the rows cost up to a second a run where strata are many: few cells there.
-CASES = [
-    *((n, k, NOTIONS, COUNTED) for n, k in itertools.product(SIZES, CLASSES)),
-    *((n, k, ("confidence",), BY_ROWS) for n, k in itertools.product(SIZES, CLASSES[::2])),
-    *((100, k, NOTIONS[1:], BY_ROWS) for k in (2, 3)),
-]
-HEAD = (
+TABLE = LineTable(
+    "law,notion,classes,estimator,rows,runs,rejected,rejected_exact",
+    5,
     f"# Share of calibrated models rejected at the {LEVEL:.0%} level, written by tests/simulations/null_rejection.py\n"
-    "# rejected: by the p-value shown; rejected_exact: by the one whose ties are broken at random\n"
-    "notion,classes,estimator,rows,runs,rejected,rejected_exact\n"
+    "# rejected: by the p-value shown; rejected_exact: by the one whose ties are broken at random\n",
 )
 
 
-def lines_of(case, runs):
-    n, k, notions, keys = case
-    runs = runs // 2 if keys[0] in BY_ROWS else runs
-    found = rejection_rates(n, k, notions, keys, runs, seed=1, draws=runs)
-    return [f"{notion},{k},{key},{n},{runs},{a:.4f},{b:.4f}" for (notion, key), (a, b) in found.items()]
+@dataclass(frozen=True)
+class Case:
+    """The lines of one set of predictions: some notions, each with some estimators."""
+
+    rows: int
+    classes: int
+    notions: tuple[str, ...]
+    estimators: tuple[str, ...]
+    law: str = "spread rows"
+    runs: int = 8000
+
+    @property
+    def names(self):
+        """What its lines are called."""
+        pairs = itertools.product(self.notions, self.estimators)
+        return [f"{self.law},{notion},{self.classes},{key},{self.rows}" for notion, key in pairs]
+
+    @property
+    def note(self):
+        """What it is, for those who wait."""
+        return f"{self.law}: {', '.join(self.notions)}, K = {self.classes}, n = {self.rows}"
 
 
-def main(runs, processes):
-    held = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
-    heads = {case: [f"{notion},{case[1]},{key},{case[0]}," for notion in case[2] for key in case[3]] for case in CASES}
-    lines = {case: [line for head in heads[case] for line in held if line.startswith(head)] for case in CASES}
-    missing = [case for case in CASES if len(lines[case]) < len(heads[case])]
-    with ProcessPoolExecutor(processes) as pool:
-        for case, found in zip(missing, pool.map(lines_of, missing, itertools.repeat(runs)), strict=True):
-            lines[case] = found
-            FILE.write_text(HEAD + "".join(f"{line}\n" for each in lines.values() for line in each), encoding="utf-8")
-    rates = [float(line.split(",")[-1]) for each in lines.values() for line in each]
-    sys.stdout.write(f"{len(rates)} cells, ties broken at random: {min(rates):.4f} to {max(rates):.4f}\n")
+def cases():
+    """Networks first; estimators that look at the rows cost up to a second a run where strata are many: few there."""
+    return [
+        *(Case(n, k, NOTIONS, COUNTED, "network", 4000) for n, k in itertools.product((1000, 100), (10, 100, 3))),
+        Case(1000, 1000, NOTIONS[:2], COUNTED, "network", 2000),
+        *(Case(n, 10, NOTIONS[:1], BY_ROWS, "network", 2000) for n in (100, 1000)),
+        *(Case(n, k, NOTIONS, COUNTED) for n, k in itertools.product(SIZES, CLASSES)),
+        *(Case(n, k, NOTIONS[:1], BY_ROWS, runs=4000) for n, k in itertools.product(SIZES, CLASSES[::2])),
+        *(Case(100, k, NOTIONS[1:], BY_ROWS, runs=4000) for k in (2, 3)),
+    ]
+
+
+def made(case):
+    """The lines of a case."""
+    draw = LAWS[case.law]
+    found = rejection_rates(
+        case.rows, case.classes, case.notions, case.estimators, case.runs, seed=1, draws=case.runs, draw=draw
+    )
+    return [f"{name},{case.runs},{a:.4f},{b:.4f}" for name, (a, b) in zip(case.names, found.values(), strict=True)]
+
+
+def faults(table):
+    """Lines whose share is further from the level than four standard errors of runs and draws."""
+    off = 4 * (LEVEL * (1 - LEVEL) * 2 / table["runs"]) ** 0.5
+    often = (table["rejected"] > LEVEL + off) | ((table["rejected_exact"] - LEVEL).abs() > off)
+    return [", ".join(map(str, row[1:])) for row in table[often].itertuples()]
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 8000, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    command(__doc__, TABLE, cases(), made, faults, FILE)

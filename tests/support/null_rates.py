@@ -39,10 +39,10 @@ def rejection_rate(n, k, notion, estimator, runs, seed, draws=4000):
     return rejection_rates(n, k, [notion], [estimator], runs, seed, draws)[notion, estimator][0]
 
 
-def rejection_rates(n, k, notions, estimators, runs, seed, draws=4000):
+def rejection_rates(n, k, notions, estimators, runs, seed, draws=4000, draw=spread_rows):
     """{(notion, estimator): (rejected by the p-value, by the one whose ties are broken at random)}."""
     rng = np.random.default_rng([seed, n, k])
-    p = spread_rows(n, k, rng)
+    p = draw(n, k, rng)
     labels = many_labels(p, runs, rng)
     first = Predictions(p, labels[0].astype(np.intp))
     members = [ESTIMATORS.make(key) for key in estimators]

@@ -1,0 +1,88 @@
+"""Verdicts are wrong no oftener than they say, where it is hardest: sure models, few rows, errors beside the tolerance.
+
+A small part of tests/simulations/verdicts.py. ``more_than`` allows 5 % and what the runs cannot tell from it.
+"""
+
+import numpy as np
+import pytest
+from score_laws import sample
+from verdict_shares import WORDS, judge, more_than
+
+from calib_core import estimate
+
+SIZES = (30, 100, 400, 2000)
+SURE = ("certain", "all .995")
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("law", SURE)
+def test_an_error_just_above_the_tolerance_is_rarely_called_within(law, n):
+    found = judge(law, "shift .0204", n, runs=4000, tests=False)
+    assert not more_than(found.share("within"), found.runs), found.words
+    assert set(found.words) <= set(WORDS)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("law", SURE)
+def test_an_error_just_below_the_tolerance_is_rarely_called_miscalibrated(law, n):
+    found = judge(law, "shift .0196", n, runs=4000, tests=False)
+    assert not more_than(found.share("miscalibrated"), found.runs), found.words
+
+
+@pytest.mark.parametrize("law", SURE)
+def test_an_interval_of_half_the_width_would_break_this(law):
+    found = judge(law, "shift .0204", 2000, runs=4000, tests=False)
+    assert more_than(found.half_within / found.runs, found.runs)
+
+
+@pytest.mark.parametrize(
+    ("law", "n", "k", "notion"),
+    [
+        ("network", 500, 10, "confidence"),
+        ("two decimals", 150, 5, "top-label"),
+        ("network", 100, 5, "class-wise"),
+        ("beta 200", 100, 10, "confidence"),
+    ],
+)
+def test_two_hundred_calibrated_models_raise_few_alarms(law, n, k, notion):
+    found = judge(law, "calibrated", n, k, notion, runs=200)
+    assert not more_than(found.alarms / 200, 200), (found.words, found.rejected)
+    assert not more_than(found.spiegelhalter / 200, 200), found.spiegelhalter
+
+
+def test_an_over_confident_model_raises_them():
+    found = judge("network", "over-confident", 1000, 10, runs=20)
+    assert found.alarms == found.spiegelhalter == 20
+
+
+@pytest.mark.parametrize(
+    ("law", "n", "notion"),
+    [
+        ("certain", 30, "confidence"),
+        ("all .995", 100, "confidence"),
+        ("60 % at 1", 400, "confidence"),
+        ("two decimals", 1000, "confidence"),
+        ("beta 5", 6000, "confidence"),
+        ("beta 200", 400, "top-label"),
+    ],
+)
+def test_whether_rows_are_too_few_is_known_from_the_scores(law, n, notion):
+    """Whatever comes true: of scores for which one outcome is "too few", no other is "too close to call"."""
+    scores = sample(law, "calibrated", n, 5, 0)
+    words = set()
+    for truth in ("calibrated", "shift .0204", "shift .1"):
+        other = sample(law, truth, n, 5, 0).truth if truth == "shift .1" else scores.truth
+        for seed in range(6):
+            right = np.random.default_rng(seed).random(n) < other
+            said = scores.predictions.predicted
+            drawn = scores.predictions.relabelled(np.where(right, said, (said + 1) % 5))
+            words.add(estimate(drawn, notion).verdict(0.02).word)
+    assert words <= set(WORDS)
+    assert not {"too few rows to tell", "too close to call"} <= words, words
+
+
+@pytest.mark.parametrize(("law", "n"), [("certain", 30), ("all .995", 100), ("two decimals", 400)])
+def test_of_few_rows_a_calibrated_model_reads_too_few_rows_to_tell(law, n):
+    found = judge(law, "calibrated", n, runs=40, tests=False)
+    assert found.share("too few rows to tell") + found.share("miscalibrated") == 1, found.words
+    assert found.share("too few rows to tell") >= 0.9, found.words

@@ -1,0 +1,159 @@
+"""`calib gate` on an audit's cases: four words, three exit codes, and nothing passes that was not shown."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from score_laws import sample
+from verdict_shares import more_than
+
+from dashboard.cli import main
+
+WITHIN, NOT_WITHIN, COULD_NOT_RUN = 0, 1, 2
+TOO_FEW, TOO_CLOSE = "too few rows to tell", "too close to call"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def gate(frame, limit, *more):
+    """Exit code, standard output and standard error of the gate on a table."""
+    frame.to_csv("g.csv", index=False)
+    result = CliRunner().invoke(main, ["gate", "g.csv", "--max-ece", str(limit), *more], prog_name="calib")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def claims(confidence, correct, **columns):
+    return pd.DataFrame({"confidence": confidence, "correct": np.asarray(correct).astype(int), **columns})
+
+
+def matrix(p, labels, **columns):
+    frame = pd.DataFrame(p, columns=[f"p_{j}" for j in range(p.shape[1])])
+    return frame.assign(label=labels, **columns)
+
+
+CONFIDENCE = ("--notion", "confidence")
+
+
+@pytest.mark.parametrize(
+    ("n", "off", "limit", "code", "word"),
+    [
+        (4000, 0.0, 0.05, WITHIN, "within"),
+        (4000, 0.2, 0.05, NOT_WITHIN, "miscalibrated"),
+        (60, 0.0, 0.05, NOT_WITHIN, TOO_FEW),
+        (4000, 0.05, 0.05, NOT_WITHIN, TOO_CLOSE),
+    ],
+)
+def test_four_words_two_codes(n, off, limit, code, word):
+    rng = np.random.default_rng(0)
+    h = rng.uniform(0.5, 0.95, n)
+    ended, said, _ = gate(claims(h, rng.random(n) < h - off), limit, *CONFIDENCE)
+    assert ended == code
+    assert said.startswith(f"{word}:")
+
+
+@pytest.mark.parametrize("limit", ["0.001", "0.02", "0.09"])
+def test_thirty_certain_rows_pass_no_small_limit(limit):
+    ended, said, _ = gate(claims(np.ones(30), np.ones(30)), limit, *CONFIDENCE)
+    assert ended == NOT_WITHIN
+    assert said.startswith(TOO_FEW)
+
+
+@pytest.mark.parametrize("weight", ["1e305", "1e308"])
+def test_weights_that_overflow_could_not_run(weight):
+    """A model that is off by .169 passed with `weight,1e305` in every row."""
+    rng = np.random.default_rng(0)
+    h = rng.uniform(0.5, 0.95, 300)
+    frame = claims(h, rng.random(300) < h - 0.17, weight=[weight] * 300)
+    ended, said, why = gate(frame, 0.02, *CONFIDENCE, "--read", "weights=weight")
+    assert (ended, said) == (COULD_NOT_RUN, "")
+    assert "weight" in why
+    assert "should not have happened" not in why
+
+
+@pytest.mark.parametrize("weight", ["1e155", "1e-300"])
+def test_weights_that_can_be_rescaled_are_or_could_not_run(weight):
+    rng = np.random.default_rng(0)
+    h = rng.uniform(0.5, 0.95, 300)
+    frame = claims(h, rng.random(300) < h - 0.17, weight=[weight] * 300)
+    ended, _, why = gate(frame, 0.02, *CONFIDENCE, "--read", "weights=weight")
+    assert ended in (NOT_WITHIN, COULD_NOT_RUN)
+    assert "should not have happened" not in why
+
+
+@pytest.mark.parametrize("huge", [1e6, 1e12, 1e200])
+def test_one_row_of_nearly_all_the_weight_passes_nothing(huge):
+    weights = np.linspace(0.5, 1.5, 300)
+    weights[0] = huge
+    ended, _, why = gate(claims(np.full(300, 0.99), np.ones(300), weight=weights), 0.02, *CONFIDENCE,
+                         "--read", "weights=weight")  # fmt: skip
+    assert ended in (NOT_WITHIN, COULD_NOT_RUN)
+    assert "should not have happened" not in why
+
+
+def test_half_right_and_sure_of_it_in_a_hundred_classes_does_not_pass():
+    rng = np.random.default_rng(0)
+    n, said = 1000, rng.integers(100, size=1000)
+    p = np.full((n, 100), 0.01 / 99)
+    p[np.arange(n), said] = 0.99
+    frame = matrix(p, np.where(rng.random(n) < 0.53, said, (said + 1) % 100))
+    for notion in ("class-wise", "confidence", "top-label"):
+        ended, text, _ = gate(frame, 0.02, "--notion", notion)
+        assert ended == NOT_WITHIN, text
+
+
+def test_what_passes_with_a_curve_inside_the_bins_says_what_it_is_about():
+    rng = np.random.default_rng(0)
+    h = rng.random(8000)
+    true = np.clip(h + 0.1 * np.sign(np.sin(2 * np.pi * 15 * h)), 0, 1)
+    ended, said, _ = gate(claims(h, rng.random(8000) < true), 0.05, *CONFIDENCE)
+    assert ended == WITHIN
+    assert "in these bins" in said
+
+
+def test_a_thousand_classes_far_off_are_called_miscalibrated():
+    drawn = sample("network", "shift .37", 1500, 1000, 0).drawn(np.random.default_rng(0))
+    frame = matrix(drawn.probs, drawn.labels)
+    for more in ((), CONFIDENCE):
+        ended, said, _ = gate(frame, 0.02, *more)
+        assert ended == NOT_WITHIN
+        assert said.startswith("miscalibrated:")
+
+
+@pytest.mark.parametrize("limit", ["nan", "0", "-1", "inf", "-inf", "2", "x"])
+def test_limits_that_are_none_are_refused(limit):
+    ended, said, why = gate(claims([0.9] * 50, [1] * 45 + [0] * 5), limit, *CONFIDENCE)
+    assert (ended, said) == (COULD_NOT_RUN, "")
+    assert "--max-ece" in why
+
+
+def test_no_rows_could_not_run():
+    ended, said, why = gate(claims([], []), 0.1, *CONFIDENCE)
+    assert (ended, said) == (COULD_NOT_RUN, "")
+    assert why
+
+
+def test_two_hundred_calibrated_models_raise_few_alarms():
+    alarms = 0
+    one = sample("beta 5", "calibrated", 150, 10, 0)
+    h = one.predictions.confidence
+    for seed in range(200):
+        ended, said, _ = gate(claims(h, one.drawn(np.random.default_rng(seed)).correct), 0.02, *CONFIDENCE)
+        assert ended != COULD_NOT_RUN
+        alarms += said.startswith("miscalibrated")
+    assert not more_than(alarms / 200, 200)
+
+
+@pytest.mark.parametrize("n", [30, 100, 400])
+@pytest.mark.parametrize("score", [1.0, 0.995])
+def test_an_error_just_above_the_limit_rarely_passes(n, score):
+    """Of rows that are all alike only the number that came true counts: the gate is asked once a number."""
+    rng, passed, known = np.random.default_rng(0), 0, {}
+    for right in rng.binomial(n, score - 0.0204, 2000):
+        if right not in known:
+            known[right] = gate(claims(np.full(n, score), np.arange(n) < right), 0.02, *CONFIDENCE)[0]
+        passed += known[right] == WITHIN
+    assert not more_than(passed / 2000, 2000), passed / 2000

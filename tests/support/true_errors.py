@@ -1,0 +1,162 @@
+"""What intervals are about, computed from true probabilities in the plainest way: sums over listed claims and cells.
+
+``target(estimate, sample)`` is the number that the interval of the estimate should hold. For binned errors it is
+
+    (sum_g W_g |mean true probability in g - mean score in g|^p)^(1/p)
+
+over the cells g of the claims, W_g the cell's share of the claims' weight; for estimators that look at the rows, their
+own value on rows that stand once for every class, weighed by its true probability.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from calib_core import Predictions
+from calib_core.binning import Groups, tabulate
+from calib_core.estimators.skce import pair_sums
+from calib_core.reductions import as_reduction
+
+ORDER = {"ece": 1, "ece-adaptive": 1, "debiased-ece": 1, "rmsce": 2, "debiased-l2": 2, "mce": "max"}
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Every claim of a notion, each (claims,): score, true probability, stratum, weight (these sum to 1)."""
+
+    score: np.ndarray
+    true: np.ndarray
+    stratum: np.ndarray
+    weight: np.ndarray
+
+
+def listed(sample, notion, k=3):
+    """The claims of a notion, in the library's order: by rank, then row; class-wise by row, then class."""
+    p, truth = sample.predictions, sample.truth
+    n = p.n_rows
+    row = np.full(n, 1 / n) if p.weights is None else p.weights / p.weights.sum()
+    if notion in ("confidence", "top-label"):
+        stratum = np.zeros(n, dtype=int) if notion == "confidence" else p.predicted
+        return Listed(np.asarray(p.confidence), sample.top_truth, stratum, row)
+    classes = p.n_classes
+    if notion == "class-wise":
+        every = np.tile(np.arange(classes), n)
+        return Listed(p.probs.ravel(), truth.ravel(), every, np.repeat(row, classes) / classes)
+    ranked = np.argsort(-p.probs, axis=1, kind="stable")[:, : min(k, classes)]
+    rank = np.broadcast_to(np.arange(ranked.shape[1]), ranked.shape)
+    stratum = rank if notion == "top-k-confidence" else rank * classes + ranked
+    score, true = (np.take_along_axis(part, ranked, 1) for part in (p.probs, truth))
+    share = np.tile(row, ranked.shape[1]) / ranked.shape[1]
+    return Listed(score.T.ravel(), true.T.ravel(), stratum.T.ravel(), share)
+
+
+def binned_error(claims, cells, order):
+    """The formula above for cells given as one whole number a claim."""
+    _, cell = np.unique(cells, return_inverse=True)
+    weight, moved = np.bincount(cell, claims.weight), np.bincount(cell, claims.weight * (claims.true - claims.score))
+    gap = np.abs(np.divide(moved, weight, out=np.zeros_like(moved), where=weight > 0))
+    if order == "max":
+        return float(gap.max())
+    return float((weight @ gap**order) ** (1 / order))
+
+
+def bin_cells(claims, table):
+    """The cell of every claim among the bins of a table."""
+    bins, found = table.lower.shape[1], np.empty(len(claims.score), dtype=int)
+    if np.array_equal(table.lower, np.broadcast_to(table.lower[0], table.lower.shape), equal_nan=True):
+        inner = table.lower[0, 1:]
+        return np.searchsorted(inner[~np.isnan(inner)], claims.score, side="right") + bins * claims.stratum
+    for s in np.unique(claims.stratum):
+        inner, mine = table.lower[s, 1:], claims.stratum == s
+        found[mine] = np.searchsorted(inner[~np.isnan(inner)], claims.score[mine], side="right") + bins * s
+    return found
+
+
+def grouping(question, claims):
+    """The cell of every claim where an interval says that it judges groups of enough rows."""
+    return tabulate(question.claims, [Groups()])[0].cells(claims.score, claims.stratum)
+
+
+def judged(made, claims):
+    """The claims that the interval is about and their cells: the bins of the value unless its words say otherwise."""
+    about = made.interval().about
+    cells = grouping(made.question, claims) if "groups" in about else bin_cells(claims, made.bins)
+    if "two rows and more" not in about:
+        return claims, cells
+    _, cell, rows = np.unique(cells, return_inverse=True, return_counts=True)
+    kept = rows[cell] > 1
+    share = claims.weight[kept] / claims.weight[kept].sum()
+    return Listed(claims.score[kept], claims.true[kept], claims.stratum[kept], share), cells[kept]
+
+
+def target(made, sample, notion, key):
+    """The true value of an estimate made by ``estimate(sample.predictions, notion, key, ...)``, and rows a cell."""
+    n = sample.predictions.n_rows
+    if notion == "canonical":
+        return _canonical(made, sample, key)
+    if key in ORDER or key == "ece-sweep":
+        claims = listed(sample, notion)
+        claims, cells = judged(made, claims) if key in ORDER else (claims, bin_cells(claims, made.bins))
+        error = binned_error(claims, cells, ORDER.get(key, 1))
+        return error * error if key == "debiased-l2" else error, len(cells) / len(np.unique(cells))
+    if key == "skce":
+        return _squared(made, sample, listed(sample, notion)), n
+    if notion is None and key == "accuracy":
+        return float(np.average(sample.top_truth, weights=sample.predictions.weights)), n
+    whole = _every_class(sample)
+    asked = made.question.estimator
+    return (asked.of(whole) if notion is None else asked(as_reduction(notion).split(whole)).value), n
+
+
+def _every_class(sample):
+    """Rows that stand once for every class (predicted and next, where only claims are known), by true probability."""
+    p, truth = sample.predictions, sample.truth
+    n, k = p.n_rows, p.n_classes
+    row = np.ones(n) if p.weights is None else p.weights
+    if truth.ndim == 2:
+        at, labels = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+        return Predictions(p.probs[at], labels, weights=(truth * row[:, None]).ravel())
+    labels = np.concatenate([p.predicted, (p.predicted + 1) % k])
+    weights = np.concatenate([truth * row, (1 - truth) * row])
+    return _of_rows(p, np.tile(np.arange(n), 2), labels, weights)
+
+
+def _of_rows(p, at, labels, weights):
+    """Claims about other rows, with other labels and weights."""
+    return Predictions.from_confidence(
+        p.confidence[at], predicted=p.predicted[at], labels=labels, class_names=p.class_names, weights=weights
+    )
+
+
+def _squared(made, sample, claims):
+    """The squared kernel error of true probabilities: different rows are paired, not a row with itself.
+
+    Leaving out the pairs of a row with itself can make it a hair negative; the error of the model is then 0.
+    """
+    total, scale = 0.0, made.question.estimator.scale
+    for s in np.unique(claims.stratum):
+        mine = np.flatnonzero(claims.stratum == s)
+        mine = mine[np.argsort(claims.score[mine], kind="stable")]
+        pairs = len(mine) * (len(mine) - 1) / 2
+        if pairs:
+            score = claims.score[mine]
+            total += claims.weight[mine].sum() * pair_sums(score, claims.true[mine] - score, scale) / pairs
+    return max(0.0, float(total))
+
+
+def _canonical(made, sample, key):
+    p, q, n = sample.predictions.probs, sample.truth, sample.predictions.n_rows
+    if key == "skce":
+        gap = q - p
+        pairs = (gap @ gap.T) * np.exp(-0.5 * cdist(p, p, "cityblock"))
+        return max(0.0, float(pairs.sum() - np.trace(pairs)) / (n * (n - 1))), n
+    cells = made.cells.codes
+    frequency = np.array([np.bincount(cells, column) for column in (q - p).T]).T / n
+    share = np.bincount(cells) / n
+    held = share > 0
+    if key == "ece":
+        value = np.abs(frequency).sum()
+    else:
+        value = float((np.square(frequency[held]).sum(1) / share[held]).sum()) ** (1 if key == "debiased-l2" else 0.5)
+    return float(value), n / held.sum()
