@@ -10,6 +10,7 @@ import pandas as pd
 from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, as_binning, tabulate
 from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.defaults import LEVEL, SEED
 from calib_core.inference import draws, wilson
 from calib_core.inference.null import RESAMPLES, null_outcomes
 from calib_core.predictions import NotAnswerable, Predictions
@@ -53,9 +54,9 @@ def reliability_bands(
     bins: int | str | BinningScheme | None = None,
     reduction: str | Reduction = "confidence",
     stratum: int = 0,
-    level: float = 0.9,
+    level: float = LEVEL,
     resamples: int = RESAMPLES,
-    random_state: int = 0,
+    random_state: int = SEED,
 ) -> ReliabilityBands:
     """Wilson intervals and consistency bands for the bins of a reliability diagram.
 

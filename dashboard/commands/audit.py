@@ -76,6 +76,8 @@ def command(
     models, over = _same_rows(_models(loaded, calibrators, share, seed, rows), counting)
     lines = _lines(models, notions, keys, slow, scheme, tolerance)
     if as_json:
+        from calib_core.defaults import LEVEL, SEED
+
         options = {
             "tolerance": tolerance,
             "binning": _shared.binning_record(scheme),
@@ -85,7 +87,7 @@ def command(
         }
         judged = {name: _rows(model, over[name]) for name, model in models.items()}
         record = {"file": _shared.file_record(loaded), "options": options, "models": judged, "lines": lines}
-        _shared.write_json("audit", record | {"level": 0.9, "resamples_seed": 0})
+        _shared.write_json("audit", record | {"level": LEVEL, "resamples_seed": SEED})
         return
     _show(loaded, models, over, lines, as_csv)
 

@@ -16,7 +16,7 @@ EXTREMES = 5
 
 NEVER = {
     "top-label": ("Log loss", "Brier score", "CW-ECE"),
-    "confidence": ("Log loss", "Brier score", "TL-ECE", "CW-ECE", "TL-MCE"),
+    "confidence": ("Log loss", "Brier score", "TL-ECE", "CW-ECE", "TL-MCE", "TL-MCE of bins"),
 }
 """The measures a kind of predictions cannot give."""
 
@@ -64,7 +64,7 @@ def _numbers(predictions: Predictions) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric("Rows", count(predictions.n_rows), width="content")
         st.metric("Classes", classes, width="content")
-        st.metric("Accuracy", percent(predictions.accuracy), width="content")
+        st.metric("Accuracy, all rows", percent(predictions.accuracy), width="content")
         st.metric("Mean confidence", percent(confidence), width="content")
 
 

@@ -55,7 +55,7 @@ def render() -> None:
         "Value; in brackets the 90 % interval of the true error; then what 95 % of perfectly calibrated models with "
         "these predictions stay below, the accuracy above (the noise floor). Orange: stands out of the noise (p at "
         "most 0.05); blue: does not; no colour: not asked yet. Plug-in errors can lie above their own interval: noise "
-        "inflates them."
+        f"inflates them. Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
     )
     with st.container(horizontal=True):
         widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(numbers(estimates)))

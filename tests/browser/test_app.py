@@ -100,7 +100,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
         node(page, "reliability").evaluate(TRACES)
     )
 
-    click_mark(page, "reliability", "Base model", 5)
+    click_mark(page, "reliability", "Base model", 8)
     expect(node(page, "zoom")).to_be_visible()
     drawn(page, "zoom")
     gaps = node(page, "zoom").evaluate(

@@ -275,3 +275,17 @@ def test_the_bins_of_a_monotone_map_are_intervals_of_the_base_models_scores():
     assert (was.upper[0][order][:-1] < was.lower[0][order][1:]).all()
     with pytest.raises(NotAnswerable, match="different claims"):
         tabulate_alike(Confidence().split(base), Confidence().split(base.take(np.arange(500)[::-1])), "distinct")
+
+
+def test_a_comparison_counts_a_whole_weight_as_that_many_copies(halves):
+    fit, test = halves
+    weights = np.arange(test.n_rows) % 4
+    weighed = Predictions(test.probs, test.labels, weights=weights)
+    after = CALIBRATORS.make("top-label-hb").fit_on(fit)
+    one, two = (compared(p, after.apply(p)) for p in (weighed, weighed.written_out()))
+    for a, b in ((one.before, two.before), (one.after, two.after)):
+        assert Binned().of_table(a).value == pytest.approx(Binned().of_table(b).value, abs=1e-12)
+    assert one.before.count.sum() == weights.sum()
+    assert Binned().of_table(one.before).value != pytest.approx(
+        Binned().of_table(compared(test, after.apply(test)).before).value
+    )

@@ -19,8 +19,9 @@ from click.testing import CliRunner
 from generated import ordinary_rows
 
 import calib_core as cc
+from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from dashboard.cli import main
-from dashboard.commands import _shared
+from dashboard.commands import _shared, audit, compare, gate
 
 INSTALLED = Path(sys.executable).with_name("calib")
 
@@ -469,6 +470,18 @@ def test_every_kind_of_bins_can_be_asked_for(file, options, bins):
     (line,) = json.loads(run(*words).stdout)["lines"]
     assert line["bins"].startswith(bins)
     assert f"; bins: {bins}" in run("gate", file, "--max-ece", 0.9, "--notion", "confidence", *options).stdout
+
+
+def test_defaults_of_the_commands_are_those_of_the_library():
+    """Written out there, since the options are declared before the library is loaded."""
+    wanted = {"tolerance": TOLERANCE, "level": LEVEL, "seed": SEED}
+    seen = set()
+    for command in (audit.command, gate.command, compare.command):
+        for param in command.params:
+            if param.name in wanted:
+                assert param.default == wanted[param.name]
+                seen.add(param.name)
+    assert seen == set(wanted)
 
 
 def test_a_number_that_a_binning_does_not_take_is_refused(file):

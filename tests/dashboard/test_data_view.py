@@ -99,7 +99,7 @@ def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(dem
     assert shown == {
         "Rows": count(demo.rows),
         "Classes": count(demo.classes),
-        "Accuracy": percent(p.accuracy),
+        "Accuracy, all rows": percent(p.accuracy),
         "Mean confidence": confidence,
     }
     parts = compute.parts(source(app))

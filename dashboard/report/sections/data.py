@@ -41,8 +41,8 @@ def _file(source: Source, key: str, changed: str) -> Iterator[Block]:
         "rows": count(whole.n_rows),
         "classes": "unknown" if whole.n_classes is None else count(whole.n_classes),
         "holds": HOLDS[whole.kind],
-        "accuracy": percent(whole.accuracy),
-        "mean confidence": percent(_mean_confidence(whole)),
+        "accuracy, all rows": percent(whole.accuracy),
+        "mean confidence, all rows": percent(_mean_confidence(whole)),
         "read as": compute.reading(key, changed).to_json() if changed else "proposed by its names and values",
     }
     if held.demo:
