@@ -66,7 +66,7 @@ class Domain:
         return inside and notion in self.notions and cell_rows >= self.cell_rows and share >= self.share
 
 
-SIMULATED = Domain(("confidence", "top-label"), (1, 100), (300, 20_000), 20.0, 0.9, (0.9, 0.95))
+SIMULATED = Domain(("confidence", "top-label"), (1, 100), (300, 100_000), 20.0, 0.9, (0.9, 0.95))
 """What tests/simulations/paired_coverage.py covers: its rows are in ``paired.csv`` (``paired_table``)."""
 
 
@@ -295,7 +295,8 @@ def _of_cells(
     rows_a_cell = min(j * len(m.cell) / m.cells for j, m in zip(judged, (first, second), strict=True))
     classes = max(len(np.unique(q.claims.codes)) for q in asked)
     tested = SIMULATED.covers(notion, classes, len(first.cell), rows_a_cell, min(judged), level)
-    where = _where(one.estimator.binning, bins_of, (first.cells, second.cells), min(judged) if order == 2 else 1.0)
+    alone = int((~(first.judged & second.judged)).sum()) if order == 2 else 0
+    where = _where(one.estimator.binning, bins_of, (first.cells, second.cells), alone)
     values = (_value(one, tables[0]), _value(other, tables[1]))
     kind = "squared" if order == 2 else "absolute"
     return _told(values, made, level, method, tested, f"the difference of mean {kind} errors {where}")
@@ -323,7 +324,7 @@ def _value(question: Question, table: BinTable) -> float:
     return float(question.estimator.of_outcomes(table, table.tally.outcome[None])[0])
 
 
-def _where(binning: object, bins_of: BinsOf, cells: tuple[int, int], judged: float) -> str:
+def _where(binning: object, bins_of: BinsOf, cells: tuple[int, int], alone: int) -> str:
     """Over which bins errors are compared, in words."""
     number = f"{cells[0]}" if bins_of != "each" or cells[0] == cells[1] else f"{cells[0]} and {cells[1]}"
     if isinstance(binning, Groups):
@@ -333,7 +334,8 @@ def _where(binning: object, bins_of: BinsOf, cells: tuple[int, int], judged: flo
     else:
         what = f"in {number} bins"
     whose = "" if bins_of == "each" else f", those of the {bins_of} model"
-    return what + whose + ("" if judged == 1.0 else f"; {judged:.0%} of the rows share a bin and are judged")
+    left_out = f"; {alone} rows alone in a bin are left out" if alone else ""
+    return what + whose + left_out
 
 
 # -- all else: the two intervals ------------------------------------------------------------------------------
