@@ -422,6 +422,7 @@ class Cells:
 
     The theorem's k is ``points`` = fewest + 1: its proof averages k - 1 rows, those strictly between two thresholds.
     ``broken`` says in words why the theorem does not apply as it stands (weights; scores tied with a threshold).
+    ``placing`` are rows beyond n that only placed the edges, as where scores tie.
     """
 
     rows: int
@@ -429,6 +430,7 @@ class Cells:
     fewest: int
     delta: float
     broken: str = ""
+    placing: int = 0
 
     @property
     def points(self) -> int:
@@ -471,10 +473,11 @@ def binning_promise(
     total = sum(c.bins for c in cells)
     each = max(simultaneous_eps(c.points, c.bins if class_wise else total, alpha / parts, delta) for c in cells)
     marginal = max(marginal_eps(c.points, alpha / parts, delta) for c in cells)
-    # P1's proof bounds each stratum by sqrt(B / (2 n)), which is at most sqrt(1 / (2 k)).
-    mean = max(float(np.sqrt(c.bins / (2.0 * c.rows))) for c in cells) + delta
-    bounds = _sentences(marginal, each, mean, 1.0 - alpha, notion, class_wise, bool(left_out))
-    return Promise(bounds, _summary(each, 1.0 - alpha, notion, left_out), tuple(left_out))
+    # P1's proof bounds each stratum by sqrt(B / (2 n)), which is at most sqrt(1 / (2 k)), from bins equally filled.
+    # Whatever their filling, a bin's mean of m outcomes is off by at most 1 / (2 sqrt(m)) on average.
+    mean = max(max(np.sqrt(c.bins / (2.0 * c.rows)), 0.5 / np.sqrt(c.fewest)) for c in cells) + delta
+    bounds = _sentences(marginal, each, float(mean), 1.0 - alpha, notion, class_wise, bool(left_out))
+    return Promise(bounds, _summary(each, 1.0 - alpha, notion, left_out) + _rows_used(cells), tuple(left_out))
 
 
 def _sentences(
@@ -511,6 +514,16 @@ def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) ->
     return (
         f"{sure} of the classes with enough rows of their own is at most {each:.3f} on new rows of the same kind; "
         f"nothing is promised for {many} with too few ({some})."
+    )
+
+
+def _rows_used(cells: Sequence[Cells]) -> str:
+    """Where some rows only placed edges: how many are left to promise with."""
+    if not any(c.placing for c in cells):
+        return ""
+    return (
+        " Scores tie at the bins' edges, so that some of the calibration rows only place the edges: the promise rests "
+        f"on the outcomes of the others, at least {min(c.fewest for c in cells)} in every bin."
     )
 
 
