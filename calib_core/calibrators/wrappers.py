@@ -44,7 +44,6 @@ CALIBRATORS.preset(
     Reduced,
     reduction=ClassWise(),
     normalise=False,
-    class_points=(),
     small="pool",
     flags=_EACH_CLASS,
     reference="P1 Alg. 3",
