@@ -485,6 +485,7 @@ def _sentences(
     marginal: float, each: float, mean: float, level: float, notion: str, class_wise: bool, partial: bool, tied: bool
 ) -> tuple[Bound, ...]:
     whose = "the classes covered" if partial else "all classes" if notion != "confidence" else "all rows"
+    sets = "that fill the bins as here" if tied else "of this size"
     sure = f"With probability at least {level * 100:.4g} %"
     new_row = "the probability of any class covered for a new row" if class_wise else "a new row's confidence"
     new_row += ", of a class covered," if partial and not class_wise else ""
@@ -501,7 +502,7 @@ def _sentences(
             "expected",
             mean,
             None,
-            f"On average over calibration sets {'that fill the bins as here' if tied else 'of this size'}, the {notion} ECE of {whose} is at most {mean:.3f}.",
+            f"On average over calibration sets {sets}, the {notion} ECE of {whose} is at most {mean:.3f}.",
         ),
     )
 

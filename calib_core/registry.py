@@ -81,8 +81,7 @@ class Counts(Numbers):
 
     def check(self, value: Any) -> str | None:
         good = isinstance(value, tuple) and all(
-            isinstance(v, (int, float)) and not isinstance(v, bool) and v >= 2 and float(v).is_integer()
-            for v in value
+            isinstance(v, (int, float)) and not isinstance(v, bool) and v >= 2 and float(v).is_integer() for v in value
         )
         return None if good else "a tuple of whole numbers, each at least 2"
 
@@ -266,9 +265,7 @@ class Registry(Generic[T]):
         self._prefixes: dict[str, Prefix[T]] = {}
         FAMILIES[family] = self
 
-    def register(
-        self, key: str, title: str, *, reference: str = "", flags: Any = None
-    ) -> Callable[[type[T]], type[T]]:
+    def register(self, key: str, title: str, *, reference: str = "", flags: Any = None) -> Callable[[type[T]], type[T]]:
         """Class decorator that adds a dataclass as a member; its annotated fields become its parameters."""
 
         def add(cls: type[T]) -> type[T]:

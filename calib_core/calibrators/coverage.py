@@ -148,9 +148,7 @@ class ScoredRows:
         return self.scores[order], np.cumsum(counts), np.cumsum(counts * self.correct[order])
 
 
-def guaranteed_accuracy(
-    scores: Float64s, correct: Bools, others: ScoredRows, accuracy: float, risk: float
-) -> float:
+def guaranteed_accuracy(scores: Float64s, correct: Bools, others: ScoredRows, accuracy: float, risk: float) -> float:
     """The loosest threshold that passes fixed-sequence tests of the accuracy among answered rows, at this risk.
 
     Thresholds, their order and the first one tested are fixed from *other* rows: conditional on those and on how many
@@ -183,7 +181,7 @@ def _sequence(others: ScoredRows, n: int, needed: int, accuracy: float, risk: fl
     last = np.searchsorted(s, thresholds, side="right") - 1
     answered = np.round(rows[last] / rows[-1] * n)
     enough = binom.isf(risk, answered, accuracy)  # a test passes with more right answers than these
-    chance = binom.sf(enough, answered, (hits[last] + 1.0) / (rows[last] + 2.0))
+    chance = np.asarray(binom.sf(enough, answered, (hits[last] + 1.0) / (rows[last] + 2.0)))
     return thresholds[np.flatnonzero(chance >= chance.max() - _ALIKE)[-1] :]
 
 
@@ -195,7 +193,7 @@ def _out_of_reach(scores: Float64s, correct: Bools, accuracy: float, risk: float
     n = len(scores)
     s, rows, hits = ScoredRows(scores, correct).running()
     last = np.append(np.flatnonzero(np.diff(s)), n - 1)
-    bounds = np.nan_to_num(beta.ppf(risk, hits[last], rows[last] - hits[last] + 1.0))
+    bounds = np.nan_to_num(np.asarray(beta.ppf(risk, hits[last], rows[last] - hits[last] + 1.0)))
     best = int(bounds.argmax())
     return (
         f"coverage accuracy {accuracy:g} cannot be promised at risk {risk:g}: on the {n} rows held out its lower bound "

@@ -37,7 +37,8 @@ class EnsembleTemperature(Calibrator):
     changes.
 
     ``weights_`` are (w1, w2, w3), ``temperature_`` is T; ``status_`` and ``note`` say whether T was found, as in
-    temperature scaling. With fewer than 10 rows T stays 1 and the weights (1, 0, 0): the rows as they are. Where T is near 1 the first two members are nearly the same and their weights mean little.
+    temperature scaling. With fewer than 10 rows T stays 1 and the weights (1, 0, 0): the rows as they are. Where T is
+    near 1 the first two members are nearly the same and their weights mean little.
 
     References: Zhang, Kailkhura & Han 2020, §4.1 (with log loss; their code uses squared error whatever is asked).
 

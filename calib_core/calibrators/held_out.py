@@ -11,6 +11,7 @@ from calib_core.calibrators.neighbour_tuning import content_order
 from calib_core.calibrators.row_weights import are_copies
 from calib_core.predictions import Predictions
 
+
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Positions of the rows held out (a row of weight 2 can stand twice) and of those left, and what is left."""

@@ -13,7 +13,6 @@ from calib_core.calibrators.row_weights import are_copies, as_rows
 from calib_core.guarantees import Cells
 from calib_core.registry import Range
 
-
 _EDGE_SHARE, _EDGE_ROWS = 0.25, 20
 """Rows that place the edges where scores tie: a quarter of all, and no more than 20 a bin.
 
@@ -35,8 +34,8 @@ class Histogram(BinaryCalibrator):
 
     *Ties.* Where another row has the score of a threshold, order statistics do not part the rows as the theorem
     needs, and equal scores must stay together. Then m = min(n / 4, 20 B) rows, drawn at random without their
-    outcomes, place the edges: bins hold as nearly m / B of them as equal scores allow, and never less than half. A bin's
-    value is the mean outcome of the *other* rows in it, taken over all ways of drawing as many rows among equal
+    outcomes, place the edges: bins hold as nearly m / B of them as equal scores allow, and never less than half. A
+    bin's value is the mean outcome of the *other* rows in it, taken over all ways of drawing as many rows among equal
     scores: of g rows with one score, h of them true, e drawn for the edges, g - e count, with h (g - e) / g true. So
     the seed decides where the edges lie, never which outcomes count, and the order of the rows decides nothing.
 
@@ -114,7 +113,10 @@ class Histogram(BinaryCalibrator):
     ) -> tuple[Float64s, Float64s]:
         """Edges from some of the rows; per bin the others, and those of them that came true."""
         levels, code = np.unique(scores, return_inverse=True)
-        rows, hits = _group_sums(code, weights, len(levels)), _group_sums(code[outcomes], _of(weights, outcomes), len(levels))
+        rows, hits = (
+            _group_sums(code, weights, len(levels)),
+            _group_sums(code[outcomes], _of(weights, outcomes), len(levels)),
+        )
         self.placing_ = min(int(_EDGE_SHARE * rows.sum()), _EDGE_ROWS * n_bins)
         rng = np.random.default_rng((self.random_state, 1))
         drawn = rng.multivariate_hypergeometric(rows.astype(np.int64), self.placing_).astype(np.float64)
@@ -146,7 +148,7 @@ class Histogram(BinaryCalibrator):
 
     def _bins(self, ordered: Floats, total: float) -> int:
         asked = int((total + 1e-9) // self.points_per_bin) if self.bins is None else self.bins
-        different = 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
+        different = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
         # Every bin needs a row strictly between its thresholds: at most (n + 1) / 2 bins.
         return max(1, min(asked, int(total + 1) // 2, different))
 

@@ -112,8 +112,9 @@ class MetaCalMiscoverage(MetaCal):
     exceeds alpha at the odds of eq. (5), .14 to .49 with 20 to 500 rows; ``"guaranteed"`` the smallest with which it
     does so with probability at most ``risk``, and refuses when too few rows are held out. The bound is about the base
     model's right answers, so any base calibrator will do, also one that changes the predicted class, that answers
-    every row with a whole row summing to one (P4 §4.2, remark i). What can mislead: rows withheld are no answers, so accuracy
-    and calibration afterwards speak of the answered rows only; look at the coverage beside them.
+    every row with a whole row summing to one (P4 §4.2, remark i). What can mislead: rows
+    withheld are no answers, so accuracy and calibration afterwards speak of the answered rows only; look at the
+    coverage beside them.
 
     ``threshold_`` is r (infinite when all is answered), ``exceed_probability_`` P(F0 > alpha) by eq. (5),
     ``n_held_out_``, ``n_fit_`` and ``base_`` what the rest was calibrated with.

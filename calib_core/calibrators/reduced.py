@@ -32,10 +32,10 @@ class Reduced(Calibrator):
     ``pooled_`` and ``left_alone_`` list them by name. Weighted rows count as their effective number (Kish) unless
     the weights are whole numbers, which are copies.
 
-    ``class_points`` = (k_1, ..., k_L) gives each stratum its own number of points per bin in place of the binary part's:
-    class l of class-wise binning gets floor(n / k_l) bins of the n rows, all of which are claims of every class. A
-    larger k_l makes the promise for class l tighter and its map coarser. Small strata pooled use the largest of
-    theirs.
+    ``class_points`` = (k_1, ..., k_L) gives each stratum its own number of points per bin in place of the binary
+    part's: class l of class-wise binning gets floor(n / k_l) bins of the n rows, all of which are claims of every
+    class. A larger k_l makes the bound of class l tighter and its map coarser; the bound stated for all classes is
+    that of the loosest. Small strata pooled use the largest of theirs.
 
     Of the class-specific notion's one class, only that class's column is recalibrated: the other columns stay, and
     rows need not sum to one.
@@ -58,7 +58,9 @@ class Reduced(Calibrator):
         Literal["pool", "leave"], Choice(("pool", "leave")), "strata too small to calibrate: together as one, or not"
     ] = "pool"
     normalise: Annotated[bool, Flag(), "divide every row by its sum"] = False
-    class_points: Annotated[tuple[float, ...], Counts(), "points per bin of each class in turn; none: the same for all"] = ()
+    class_points: Annotated[
+        tuple[float, ...], Counts(), "points per bin of each class in turn; none: the same for all"
+    ] = ()
 
     def _fit(self, predictions: Predictions) -> None:
         claims = self._claims(predictions)
@@ -103,9 +105,13 @@ class Reduced(Calibrator):
         if not self.class_points:
             return [self.binary] * strata
         if "points_per_bin" not in self.binary.get_params():
-            raise InputError("class_points are points per bin of each class, and this binary calibrator has no such number")
+            raise InputError(
+                "class_points are points per bin of each class, and this binary calibrator has no such number"
+            )
         if len(self.class_points) != strata:
-            raise InputError(f"class_points has {len(self.class_points)} numbers; {strata} are needed, one a class in turn")
+            raise InputError(
+                f"class_points has {len(self.class_points)} numbers; {strata} are needed, one a class in turn"
+            )
         return [clone(self.binary).set_params(points_per_bin=int(k)) for k in self.class_points]
 
     def _fit_small(self, claims: Claims, few: list[tuple[int, BinaryCalibrator]], n_rows: int) -> None:
@@ -125,7 +131,9 @@ class Reduced(Calibrator):
     def _apply(self, predictions: Predictions) -> Predictions:
         claims = self._claims(predictions)
         if isinstance(claims, ColumnClaims):
-            return self._columns(dict(enumerate(self.maps_)), claims.dtype, predictions)
+            return self._columns(
+                dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True)), claims.dtype, predictions
+            )
         if isinstance(self.reduction, ClassSpecific):
             return self._columns({self.reduction.cls: self.maps_[0]}, claims.dtype, predictions)
         values = np.empty(claims.scores.shape, dtype=claims.dtype)
@@ -202,4 +210,3 @@ def _together(strata: list[Stratum]) -> Stratum:
     weights = [s.weights for s in strata if s.weights is not None]
     joined: Float64s | None = np.concatenate(weights) if weights else None
     return Stratum(np.concatenate([s.scores for s in strata]), np.concatenate([s.outcomes for s in strata]), joined)
-

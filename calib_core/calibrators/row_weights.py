@@ -33,10 +33,11 @@ def as_rows(weights: Float64s) -> Float64s:
     """
     if are_copies(weights):
         return weights
-    shares = weights / weights.max()
+    shares: Float64s = weights / weights.max()
     if (shares == 1.0).all():
         return shares
-    return shares * float(shares.sum() / (shares @ shares))
+    rows: Float64s = shares * float(shares.sum() / (shares @ shares))
+    return rows
 
 
 def row_count(weights: Float64s | None, n: int) -> float:

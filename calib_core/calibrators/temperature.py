@@ -65,8 +65,9 @@ class Temperature(Calibrator):
     (the true class has the largest probability in every row, however many, so that T -> 0 fits best and would call
     every later row certain), and with "not identified" (all rows uniform); it is a bound with "at bound" (the loss
     still falls at T = 1000: the rows' log-probabilities tell nothing or the wrong thing of the labels, and all but
-    uniform rows fit best; or at T = 0.001). ``note`` says it in a sentence. ``floored_`` counts calibration rows whose true class
-    had probability below the floor of the logarithm, or a logit of minus infinity: a few such rows can decide T.
+    uniform rows fit best; or at T = 0.001). ``note`` says it in a sentence. ``floored_`` counts calibration
+    rows whose true class had probability below the floor of the logarithm, or a logit of minus infinity: a few such
+    rows can decide T.
 
     References: Guo et al. 2017; P3 §2.5.
 

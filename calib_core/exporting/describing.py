@@ -168,7 +168,7 @@ def _reduced(calibrator: Reduced, state: State) -> State:
     if isinstance(calibrator.reduction, ClassWise):
         return _of_columns(calibrator, state, maps)
     if isinstance(calibrator.reduction, ClassSpecific):
-        columns = [SAME] * state.n_classes
+        columns: list[Map] = [SAME] * state.n_classes
         columns[calibrator.reduction.cls] = maps[0]
         return _of_columns(calibrator, state, tuple(columns))
     return replace(state.with_row(Ranked(state.row, _by_rank(calibrator, maps, state.n_classes))), kind="ranked")

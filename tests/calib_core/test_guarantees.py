@@ -362,7 +362,9 @@ def test_classes_pooled_or_left_alone_are_named_and_promised_nothing():
 def test_tied_scores_keep_a_promise_with_the_rows_that_did_not_place_edges():
     rng = np.random.default_rng(3)
     confidence = np.round(rng.uniform(0.5, 1, 500), 2)
-    cal = CALIBRATORS.make("confidence-hb").fit(np.column_stack([confidence, 1 - confidence]), rng.integers(2, size=500))
+    cal = CALIBRATORS.make("confidence-hb").fit(
+        np.column_stack([confidence, 1 - confidence]), rng.integers(2, size=500)
+    )
     (binary,) = cal.maps_
     fewest = int(binary.averaged_.min())
     assert binary.cells() == Cells(375, len(binary.values_), fewest, 1e-10, placing=125)

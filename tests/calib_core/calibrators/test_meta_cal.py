@@ -119,7 +119,7 @@ def test_fixed_sequence_stops_at_the_first_failure():
         "0.4136 with every row answered up to 0.4181 with the surest 99 % answered, and 29 rows answered without error "
         "are the fewest that could do; give more rows, ask for less, or choose rule 'paper'"
     )
-    with pytest.raises(NotAnswerable, match="on the 28 rows held out .* and 29 rows answered without error are the"):
+    with pytest.raises(NotAnswerable, match=r"on the 28 rows held out .* and 29 rows answered without error are the"):
         guaranteed_accuracy(scores[:28], np.ones(28, bool), others, 0.9, 0.05)
 
 
@@ -246,7 +246,7 @@ def test_miscoverage_takes_bases_that_change_the_class(base):
 
 
 def test_miscoverage_refuses_bases_that_hold_no_uniform_row():
-    for base in ("class-wise-hb", "top-label-hb", "metacal-accuracy", "ts+confidence-hb"):
+    for base in ("class-wise-hb", "top-label-hb", "metacal-accuracy"):
         with pytest.raises(InputError) as why:
             CALIBRATORS.make("metacal-miscoverage", base=base).fit_on(model(1000))
         assert str(why.value).startswith(
