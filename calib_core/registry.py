@@ -77,6 +77,21 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Counts(Numbers):
+    """A tuple of whole numbers of at least 2, one a class in turn; empty where none is given.
+
+    >>> Counts().check((50, 100.0)), Counts().check((1.5,))
+    (None, 'a tuple of whole numbers, each at least 2')
+    """
+
+    def check(self, value: Any) -> str | None:
+        good = isinstance(value, tuple) and all(
+            isinstance(v, (int, float)) and not isinstance(v, bool) and v >= 2 and float(v).is_integer() for v in value
+        )
+        return None if good else "a tuple of whole numbers, each at least 2"
+
+
+@dataclass(frozen=True)
 class Part:
     """A member of another family, named by its registry; ``kind`` narrows it to the members of one base class."""
 
@@ -255,9 +270,7 @@ class Registry(Generic[T]):
         self._prefixes: dict[str, Prefix[T]] = {}
         FAMILIES[family] = self
 
-    def register(
-        self, key: str, title: str, *, reference: str = "", flags: Any = None
-    ) -> Callable[[type[T]], type[T]]:
+    def register(self, key: str, title: str, *, reference: str = "", flags: Any = None) -> Callable[[type[T]], type[T]]:
         """Class decorator that adds a dataclass as a member; its annotated fields become its parameters."""
 
         def add(cls: type[T]) -> type[T]:

@@ -26,7 +26,8 @@ class Contract:
     output: kind of predictions it returns ("same": as given); keeps_argmax: the predicted class never changes;
     sums_to_one: rows stay distributions; monotone: a higher score never gets a lower output (within a stratum);
     min_rows: fewest calibration rows it can be fitted on; needs_matrix: works on full probability rows only;
-    may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable).
+    may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable);
+    abstains: it may leave rows unanswered.
     """
 
     output: Output
@@ -36,6 +37,7 @@ class Contract:
     min_rows: int = 1
     needs_matrix: bool = True
     may_refuse: bool = False
+    abstains: bool = False
 
 
 class BinaryCalibrator(BaseEstimator):
@@ -55,6 +57,11 @@ class BinaryCalibrator(BaseEstimator):
         Each output follows from its own score, so that few scores become few values whatever the map.
         """
         return given
+
+    @property
+    def note(self) -> str:
+        """What a reader of the fitted map must know, in one sentence; empty where there is nothing."""
+        return ""
 
     def cells(self) -> Cells | None:
         """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
@@ -125,6 +132,11 @@ class Calibrator(BaseEstimator):
         """What holds for the fitted calibrator whatever the data, with probability 1 - alpha; or that nothing does."""
         check_is_fitted(self)
         return NONE
+
+    @property
+    def note(self) -> str:
+        """What a reader of the fitted calibrator must know, in one sentence; empty where there is nothing."""
+        return ""
 
     def predict_proba(self, X: ArrayLike | Logits) -> Floats:
         """Recalibrated probabilities, row by row: what the calibrator says, and no more.

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.scaling_map import ScalingMap
-from calib_core.calibrators.temperature import Temperature
+from calib_core.calibrators.temperature import NOTES, Temperature
 
 
 @BINARY_CALIBRATORS.register("temperature", "Temperature scaling", reference="Guo et al. 2017")
@@ -22,7 +23,8 @@ class BinaryTemperature(ScalingMap):
     temperature scaling of the two columns (1 - s, s). What can mislead: 1/2 is always sent to 1/2, so on scores that
     are too high or too low throughout, as those of a rare class can be, T repairs little; see Platt scaling.
 
-    ``temperature_`` is T, ``status_`` as for multiclass temperature scaling.
+    ``temperature_`` is T, ``status_`` and ``note`` as for multiclass temperature scaling: with fewer than 10 rows, or
+    scores that separate the outcomes at 1/2, T stays 1.
 
     References: Guo et al. 2017.
 
@@ -34,6 +36,11 @@ class BinaryTemperature(ScalingMap):
     def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
         two = Temperature().fit(np.exp(np.column_stack([no, yes])), outcomes.astype(int), weights)
         self.temperature_, self.status_ = two.temperature_, two.status_
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return NOTES.get(self.status_, "")
 
     def _map_logs(self, yes: Float64s, no: Float64s) -> Float64s:
         return expit((yes - no) / self.temperature_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.identity import Identity
@@ -33,6 +34,11 @@ class Composed(Calibrator):
     def _fit(self, predictions: Predictions) -> None:
         self.first_: Calibrator = clone(self.first).fit_on(predictions)
         self.then_: Calibrator = clone(self.then).fit_on(self.first_.apply(predictions))
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return " ".join(part.note for part in (self.first_, self.then_) if part.note)
 
     def _apply(self, predictions: Predictions) -> Predictions:
         return self.then_.apply(self.first_.apply(predictions))

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import beta, binom
 from sklearn.isotonic import IsotonicRegression
 
 from calib_core import guarantees
 from calib_core._arrays import Bools, Float64s, Rows
+from calib_core.calibrators.row_weights import as_rows
 from calib_core.predictions import NotAnswerable
 
 ANSWER_ALL = float("inf")
 """The threshold that no score is above."""
 
 _STEPS = 50
-"""Thresholds that fixed-sequence testing goes through, from strict to loose."""
-_FEWEST_TESTED = 40
-"""Rows the first test expects at least: on fewer, one error ends the sequence though later tests would pass."""
+"""Thresholds that fixed-sequence testing can go through, from strict to loose."""
+_ALIKE = 0.01
+"""Chances of passing that differ by less are alike: a looser start then spares tests that could end the sequence."""
 
 
 def entropies(rows: Rows) -> Float64s:
@@ -37,7 +39,7 @@ def entropies(rows: Rows) -> Float64s:
 
 
 def paper_miscoverage(scores: Float64s, alpha: float) -> tuple[float, float]:
-    """P4's threshold from scores of correct rows, and eq. (5): how often its miscoverage exceeds alpha (about half).
+    """P4's threshold from scores of correct rows, and eq. (5): how often its miscoverage exceeds alpha.
 
     The ceil((n + 1)(1 - alpha))-th smallest score; with fewer than (1 - alpha) / alpha scores none is enough and all
     rows are answered.
@@ -110,7 +112,8 @@ class CoverageCurve:
 def coverage_curve(scores: Float64s, correct: Bools, bins: int) -> CoverageCurve:
     """P4's estimate of the coverage accuracy: uniform-mass bins, running accuracy over rows, a decreasing isotonic fit.
 
-    Equal scores never part, and a bin without rows of its own does not enter; each bin counts by its rows.
+    Equal scores never part, and a bin without rows of its own does not enter; each bin counts by its rows. It has no
+    allowance for error: a threshold read off it is promised nothing.
 
     References: P4 §4.2, after Proposition 12.
 
@@ -130,31 +133,71 @@ def coverage_curve(scores: Float64s, correct: Bools, bins: int) -> CoverageCurve
     return CoverageCurve(means, np.asarray(fit.predict(means), dtype=np.float64), observed, ends / n)
 
 
-def guaranteed_accuracy(scores: Float64s, correct: Bools, others: Float64s, accuracy: float, risk: float) -> float:
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Ranking scores of rows, whether the model is right on them, and their weights (None: all 1)."""
+
+    scores: Float64s
+    correct: Bools
+    weights: Float64s | None = None
+
+    def running(self) -> tuple[Float64s, Float64s, Float64s]:
+        """Scores in ascending order, with the rows and the right ones up to each."""
+        order = np.argsort(self.scores, kind="stable")
+        counts = np.ones(len(order)) if self.weights is None else as_rows(self.weights)[order]
+        return self.scores[order], np.cumsum(counts), np.cumsum(counts * self.correct[order])
+
+
+def guaranteed_accuracy(scores: Float64s, correct: Bools, others: ScoredRows, accuracy: float, risk: float) -> float:
     """The loosest threshold that passes fixed-sequence tests of the accuracy among answered rows, at this risk.
 
-    The thresholds are fixed beforehand, at equal steps of the scores of *other* rows: conditional on how many held-out
-    rows a threshold answers, the right ones among them are binomial, and Clopper-Pearson bounds are exact. They are
-    tested from strict to loose, each at the full risk, until the first fails. The first expects twice the rows that
-    could pass without a single error, and at least 40. NotAnswerable when it fails already.
+    Thresholds, their order and the first one tested are fixed from *other* rows: conditional on those and on how many
+    held-out rows a threshold answers, the right ones among them are binomial, and Clopper-Pearson bounds are exact.
+    Thresholds lie at equal steps of the others' scores, from the one that is expected to answer as many rows as could
+    pass without an error. They are tested from strict to loose, each at the full risk, until one fails; the one
+    tested first is the loosest whose chance of passing, by the others' accuracy up to it, is within .01 of the best.
+    The probability that a threshold is returned whose true accuracy is below the wanted is then at most ``risk``:
+    the first such one in the sequence must pass its test. NotAnswerable when the first fails: refusals count as kept.
 
     References: Geifman & El-Yaniv 2017 (selective risk control); fixed-sequence testing: Wiens 2003.
     """
     needed = guarantees.rows_for_accuracy(accuracy, risk)
-    first = min(1.0, max(2.0 * needed, _FEWEST_TESTED) / len(scores))
-    shares = np.linspace(first, 1.0, _STEPS)
-    places = np.ceil(shares * len(others)).astype(np.intp) - 1
     passed: float | None = None
-    for threshold in np.unique(np.sort(others)[places]):
-        answered = scores <= threshold
-        bound = guarantees.accuracy_lower_bound(int(correct[answered].sum()), int(answered.sum()), risk)
-        if bound < accuracy:
-            break
-        passed = float(threshold)
+    if needed <= len(scores):
+        for threshold in _sequence(others, len(scores), needed, accuracy, risk):
+            if _lower_bound(scores <= threshold, correct, risk) < accuracy:
+                break
+            passed = float(threshold)
     if passed is None:
-        raise NotAnswerable(
-            f"coverage accuracy {accuracy:g} cannot be promised at risk {risk:g}: no threshold passes its test on the "
-            f"{len(scores)} rows held out, of which {needed} answered without error would be the least; give more "
-            "rows, ask for less, or choose rule 'paper'"
-        )
+        raise NotAnswerable(_out_of_reach(scores, correct, accuracy, risk, needed))
     return passed
+
+
+def _sequence(others: ScoredRows, n: int, needed: int, accuracy: float, risk: float) -> Float64s:
+    """Thresholds in the order of their tests on n rows."""
+    s, rows, hits = others.running()
+    shares = np.linspace(needed / n, 1.0, _STEPS)
+    thresholds = np.unique(s[np.searchsorted(rows, shares * rows[-1] * (1.0 - 1e-12), side="left")])
+    last = np.searchsorted(s, thresholds, side="right") - 1
+    answered = np.round(rows[last] / rows[-1] * n)
+    enough = binom.isf(risk, answered, accuracy)  # a test passes with more right answers than these
+    chance = np.asarray(binom.sf(enough, answered, (hits[last] + 1.0) / (rows[last] + 2.0)))
+    return thresholds[np.flatnonzero(chance >= chance.max() - _ALIKE)[-1] :]
+
+
+def _lower_bound(answered: Bools, correct: Bools, risk: float) -> float:
+    return guarantees.accuracy_lower_bound(int(correct[answered].sum()), int(answered.sum()), risk)
+
+
+def _out_of_reach(scores: Float64s, correct: Bools, accuracy: float, risk: float, needed: int) -> str:
+    n = len(scores)
+    s, rows, hits = ScoredRows(scores, correct).running()
+    last = np.append(np.flatnonzero(np.diff(s)), n - 1)
+    bounds = np.nan_to_num(np.asarray(beta.ppf(risk, hits[last], rows[last] - hits[last] + 1.0)))
+    best = int(bounds.argmax())
+    return (
+        f"coverage accuracy {accuracy:g} cannot be promised at risk {risk:g}: on the {n} rows held out its lower bound "
+        f"goes from {bounds[-1]:.4g} with every row answered up to {bounds[best]:.4g} with the surest "
+        f"{rows[last[best]] / n * 100:.2g} % answered, and {needed} rows answered without error "
+        "are the fewest that could do; give more rows, ask for less, or choose rule 'paper'"
+    )

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, frozen
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.temperature import Temperature, softened
+from calib_core.calibrators.temperature import NOTES, Temperature, softened
 from calib_core.predictions import Predictions
 
 _RIDGE = 1e-10
@@ -35,8 +36,9 @@ class EnsembleTemperature(Calibrator):
     loss on the calibration rows is never above temperature scaling's nor the base model's. The predicted class never
     changes.
 
-    ``weights_`` are (w1, w2, w3), ``temperature_`` is T and ``status_`` says whether T was found, as in temperature
-    scaling. Where T is near 1 the first two members are nearly the same and their weights mean little.
+    ``weights_`` are (w1, w2, w3), ``temperature_`` is T; ``status_`` and ``note`` say whether T was found, as in
+    temperature scaling. With fewer than 10 rows T stays 1 and the weights (1, 0, 0): the rows as they are. Where T is
+    near 1 the first two members are nearly the same and their weights mean little.
 
     References: Zhang, Kailkhura & Han 2020, §4.1 (with log loss; their code uses squared error whatever is asked).
 
@@ -49,12 +51,20 @@ class EnsembleTemperature(Calibrator):
     def _fit(self, predictions: Predictions) -> None:
         scaling = Temperature().fit_on(predictions)
         self.temperature_, self.status_ = scaling.temperature_, scaling.status_
+        if self.status_ == "too few rows":
+            self.weights_ = np.array([1.0, 0.0, 0.0])
+            return
         labels, rows = predictions.true_labels, predictions.rows
         soft = softened(predictions, self.temperature_)[np.arange(len(labels)), labels]
         line = np.arange(len(labels)) if rows.index is None else rows.index
         members = np.column_stack([soft, rows.base[line, labels], np.full(len(labels), 1.0 / rows.shape[1])])
         weights = np.ones(len(labels)) if predictions.weights is None else predictions.weights
         self.weights_ = mixture_weights(np.maximum(members.astype(np.float64), LOG_FLOOR), weights / weights.sum())
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return NOTES.get(self.status_, "")
 
     def _apply(self, predictions: Predictions) -> Predictions:
         out: Floats = softened(predictions, self.temperature_).copy()

@@ -8,9 +8,8 @@ import numpy as np
 
 from calib_core._arrays import Bools, Codes, Float64s
 from calib_core.calibrators.neighbour_tuning import content_order
+from calib_core.calibrators.row_weights import are_copies
 from calib_core.predictions import Predictions
-
-_MOST_COPIES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +51,7 @@ def _copies(predictions: Predictions) -> Codes:
     w = predictions.weights
     if w is None:
         return np.ones(predictions.n_rows, dtype=np.intp)
-    whole = bool((w == np.floor(w)).all()) and float(w.sum()) <= _MOST_COPIES
-    return (w if whole else w > 0).astype(np.intp)
+    return (w if are_copies(w) else w > 0).astype(np.intp)
 
 
 def _in_order(predictions: Predictions, units: Codes) -> Codes:

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calib_core._arrays import Bools, Float64s, Floats
+from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.row_weights import are_copies, as_rows
 from calib_core.guarantees import Cells
 from calib_core.registry import Range
+
+_EDGE_SHARE, _EDGE_ROWS = 0.25, 20
+"""Rows that place the edges where scores tie: a quarter of all, and no more than 20 a bin.
+
+Few of them leave bins of unequal mass, many leave few rows to average: from 20 to 100 points a bin the smallest bin
+keeps most rows with a quarter to a fifth; with more, 20 a bin place edges about as well as all would.
+"""
 
 
 @BINARY_CALIBRATORS.register("histogram", "Histogram binning", reference="P1 Alg. 8; Gupta & Ramdas 2021, Alg. 1-2")
@@ -22,21 +29,49 @@ class Histogram(BinaryCalibrator):
     With B = floor(n / points_per_bin) bins (or the given number), thresholds are the order statistics of the scores
     at ranks ceil(b (n + 1) / B), b = 1..B-1; a bin is closed on the left; its value is the mean outcome of the rows
     strictly between two thresholds, (mean + u) / (1 + delta) with u uniform on [0, delta], so that no two bins return
-    the same value. Equal scores never part: m rows tied with a threshold enter with weight (m - 1) / m each instead
-    of leaving one of them, picked by luck, out; a threshold that ties leave no row beside is dropped. What can
-    mislead: inside a bin all differences between scores are lost, and the order of two scores can flip across bins.
+    the same value. There are never more bins than different scores. What can mislead: inside a bin all differences
+    between scores are lost, and the order of two scores can flip across bins.
+
+    *Ties.* Where another row has the score of a threshold, order statistics do not part the rows as the theorem
+    needs, and equal scores must stay together. Then m = min(n / 4, 20 B) rows, drawn at random without their
+    outcomes, place the edges: bins hold as nearly m / B of them as equal scores allow, and never less than half. A
+    bin's value is the mean outcome of the *other* rows in it, taken over all ways of drawing as many rows among equal
+    scores: of g rows with one score, h of them true, e drawn for the edges, g - e count, with h (g - e) / g true. So
+    the seed decides where the edges lie, never which outcomes count, and the order of the rows decides nothing.
+
+    *What is bounded.* The truth of bin b is pi_b = P(Y = 1 | score in bin b) for the edges as placed.
+    Without ties at thresholds this is P1 Theorem 1. Its threshold rows are left out because, given the thresholds,
+    they lie where they lie, while the rows strictly between are independent draws of the law between; a score that
+    *is* a threshold is covered where the law gives it no mass, as where scores are continuous.
+    With ties: let G be the edge rows' scores and the *bins* of the other rows (not their scores, given which the
+    mean outcome would estimate the mean of P(Y = 1 | score) over these very rows instead of pi_b). The draw does not
+    look at the rows, so the others are independent of the edges; given G the n_b outcomes in bin b are independent,
+    each true with probability pi_b, and their mean v has E[exp(t (v - pi_b)) | G] <= exp(t^2 / (8 n_b)) (Hoeffding's
+    lemma). The value returned is the mean of v given all rows and how many were drawn of each score, which is finer
+    than G; by Jensen's inequality the same holds for it, hence P(|value - pi_b| >= eps | G) <= 2 exp(-2 n_b eps^2):
+    Theorem 1 with n_b rows averaged in place of k - 1, no row being spent on a threshold. The probability is over the
+    rows and the draw. All scores decide whether ties count as such, so what is proven is: the probability that there
+    are none at thresholds *and* the first bound fails, and the probability that there are *and* the second fails, are
+    each at most alpha; scores that nearly always tie, or never do, have only one of the two.
+
+    ``thresholds_`` and ``values_`` are the map, ``counts_`` the rows of each bin, ``averaged_`` those its value is a
+    mean of, ``placing_`` the number of rows that only placed edges (0 without ties). Weighted rows: whole numbers are
+    copies; others are scaled to Kish's effective number of rows, and share the place of a tied threshold.
 
     References: P1 Algorithm 8 and Appendix B.1, after Gupta & Ramdas 2021, Algorithm 2.
 
     >>> h = Histogram(bins=2, delta=0).fit([0.1, 0.2, 0.3, 0.6, 0.8], [0, 1, 0, 1, 1])
     >>> h.thresholds_.tolist(), h.values_.tolist()
     ([0.3], [0.5, 1.0])
+    >>> tied = Histogram(bins=2, delta=0).fit([0.5] * 8 + [1.0] * 8, [0, 1] * 4 + [1] * 8)
+    >>> tied.thresholds_.tolist(), tied.values_.tolist(), tied.placing_
+    ([1.0], [0.5, 1.0], 4)
     """
 
     points_per_bin: Annotated[int, Range(2, 1000), "calibration rows per bin; 50 to 150 is the authors' advice"] = 50
     bins: Annotated[int | None, Range(1, 200), "number of bins instead of points per bin"] = None
     delta: Annotated[float, Range(0, 0.01), "size of the randomisation that keeps bin values apart"] = 1e-10
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the randomisation"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the randomisation and of the rows that place edges"] = 0
 
     def discrete(self, given: bool = False) -> bool:
         return True
@@ -46,25 +81,56 @@ class Histogram(BinaryCalibrator):
         return 2 if self.bins is not None else self.points_per_bin
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
+        if weights is not None:
+            counted = weights > 0
+            scores, outcomes, weights = scores[counted], outcomes[counted], as_rows(weights[counted])
+            weights = None if (weights == 1.0).all() else weights
+        self.weighted_ = weights is not None
         # Only the scores are sorted, which needs no permutation; outcomes enter through the few that came true.
         order = slice(None) if weights is None else np.argsort(scores, kind="stable")
         s = np.sort(scores) if weights is None else scores[order]
         upto = np.append(0.0, np.arange(1.0, len(s) + 1) if weights is None else np.cumsum(weights[order]))
-        thresholds, copies = np.unique(s[self._ranks(upto)], return_counts=True)
+        n_bins = self._bins(s, float(upto[-1]))
+        thresholds, copies = np.unique(s[_ranks(upto, n_bins)], return_counts=True)
         below = upto[np.searchsorted(s, thresholds, side="left")]
         tied = upto[np.searchsorted(s, thresholds, side="right")] - below
         kept = _leaving_rows(below, below + copies, float(upto[-1]))
-        self.thresholds_, copies, below, tied = thresholds[kept], copies[kept], below[kept], tied[kept]
-        rows = np.diff(np.concatenate([[0.0], below, [upto[-1]]]))
-        hits, tied_hits = self._hits(scores[outcomes], None if weights is None else weights[outcomes])
-        self.counts_ = rows.copy()
-        self.ties_ = len(copies) < len(kept) or bool((tied > copies).any())
-        self.weighted_ = weights is not None and bool((weights != weights[0]).any())
-        rows[1:] -= copies
-        self.averaged_ = rows.copy()
-        hits[1:] -= copies * tied_hits / tied
+        self.ties_ = not kept.all() or bool((tied > copies).any())
+        self.placing_ = 0
+        if self.ties_ and (weights is None or are_copies(weights)):
+            hits, rows = self._apart(scores, outcomes, weights, n_bins)
+            self.ties_ = False
+        else:
+            self.thresholds_, copies, below, tied = thresholds[kept], copies[kept], below[kept], tied[kept]
+            rows = np.diff(np.concatenate([[0.0], below, [upto[-1]]]))
+            hits, tied_hits = self._hits(scores[outcomes], None if weights is None else weights[outcomes])
+            self.counts_ = rows.copy()
+            rows[1:] -= copies
+            self.averaged_ = rows.copy()
+            hits[1:] -= copies * tied_hits / tied
         noise = np.random.default_rng(self.random_state).random(len(rows))
         self.values_ = (np.clip(hits / rows, 0.0, 1.0) + self.delta * noise) / (1.0 + self.delta)
+
+    def _apart(
+        self, scores: Floats, outcomes: Bools, weights: Float64s | None, n_bins: int
+    ) -> tuple[Float64s, Float64s]:
+        """Edges from some of the rows; per bin the others, and those of them that came true."""
+        levels, code = np.unique(scores, return_inverse=True)
+        rows, hits = (
+            _group_sums(code, weights, len(levels)),
+            _group_sums(code[outcomes], _of(weights, outcomes), len(levels)),
+        )
+        self.placing_ = min(int(_EDGE_SHARE * rows.sum()), _EDGE_ROWS * n_bins)
+        rng = np.random.default_rng((self.random_state, 1))
+        drawn = rng.multivariate_hypergeometric(rows.astype(np.int64), self.placing_).astype(np.float64)
+        starts = _equal_shares(drawn, n_bins)
+        self.thresholds_ = levels[starts[1:]]
+        self.counts_, all_hits = np.add.reduceat(rows, starts), np.add.reduceat(hits, starts)
+        self.averaged_ = np.add.reduceat(rows - drawn, starts)
+        left_hits = np.add.reduceat(hits * (rows - drawn) / rows, starts)
+        # A bin none of the other rows fell into returns what its edge rows say; ``cells`` then promises nothing.
+        empty = self.averaged_ == 0
+        return np.where(empty, all_hits, left_hits), np.where(empty, self.counts_, self.averaged_)
 
     def cells(self) -> Cells:
         """What the bounds of P1 need; the theorem asks for rows that count alike and thresholds without ties."""
@@ -76,29 +142,64 @@ class Histogram(BinaryCalibrator):
                 "some calibration scores are equal to a bin's threshold; rows tied with it share its place here, "
                 "and the theorem is for scores without ties"
             )
-        return Cells(int(self.counts_.sum()), len(self.counts_), int(self.averaged_.min()), self.delta, broken)
+        elif self.averaged_.min() < 1:
+            broken = "scores tie, and some bin placed by a part of the calibration rows holds none of the others"
+        # Calibrators saved before edges were placed apart have no such number; theirs are the ``ties_`` above.
+        placing = int(vars(self).get("placing_", 0))
+        rows = int(self.counts_.sum())
+        return Cells(rows - placing, len(self.counts_), int(self.averaged_.min()), self.delta, broken, placing)
 
-    def _ranks(self, upto: Float64s) -> NDArray[np.intp]:
-        """Positions of the order statistics; with weights, of the weighted ones."""
-        total = float(upto[-1])
-        asked = int(total // self.points_per_bin) if self.bins is None else self.bins
+    def _bins(self, ordered: Floats, total: float) -> int:
+        asked = int((total + 1e-9) // self.points_per_bin) if self.bins is None else self.bins
+        different = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
         # Every bin needs a row strictly between its thresholds: at most (n + 1) / 2 bins.
-        n_bins = max(1, min(asked, int(total + 1) // 2))
-        ranks = np.ceil(np.arange(1, n_bins) * (total + 1) / n_bins)
-        return np.asarray(np.searchsorted(upto[1:], ranks, side="left"), dtype=np.intp)
+        return max(1, min(asked, int(total + 1) // 2, different))
 
     def _hits(self, scores: Floats, weights: Float64s | None) -> tuple[Float64s, Float64s]:
         """Weight of the claims that came true per bin, and of those tied with each threshold."""
         codes = np.searchsorted(self.thresholds_, scores, side="right")
-        hits = np.bincount(codes, weights, minlength=len(self.thresholds_) + 1).astype(np.float64)
+        hits = _group_sums(codes, weights, len(self.thresholds_) + 1)
         at_threshold = (codes > 0) & (scores == np.append(np.nan, self.thresholds_)[codes])
-        mine = None if weights is None else weights[at_threshold]
-        tied = np.bincount(codes[at_threshold] - 1, mine, minlength=len(self.thresholds_))
-        return hits, tied.astype(np.float64)
+        tied = _group_sums(codes[at_threshold] - 1, _of(weights, at_threshold), len(self.thresholds_))
+        return hits, tied
 
     def _map(self, scores: Floats) -> Float64s:
         codes = np.searchsorted(self.thresholds_.astype(scores.dtype), scores, side="right")
         return np.asarray(self.values_[codes], dtype=np.float64)
+
+
+def _ranks(upto: Float64s, n_bins: int) -> Codes:
+    """Positions of the order statistics; with weights, of the weighted ones."""
+    ranks = np.ceil(np.arange(1, n_bins) * (float(upto[-1]) + 1) / n_bins)
+    return np.asarray(np.minimum(np.searchsorted(upto[1:], ranks, side="left"), len(upto) - 2), dtype=np.intp)
+
+
+def _group_sums(codes: Codes, weights: Float64s | None, groups: int) -> Float64s:
+    return np.bincount(codes, weights, minlength=groups).astype(np.float64)
+
+
+def _of(weights: Float64s | None, rows: Bools) -> Float64s | None:
+    return None if weights is None else weights[rows]
+
+
+def _equal_shares(drawn: Float64s, bins: int) -> Codes:
+    """Where bins start among ascending levels, as near to equal shares of the rows drawn of each as levels allow.
+
+    A bin starts at a level that was drawn, and no bin holds less than half of an equal share.
+
+    >>> _equal_shares(np.array([2.0, 0.0, 3.0, 1.0, 1.0, 1.0]), 3).tolist()
+    [0, 2, 3]
+    """
+    levels = np.flatnonzero(drawn)[1:]
+    before = np.cumsum(drawn)[levels] - drawn[levels]
+    total, share = float(drawn.sum()), float(drawn.sum()) / bins
+    starts, begun = [0], 0.0
+    for b in range(1, bins if len(levels) else 1):
+        near = int(np.abs(before - b * share).argmin())
+        if min(before[near] - begun, total - before[near]) >= share / 2:
+            starts.append(int(levels[near]))
+            begun = float(before[near])
+    return np.array(starts, dtype=np.intp)
 
 
 def _leaving_rows(starts: Float64s, ends: Float64s, total: float) -> Bools:

@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.binning import EqualMass, IntervalScheme
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.row_weights import as_rows
 from calib_core.claims import Stratum
 from calib_core.registry import Part
 
@@ -41,7 +42,7 @@ class LeceHistogram(BinaryCalibrator):
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         if weights is not None:
             counted = weights > 0
-            scores, outcomes, weights = scores[counted], outcomes[counted], weights[counted]
+            scores, outcomes, weights = scores[counted], outcomes[counted], as_rows(weights[counted])
         ordered = Stratum(scores, outcomes, weights).in_order()
         self.edges_ = self.binning.edges(ordered.scores, ordered.weights)
         codes = self._codes(scores)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -12,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from calib_core._arrays import Float64s, Floats, frozen
 from calib_core.calibrators.base import BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
+from calib_core.calibrators.row_weights import row_count
 from calib_core.claims import Claims, ColumnClaims, FlatClaims, Stratum
 from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, ClassWise, Confidence, Reduction, TopLabel
-from calib_core.registry import Choice, Flag, Part
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions import REDUCTIONS, ClassSpecific, ClassWise, Confidence, Reduction, TopLabel
+from calib_core.registry import Choice, Counts, Flag, Part
 
 
 @dataclass(eq=False, repr=False)
@@ -27,9 +29,18 @@ class Reduced(Calibrator):
     on (score, outcome); new claims go through their stratum's map. A stratum with fewer rows than the binary
     calibrator needs is *small*: small strata are calibrated together as one (``small="pool"``), or keep their scores
     (``small="leave"``, what the authors' code does). With fewer than two rows in all they keep their scores.
-    ``pooled_`` and ``left_alone_`` list them by name.
+    ``pooled_`` and ``left_alone_`` list them by name. Weighted rows count as their effective number (Kish) unless
+    the weights are whole numbers, which are copies.
 
-    References: P1 Algorithms 1-7.
+    ``class_points`` = (k_1, ..., k_L) gives each stratum its own number of points per bin in place of the binary
+    part's: class l of class-wise binning gets floor(n / k_l) bins of the n rows, all of which are claims of every
+    class. A larger k_l makes the bound of class l tighter and its map coarser; the bound stated for all classes is
+    that of the loosest. Small strata pooled use the largest of theirs.
+
+    Of the class-specific notion's one class, only that class's column is recalibrated: the other columns stay, and
+    rows need not sum to one.
+
+    References: P1 Algorithms 1-7; Algorithm 9 for ``class_points``.
 
     >>> from calib_core.reductions import Confidence
     >>> cal = Reduced(Confidence(), Histogram(bins=1, delta=0)).fit([[0.9, 0.1], [0.8, 0.2]], [0, 1])
@@ -47,6 +58,9 @@ class Reduced(Calibrator):
         Literal["pool", "leave"], Choice(("pool", "leave")), "strata too small to calibrate: together as one, or not"
     ] = "pool"
     normalise: Annotated[bool, Flag(), "divide every row by its sum"] = False
+    class_points: Annotated[
+        tuple[float, ...], Counts(), "points per bin of each class in turn; none: the same for all"
+    ] = ()
 
     def discrete(self, given: bool = False) -> bool:
         return self.binary.discrete(given) and not self.normalise
@@ -57,15 +71,24 @@ class Reduced(Calibrator):
         self.pooled_: tuple[str, ...] = ()
         self.left_alone_: tuple[str, ...] = ()
         self.maps_: list[BinaryCalibrator | None] = [None] * len(claims.strata)
-        needed = max(2, self.binary.min_rows)
+        parts = self._parts(len(claims.strata))
         few: list[int] = []
-        for s in range(len(claims.strata)):
+        for s, binary in enumerate(parts):
             stratum = claims.stratum(s)
-            if stratum.total < (needed if len(claims.strata) > 1 else 2):
+            if _rows(stratum) < (max(2, binary.min_rows) if len(claims.strata) > 1 else 2):
                 few.append(s)
             else:
-                self.maps_[s] = self._fitted(stratum)
-        self._fit_small(claims, few, predictions.n_rows)
+                self.maps_[s] = _fitted(binary, stratum)
+        self._fit_small(claims, [(s, parts[s]) for s in few], predictions.n_rows)
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        notes: dict[str, list[str]] = {}
+        for name, binary in zip(self.strata_, self.maps_, strict=True):
+            if binary is not None and binary.note:
+                notes.setdefault(binary.note, []).append(name)
+        return " ".join(f"{_some(names)}: {note}" for note, names in notes.items())
 
     def guarantee(self, alpha: float = 0.1) -> Promise:
         """P1 Theorem 1 or 2 for histogram binning of confidences, top labels or classes; else that none holds."""
@@ -80,28 +103,42 @@ class Reduced(Calibrator):
         notion = REDUCTIONS.recipe(self.reduction).key
         return binning_promise(cells, alpha, notion, left_out, class_wise=isinstance(self.reduction, ClassWise))
 
-    def _fit_small(self, claims: Claims, few: list[int], n_rows: int) -> None:
+    def _parts(self, strata: int) -> list[BinaryCalibrator]:
+        """The binary part of each stratum, with its own points per bin where they are given."""
+        if not self.class_points:
+            return [self.binary] * strata
+        if "points_per_bin" not in self.binary.get_params():
+            raise InputError(
+                "class_points are points per bin of each class, and this binary calibrator has no such number"
+            )
+        if len(self.class_points) != strata:
+            raise InputError(
+                f"class_points has {len(self.class_points)} numbers; {strata} are needed, one a class in turn"
+            )
+        return [clone(self.binary).set_params(points_per_bin=int(k)) for k in self.class_points]
+
+    def _fit_small(self, claims: Claims, few: list[tuple[int, BinaryCalibrator]], n_rows: int) -> None:
         """Pool or leave alone the strata too small for a map of their own."""
         if not few:
             return
-        names = tuple(claims.strata[s] for s in few)
-        pool = _together([claims.stratum(s) for s in few])
-        if self.small == "leave" or min(pool.total, n_rows) < 2:
+        names = tuple(claims.strata[s] for s, _ in few)
+        pool = _together([claims.stratum(s) for s, _ in few])
+        if self.small == "leave" or min(_rows(pool), n_rows) < 2:
             self.left_alone_ = names
             return
         self.pooled_ = names
-        shared = self._fitted(pool)
-        for s in few:
+        shared = _fitted(max((binary for _, binary in few), key=lambda binary: binary.min_rows), pool)
+        for s, _ in few:
             self.maps_[s] = shared
-
-    def _fitted(self, stratum: Stratum) -> BinaryCalibrator:
-        binary: BinaryCalibrator = clone(self.binary)
-        return binary.fit(stratum.scores, stratum.outcomes, sample_weight=stratum.weights)
 
     def _apply(self, predictions: Predictions) -> Predictions:
         claims = self._claims(predictions)
         if isinstance(claims, ColumnClaims):
-            return self._columns(claims, predictions)
+            return self._columns(
+                dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True)), claims.dtype, predictions
+            )
+        if isinstance(self.reduction, ClassSpecific):
+            return self._columns({self.reduction.cls: self.maps_[0]}, claims.dtype, predictions)
         values = np.empty(claims.scores.shape, dtype=claims.dtype)
         for s, binary in enumerate(self.maps_):
             mine = claims.codes == s
@@ -109,11 +146,13 @@ class Reduced(Calibrator):
                 values[mine] = claims.scores[mine] if binary is None else binary.transform(claims.scores[mine])
         return _ranked(values.reshape(-1, predictions.n_rows).T, predictions)
 
-    def _columns(self, claims: ColumnClaims, predictions: Predictions) -> Predictions:
-        n, k = claims.rows.shape
-        out = np.empty((n, k), dtype=claims.dtype)
-        for s, binary in enumerate(self.maps_):
-            column = claims.rows.column(s)
+    def _columns(
+        self, maps: Mapping[int, BinaryCalibrator | None], dtype: np.dtype[Any], predictions: Predictions
+    ) -> Predictions:
+        """Every class's column through its map; columns without one stay."""
+        out = np.empty(predictions.rows.shape, dtype=dtype)
+        for s in range(out.shape[1]):
+            column, binary = predictions.rows.column(s), maps.get(s)
             out[:, s] = column if binary is None else binary.transform(column)
         if self.normalise:
             return predictions.with_probs(_normalised(out))
@@ -155,6 +194,19 @@ def _normalised(out: Floats) -> Floats:
     out[sums[:, 0] == 0] = 1.0 / out.shape[1]
     out /= np.where(sums == 0, 1.0, sums).astype(out.dtype)
     return frozen(out)
+
+
+def _fitted(binary: BinaryCalibrator, stratum: Stratum) -> BinaryCalibrator:
+    copy: BinaryCalibrator = clone(binary)
+    return copy.fit(stratum.scores, stratum.outcomes, sample_weight=stratum.weights)
+
+
+def _rows(stratum: Stratum) -> float:
+    return row_count(stratum.weights, len(stratum.scores))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _together(strata: list[Stratum]) -> Stratum:

@@ -126,7 +126,7 @@ def load_calibrator(source: str | bytes | PathLike[str]) -> Calibrator:
     The file is data only. It is checked throughout, the calibrator it describes is tried on a few rows, and anything
     amiss is an InputError of one sentence. Predictions equal those of the calibrator saved, bit for bit.
 
-    >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1])
+    >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 10, [0, 0, 0, 0, 1] * 2)
     >>> load_calibrator(cal.to_json()).predict_proba([[0.9, 0.1]]).round(6).tolist()
     [[0.8, 0.2]]
     """

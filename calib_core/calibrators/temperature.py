@@ -6,15 +6,32 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
 from calib_core._threads import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.row_weights import row_count
 from calib_core.predictions import Logits, Predictions
 
 _INVERSE_BOUNDS = (1e-3, 1e3)
 """1/T is sought between these; a likelihood that still improves at a bound names no temperature."""
+
+FEWEST_ROWS = 10
+"""Rows that one parameter asks for, as regression's rule of thumb has it; fewer leave T at 1.
+
+At ten rows of confidence .9, the standard error of 1/T is still half of it."""
+
+NOTES = {
+    "too few rows": f"fewer than {FEWEST_ROWS} calibration rows name no temperature: T stays at 1.",
+    "no finite optimum": "in every calibration row the true class has the largest probability, so that ever smaller T "
+    "fit ever better and none is best: T stays at 1.",
+    "not identified": "all calibration rows are uniform, so that every T fits alike: T stays at 1.",
+    "at bound": "the calibration rows fit best with T at the end of its range, where rows are all but uniform or all "
+    "but certain: T is a bound, not an estimate.",
+}
+"""What each status but "converged" means, in words for a reader."""
 
 _STRIDES = (256, 16)
 """Every 256th row, then every 16th, give the first guesses of 1/T, where that leaves enough rows."""
@@ -43,10 +60,14 @@ class Temperature(Calibrator):
 
     T is exact to about 1e-10 of itself, for float32 rows, whose arithmetic is float32, to about 1e-6.
 
-    ``temperature_`` is T. ``status_`` is "converged"; "at bound" when the loss still falls at 1/T = 1000 or 0.001
-    (separable or anti-calibrated rows: T is then a bound, not an estimate); "not identified" when all rows are
-    uniform, so that every T gives the same loss (T stays 1). ``floored_`` counts calibration rows whose true class
-    had probability below the floor of the logarithm, or a logit of minus infinity: a few such rows can decide T.
+    ``temperature_`` is T. ``status_`` is "converged", or says why T is no estimate: T stays 1 with "too few rows"
+    (fewer than 10; weighted rows count as their effective number, whole weights as copies), with "no finite optimum"
+    (the true class has the largest probability in every row, however many, so that T -> 0 fits best and would call
+    every later row certain), and with "not identified" (all rows uniform); it is a bound with "at bound" (the loss
+    still falls at T = 1000: the rows' log-probabilities tell nothing or the wrong thing of the labels, and all but
+    uniform rows fit best; or at T = 0.001). ``note`` says it in a sentence. ``floored_`` counts calibration
+    rows whose true class had probability below the floor of the logarithm, or a logit of minus infinity: a few such
+    rows can decide T.
 
     References: Guo et al. 2017; P3 §2.5.
 
@@ -54,15 +75,24 @@ class Temperature(Calibrator):
     >>> cal = Temperature().fit(p, [0] * 8 + [1] * 2)
     >>> cal.predict_proba(p[:1]).round(6).tolist()
     [[0.8, 0.2]]
+    >>> Temperature().fit(p, [0] * 10).note
+    'in every calibration row the true class has the largest probability, so that ever smaller T fit ever better and \
+none is best: T stays at 1.'
     """
 
     def _fit(self, predictions: Predictions) -> None:
         loss = _Loss.of(predictions)
         self.floored_ = _floored(predictions)
-        inverse, self.status_ = _root(loss)
+        few = row_count(predictions.weights, predictions.n_rows) < FEWEST_ROWS
+        inverse, self.status_ = (1.0, "too few rows") if few else _root(loss)
         # The last digits of a sum depend on the order of its terms. Scores tied before are tied or parted after by
         # these digits, so that T is kept to the digits that the order of the rows cannot change.
         self.temperature_ = float(f"{1.0 / inverse:.11g}")
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return NOTES.get(self.status_, "")
 
     def _apply(self, predictions: Predictions) -> Predictions:
         logits = None if predictions.logits is None else _divided(predictions.logits, self.temperature_)
@@ -162,7 +192,7 @@ def _root(loss: _Loss) -> tuple[float, str]:
     """The 1/T where the derivative vanishes, sought on some of the rows before all are looked at."""
     if loss.separable:
         uniform = loss(1.0) == (0.0, 0.0)
-        return (1.0, "not identified") if uniform else (_INVERSE_BOUNDS[1], "at bound")
+        return 1.0, "not identified" if uniform else "no finite optimum"
     start = _Start(1.0)
     for stride in _STRIDES:
         sample = loss.every(stride)

@@ -24,7 +24,7 @@ from calib_core.calibrators import (
     Temperature,
     VectorScaling,
 )
-from calib_core.exporting.maps import Map, described_map
+from calib_core.exporting.maps import SAME, Map, described_map
 from calib_core.exporting.nodes import (
     Affine,
     Chosen,
@@ -44,7 +44,7 @@ from calib_core.exporting.nodes import (
     Unsure,
 )
 from calib_core.predictions import NotAnswerable
-from calib_core.reductions import ClassWise, Confidence, TopKConfidence, TopKLabel, TopLabel
+from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopKConfidence, TopKLabel, TopLabel
 from calib_core.registry import Recipe, RegistryError
 
 
@@ -166,11 +166,19 @@ def _reduced(calibrator: Reduced, state: State) -> State:
     made = {id(binary): described_map(binary, state.exact) for binary in calibrator.maps_}
     maps = tuple(made[id(binary)] for binary in calibrator.maps_)
     if isinstance(calibrator.reduction, ClassWise):
-        row = EachClass(state.row, maps)
-        if calibrator.normalise:
-            return state.with_row(Normalised(row))
-        return replace(state.with_row(row), kind="per-class")
+        return _of_columns(calibrator, state, maps)
+    if isinstance(calibrator.reduction, ClassSpecific):
+        columns: list[Map] = [SAME] * state.n_classes
+        columns[calibrator.reduction.cls] = maps[0]
+        return _of_columns(calibrator, state, tuple(columns))
     return replace(state.with_row(Ranked(state.row, _by_rank(calibrator, maps, state.n_classes))), kind="ranked")
+
+
+def _of_columns(calibrator: Reduced, state: State, maps: tuple[Map, ...]) -> State:
+    row = EachClass(state.row, maps)
+    if calibrator.normalise:
+        return state.with_row(Normalised(row))
+    return replace(state.with_row(row), kind="per-class")
 
 
 @steps_of.register

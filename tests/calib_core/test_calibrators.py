@@ -1,18 +1,29 @@
 """Single calibrators against slow obvious twins, closed forms and numerical derivatives."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil
 
 import numpy as np
 import pytest
 from generated import full_predictions
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
-from calib_core.calibrators import BinaryIdentity, Composed, Histogram, Identity, Isotonic, Reduced, Temperature
+from calib_core import BINARY_CALIBRATORS, CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
+from calib_core.calibrators import (
+    BinaryIdentity,
+    Composed,
+    Histogram,
+    Identity,
+    Isotonic,
+    Reduced,
+    Temperature,
+    load_calibrator,
+)
 from calib_core.calibrators.temperature import _Loss
-from calib_core.reductions import Canonical, ClassWise, Confidence, TopKConfidence, TopLabel
+from calib_core.reductions import Canonical, ClassSpecific, ClassWise, Confidence, TopKConfidence, TopLabel
+from calib_core.registry import RegistryError
 
 # ---- histogram binning -------------------------------------------------------------------------------------
 
@@ -43,24 +54,96 @@ def test_histogram_is_the_published_algorithm(n, bins, seed):
         assert made.transform([s])[0] == pytest.approx(values[sum(s >= t for t in thresholds)], abs=1e-12)
 
 
+def drawn_of_each(levels, counts, placing, seed):
+    """How many rows of each level place the edges: the histogram's own draw, which looks at counts alone."""
+    rng = np.random.default_rng((seed, 1))
+    return dict(zip(levels, rng.multivariate_hypergeometric(counts, placing).tolist(), strict=True))
+
+
 @given(n=st.integers(2, 60), bins=st.integers(1, 30), levels=st.integers(1, 6), seed=st.integers(0, 999))
-def test_histogram_with_ties_is_the_mean_over_the_ways_of_breaking_them(n, bins, levels, seed):
-    """Leaving each of m tied rows out equally often is giving each the weight (m - c) / m."""
+def test_histogram_with_ties_is_the_mean_over_the_rows_that_do_not_place_edges(n, bins, levels, seed):
+    """Twin: per bin the rows left of each score, each counting by the share of that score's rows that are true."""
     rng = np.random.default_rng(seed)
     scores, outcomes = rng.integers(0, levels, n) / 7, rng.random(n) < 0.5
-    made = Histogram(bins=bins, delta=0).fit(scores, outcomes)
-    assert np.isfinite(made.values_).all()
-    assert len(made.values_) == len(made.thresholds_) + 1 == len(made.counts_)
+    made = Histogram(bins=bins, delta=0, random_state=seed).fit(scores, outcomes)
+    assert len(made.values_) == len(made.thresholds_) + 1 == len(made.counts_) == len(made.averaged_)
     assert made.counts_.sum() == n
     assert (made.counts_ > 0).all(), "a bin without rows is no bin"
-    codes = np.searchsorted(made.thresholds_, scores, side="right")
+    if not made.placing_:
+        return
+    assert made.placing_ == made.counts_.sum() - made.averaged_.sum() == min(n // 4, 20 * min(bins, levels, n // 2))
+    values, counts = np.unique(scores, return_counts=True)
+    drawn = drawn_of_each(values, counts, made.placing_, seed)
     for b, value in enumerate(made.values_):
-        mine = outcomes[codes == b]
-        assert mine.min() <= value + 1e-12
-        assert value <= mine.max() + 1e-12
-        at = scores[codes == b] == made.thresholds_[b - 1] if b else np.zeros(len(mine), bool)
-        if not at.any():
-            assert value == pytest.approx(mine.mean(), abs=1e-12)
+        mine = [v for v in values if sum(v >= t for t in made.thresholds_) == b]
+        true = sum((outcomes[scores == v]).mean() * ((scores == v).sum() - drawn[v]) for v in mine)
+        rows = sum((scores == v).sum() - drawn[v] for v in mine)
+        assert made.averaged_[b] == rows
+        want = true / rows if rows else outcomes[np.isin(scores, mine)].mean()
+        assert value == pytest.approx(want, abs=1e-12)
+
+
+def test_a_value_among_ties_is_the_mean_over_all_ways_of_drawing_the_rows_that_place_edges():
+    """Every subset written out: 3 of 7 rows at .4 place edges, 5 of 7 are true."""
+    hits = [1, 0, 1, 1, 1, 0, 1]
+    ways = [np.mean([hits[i] for i in left]) for left in combinations(range(7), 4)]
+    assert np.mean(ways) == pytest.approx(np.mean(hits))
+    scores = np.repeat([0.4, 0.8], [7, 9])
+    made = Histogram(bins=2, delta=0).fit(scores, np.array(hits + [1] * 9))
+    np.testing.assert_allclose(made.values_, [5 / 7, 1.0], atol=1e-15)
+    assert made.thresholds_.tolist() == [0.8]
+
+
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_with_ties_neither_the_order_of_rows_nor_outcomes_move_an_edge(decimals):
+    rng = np.random.default_rng(5)
+    scores, outcomes = np.round(rng.random(300), decimals), rng.random(300) < 0.4
+    made = Histogram(points_per_bin=30).fit(scores, outcomes)
+    assert made.placing_ == 75
+    order = rng.permutation(300)
+    again = Histogram(points_per_bin=30).fit(scores[order], outcomes[order])
+    np.testing.assert_array_equal(again.values_, made.values_)
+    other = Histogram(points_per_bin=30).fit(scores, ~outcomes)
+    np.testing.assert_array_equal(other.thresholds_, made.thresholds_)
+    seeds = {Histogram(points_per_bin=30, random_state=r).fit(scores, outcomes).thresholds_.tobytes() for r in range(9)}
+    assert len(seeds) > 1, "the seed draws the rows that place edges"
+    assert not (made.transform(scores)[:, None] != made.transform(scores)[None, :])[
+        scores[:, None] == scores[None, :]
+    ].any(), "equal scores stay together"
+
+
+def test_scores_without_ties_keep_every_row():
+    made = Histogram(points_per_bin=30).fit(np.arange(300) / 300, np.arange(300) % 2)
+    assert made.placing_ == 0
+    assert made.averaged_.sum() == 300 - 9
+
+
+@pytest.mark.parametrize("key", ["histogram", "lece-histogram"])
+def test_bins_are_bounded_by_rows_whatever_the_weights(key):
+    """300 rows of weight 1e8 once asked for 6e8 bins: 80 s and 4 GB."""
+    rng = np.random.default_rng(0)
+    scores, outcomes = rng.random(300), rng.random(300) < 0.5
+    params = {} if key == "histogram" else {"binning": "points-per-bin"}
+    make = BINARY_CALIBRATORS.make
+    plain = make(key, **params).fit(scores, outcomes).transform(scores)
+    for weight in (1e8, 1 / 300, 1e300, 0.5):
+        weighed = make(key, **params).fit(scores, outcomes, sample_weight=np.full(300, weight))
+        np.testing.assert_allclose(weighed.transform(scores), plain, atol=1e-12)
+    uneven = make(key, **params).fit(scores, outcomes, sample_weight=1e8 * (1 + np.arange(300) % 2))
+    assert len(set(uneven.transform(scores).tolist())) <= 300
+
+
+def test_weights_that_sum_to_one_leave_strata_as_large_as_they_are():
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(np.ones(3), 600)
+    labels = rng.integers(3, size=600)
+    for scale in (1 / 600, 1.0, 1e9):
+        cal = CALIBRATORS.make("top-label-hb").fit(probs, labels, sample_weight=np.full(600, scale))
+        assert (cal.pooled_, cal.left_alone_) == ((), ())
+        assert cal.guarantee().holds
+    # A row that outweighs all others of its stratum makes it one row and a little: (1 + .2)^2 / 1.0002 = 1.4.
+    heavy = CALIBRATORS.make("top-label-hb").fit(probs, labels, sample_weight=np.r_[1.0, np.full(599, 1e-3)])
+    assert heavy.left_alone_ == (str(probs[0].argmax()),)
 
 
 @pytest.mark.parametrize("bins", [2, 3, 5, 20])
@@ -89,6 +172,8 @@ def test_histogram_values_never_coincide_and_are_seeded():
 def test_small_bins_after_unequal_weights_are_dropped_not_undefined():
     made = Histogram(bins=5, delta=0).fit([0.2, 0.6], [0, 1], sample_weight=[10, 10])
     assert made.values_.tolist() == [0, 1]
+    made = Histogram(bins=5, delta=0).fit([0.2, 0.6], [0, 1], sample_weight=[0.1, 0.1])
+    assert made.values_.tolist() == [0.5], "two rows have no threshold between them to spare"
     made = Histogram(bins=3, delta=0).fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1], sample_weight=[0.3, 2, 0.3, 5])
     assert np.isfinite(made.values_).all()
 
@@ -116,9 +201,10 @@ def test_temperature_derivatives_are_those_of_the_loss(predictions, b):
     assert curvature >= 0
 
 
-@given(predictions=full_predictions(min_rows=5))
+@given(predictions=full_predictions(min_rows=10))
 def test_temperature_is_where_the_loss_is_least(predictions):
     cal = Temperature().fit_on(predictions)
+    assume(cal.status_ in ("converged", "at bound"))
     best = mean_loss(predictions, 1 / cal.temperature_)
     slack = 1e-12 if predictions.probs.dtype == np.float64 else 1e-5
     for factor in (0.5, 0.9, 0.999, 1.001, 1.1, 2):
@@ -137,22 +223,23 @@ def test_float32_rows_have_the_temperature_of_float64_rows(predictions):
         assert slope < 1e-4 * (1 + mean_loss(wide, 1 / two.temperature_))
 
 
-RIGHT, WRONG = [[0.9, 0.1], [0.2, 0.8]], [[0.1, 0.9], [0.8, 0.2]]
+RIGHT, WRONG = [[0.9, 0.1], [0.2, 0.8]] * 5, [[0.1, 0.9], [0.8, 0.2]] * 5
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
     ("probs", "labels", "status", "temperature"),
     [
-        (RIGHT, [0, 1], "at bound", 0.001),
-        (WRONG, [0, 1], "at bound", 1000),
-        (np.eye(2), [0, 1], "at bound", 0.001),
-        (np.eye(2), [1, 0], "at bound", 1000),
-        ([[0.9, 0.1]], [0], "at bound", 0.001),
-        (np.full((4, 2), 0.5), [0, 1, 1, 1], "not identified", 1),
-        (np.full((6, 3), 1 / 3), [0, 1, 2] * 2, "not identified", 1),
-        ([[0.5, 0.5, 0.0]] * 4, [0, 1, 0, 1], "at bound", 0.001),
-        ([[0.8, 0.2]] * 5, [0, 0, 0, 0, 1], "converged", 1),
+        (RIGHT, [0, 1] * 5, "no finite optimum", 1),
+        (WRONG, [0, 1] * 5, "at bound", 1000),
+        (np.eye(2)[[0, 1] * 5], [0, 1] * 5, "no finite optimum", 1),
+        (np.eye(2)[[0, 1] * 5], [1, 0] * 5, "at bound", 1000),
+        (RIGHT[:9], [0, 1, 0, 1, 0, 1, 0, 1, 1], "too few rows", 1),
+        ([[0.9, 0.1]], [0], "too few rows", 1),
+        (np.full((12, 2), 0.5), [0, 1, 1, 1] * 3, "not identified", 1),
+        (np.full((12, 3), 1 / 3), [0, 1, 2] * 4, "not identified", 1),
+        ([[0.5, 0.5, 0.0]] * 10, [0, 1] * 5, "no finite optimum", 1),
+        ([[0.8, 0.2]] * 10, [0, 0, 0, 0, 1] * 2, "converged", 1),
     ],
 )
 def test_temperature_says_when_it_is_a_bound_or_arbitrary(probs, labels, status, temperature, dtype):
@@ -161,12 +248,45 @@ def test_temperature_says_when_it_is_a_bound_or_arbitrary(probs, labels, status,
     assert cal.temperature_ == pytest.approx(temperature, rel=1e-6)
     out = cal.predict_proba(np.asarray(probs, dtype=dtype))
     assert np.isfinite(out).all()
+    assert (cal.note == "") == (status == "converged")
+    assert ("T stays at 1" in cal.note) == (status != "converged" and temperature == 1)
 
 
 def test_rows_of_weight_zero_do_not_make_separable_rows_inseparable():
-    probs, labels = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1]
-    assert Temperature().fit(probs, labels, sample_weight=[1, 1, 0]).status_ == "at bound"
-    assert Temperature().fit(probs, labels, sample_weight=[1, 1, 1]).status_ == "converged"
+    probs, labels = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]] * 5, [0, 1, 1] * 5
+    assert Temperature().fit(probs, labels, sample_weight=[1, 1, 0] * 5).status_ == "no finite optimum"
+    assert Temperature().fit(probs, labels, sample_weight=[1, 1, 1] * 5).status_ == "converged"
+
+
+@pytest.mark.parametrize("weights", [None, [0.001] * 9, [1.0] + [1e-3] * 99, [0.0] * 90 + [1.0] * 9])
+def test_too_few_rows_leave_every_temperature_at_one_and_say_so(weights):
+    n = 9 if weights is None else len(weights)
+    rng = np.random.default_rng(3)
+    p = Predictions(rng.dirichlet(np.ones(3), n), rng.integers(3, size=n), weights=weights)
+    for key in ("temperature", "ensemble-temperature", "ts+identity"):
+        cal = CALIBRATORS.make(key).fit_on(p)
+        assert cal.note == "fewer than 10 calibration rows name no temperature: T stays at 1."
+        np.testing.assert_allclose(cal.apply(p).probs, p.probs, atol=1e-12)
+    if weights is not None and weights[0] == 1.0:
+        return  # a stratum of 1.2 effective rows is left alone by the wrapper already
+    cal = CALIBRATORS.make("confidence", binary="temperature").fit_on(p)
+    assert cal.note.endswith("fewer than 10 calibration rows name no temperature: T stays at 1.")
+    np.testing.assert_allclose(cal.apply(p).confidence, p.confidence, atol=1e-12)
+
+
+def test_whole_weights_are_rows_of_a_temperature():
+    probs, labels = [[0.8, 0.2], [0.8, 0.2]], [0, 1]
+    assert Temperature().fit(probs, labels, sample_weight=[7, 3]).status_ == "converged"
+    assert Temperature().fit(probs, labels, sample_weight=[7, 2]).status_ == "too few rows"
+
+
+def test_all_right_rows_however_many_are_not_made_certain():
+    """1,000 right answers at .97: T of 0.001 would call every later row certain."""
+    p = np.tile([[0.97, 0.03], [0.03, 0.97]], (500, 1))
+    cal = Temperature().fit(p, [0, 1] * 500)
+    assert cal.predict_proba([[0.6, 0.4]]).tolist() == [[0.6, 0.4]]
+    ensemble = CALIBRATORS.make("ensemble-temperature").fit(p, [0, 1] * 500)
+    np.testing.assert_allclose(ensemble.predict_proba([[0.6, 0.4]]), [[0.6, 0.4]], atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -248,6 +368,64 @@ def test_class_wise_maps_every_column_and_normalises_only_when_told():
     divided = Reduced(ClassWise(), Isotonic(), normalise=True).fit(probs, labels).predict_proba(probs)
     np.testing.assert_allclose(divided, np.column_stack(columns) / np.column_stack(columns).sum(1, keepdims=True))
     assert raw.apply(Predictions(probs, labels)).kind == "per-class"
+
+
+def test_one_class_alone_is_recalibrated_and_its_output_is_not_passed_off_as_confidence():
+    rng = np.random.default_rng(7)
+    p = Predictions(rng.dirichlet(np.ones(3), 80), rng.integers(3, size=80), class_names=["a", "b", "c"])
+    made = Reduced(ClassSpecific(1), Isotonic()).fit_on(p).apply(p)
+    assert made.kind == "per-class"
+    np.testing.assert_array_equal(made.probs[:, [0, 2]], p.probs[:, [0, 2]])
+    alone = Isotonic().fit(p.probs[:, 1], p.true_labels == 1).transform(p.probs[:, 1])
+    np.testing.assert_array_equal(made.probs[:, 1], alone)
+    divided = Reduced(ClassSpecific(1), Isotonic(), normalise=True).fit_on(p).apply(p)
+    assert divided.kind == "full"
+    np.testing.assert_allclose(divided.probs, made.probs / made.probs.sum(1, keepdims=True))
+    with pytest.raises(NotAnswerable):
+        Reduced(ClassSpecific(0), Isotonic()).fit_on(Predictions.from_confidence([0.5, 0.7], [True, False]))
+
+
+# ---- points per bin of each class -----------------------------------------------------------------------------
+
+
+def test_every_class_has_the_points_per_bin_it_is_given():
+    """P1 Alg. 9: B_l = floor(n / k_l) of all n rows."""
+    rng = np.random.default_rng(8)
+    probs, labels = rng.dirichlet(np.ones(3), 300), rng.integers(3, size=300)
+    cal = CALIBRATORS.make("class-wise-hb", class_points=(30, 75, 150)).fit(probs, labels)
+    assert [len(m.values_) for m in cal.maps_] == [10, 4, 2]
+    for j, k in enumerate((30, 75, 150)):
+        np.testing.assert_array_equal(
+            cal.predict_proba(probs)[:, j],
+            Histogram(points_per_bin=k).fit(probs[:, j], labels == j).transform(probs[:, j]),
+        )
+    same = CALIBRATORS.make("class-wise-hb", class_points=(50, 50, 50)).fit(probs, labels)
+    np.testing.assert_array_equal(
+        same.predict_proba(probs), CALIBRATORS.make("class-wise-hb").fit(probs, labels).predict_proba(probs)
+    )
+    # Theorem 2: the promise is that of the smallest k_l, here 30 with 10 bins and alpha / 3.
+    want = np.sqrt(np.log(2 * 10 / (0.1 / 3)) / (2 * 29)) + 1e-10
+    assert cal.guarantee(0.1)["conditional"].eps == pytest.approx(want, abs=1e-12)
+    assert clone(cal).class_points == (30, 75, 150)
+    again = load_calibrator(cal.to_json())
+    np.testing.assert_array_equal(again.predict_proba(probs), cal.predict_proba(probs))
+
+
+def test_classes_with_fewer_rows_than_their_own_points_are_pooled_with_the_largest_number():
+    cal = Reduced(TopLabel(), Histogram(delta=0), class_points=(3, 4, 3, 9)).fit_on(small_strata())
+    assert cal.pooled_ == ("b", "d"), "c has its three rows"
+
+
+def test_points_of_classes_that_do_not_fit_are_refused_in_a_sentence():
+    probs, labels = [[0.7, 0.3]] * 4, [0, 1, 0, 0]
+    with pytest.raises(InputError) as why:
+        CALIBRATORS.make("class-wise-hb", class_points=(2, 2, 2)).fit(probs, labels)
+    assert str(why.value) == "class_points has 3 numbers; 2 are needed, one a class in turn"
+    with pytest.raises(InputError) as why:
+        Reduced(ClassWise(), Isotonic(), class_points=(2, 2)).fit(probs, labels)
+    assert str(why.value).startswith("class_points are points per bin of each class, and this binary calibrator")
+    with pytest.raises(RegistryError, match="a tuple of whole numbers, each at least 2"):
+        CALIBRATORS.make("class-wise-hb", class_points=(1.5, 2))
 
 
 def test_a_row_of_zeros_is_normalised_to_uniform():

@@ -127,10 +127,15 @@ def test_uniform_mass_histogram_binning_by_hand():
     assert h.counts_.tolist() == [3, 4]
 
 
-def test_histogram_binning_shares_the_left_out_threshold_among_its_ties():
-    # .4 three times: the 4th of 7 is one of them; two thirds of each count. Above: .4 x3 (1 1 0) weigh 2/3, .7 (1).
-    h = Histogram(bins=2, delta=0).fit([0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.7], [0, 0, 1, 1, 1, 0, 1])
-    np.testing.assert_allclose(h.values_, [1 / 3, (2 * 2 / 3 + 1) / 3], atol=EXACT)
+def test_histogram_binning_of_tied_scores_by_hand():
+    """20 rows at .4 (5 true), 20 at .7 (15 true): the median is tied, 10 rows place the one edge, 30 are averaged.
+
+    Whichever 10 they are, those left at .4 count 5/20 each and those at .7 count 15/20: nothing is lost by the draw.
+    """
+    h = Histogram(bins=2, delta=0).fit([0.4] * 20 + [0.7] * 20, [1] * 5 + [0] * 15 + [1] * 15 + [0] * 5)
+    assert h.thresholds_.tolist() == [0.7]
+    np.testing.assert_allclose(h.values_, [5 / 20, 15 / 20], atol=EXACT)
+    assert (h.counts_.tolist(), h.averaged_.sum(), h.placing_) == ([20, 20], 30, 10)
 
 
 def test_isotonic_regression_by_hand():

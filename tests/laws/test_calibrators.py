@@ -334,3 +334,10 @@ def test_composition_is_fitting_one_after_the_other(fit):
     second = CALIBRATORS.make("class-wise-hb").fit_on(first.apply(fit))
     by_hand = second.apply(first.apply(fit)).probs
     np.testing.assert_array_equal(CALIBRATORS.make("ts+class-wise-hb").fit_on(fit).apply(fit).probs, by_hand)
+
+
+@pytest.mark.parametrize("key", [key for key in CALIBRATORS if not contract(key).abstains])
+def test_only_calibrators_that_say_so_leave_rows_unanswered(key):
+    rng = np.random.default_rng(6)
+    p = Predictions(rng.dirichlet(np.ones(3), 200), rng.integers(3, size=200))
+    assert CALIBRATORS.make(key).fit_on(p).apply(p).abstained is None

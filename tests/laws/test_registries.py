@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe, RegistryError, evaluate
 from calib_core.calibrators import Calibrator, Contract
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Part, Range
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Counts, Flag, Numbers, Part, Range
 
 PUBLIC = ("REDUCTIONS", "BINNINGS", "BINARY_CALIBRATORS", "CALIBRATORS", "ESTIMATORS")
 ENTRIES = [(family, key) for family in PUBLIC for key in FAMILIES[family]]
@@ -103,6 +103,8 @@ def values_of(param):
         drawn = st.booleans()
     elif isinstance(domain, ClassIndex):
         drawn = st.integers(0, 999)
+    elif isinstance(domain, Counts):
+        drawn = st.lists(st.integers(2, 99), max_size=4).map(tuple)
     elif isinstance(domain, Numbers):
         drawn = st.lists(st.floats(0, 1), min_size=2, max_size=6, unique=True).map(lambda v: tuple(sorted(v)))
     else:

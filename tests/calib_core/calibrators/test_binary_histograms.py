@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from calib_core import CALIBRATORS
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.calibrators import EqualWidthHistogram, LeceHistogram
+from calib_core.calibrators.row_weights import as_rows
 from calib_core.datasets import valk_kull
 
 
@@ -42,7 +43,7 @@ def test_equal_width_histogram_is_the_mean_outcome_of_each_bin(given_, bins):
 def test_binning_of_errors_subtracts_the_mean_error_of_each_bin(scheme, given_):
     s, z, w = given_
     order = np.argsort(s)
-    edges = scheme.edges(s[order], w[order])
+    edges = scheme.edges(s[order], as_rows(w)[order])
     fitted = LeceHistogram(scheme).fit(s, z, w)
     for new in NEW.astype(s.dtype):
         mine = [i for i in range(len(s)) if bin_of(s[i], edges) == bin_of(new, edges)]

@@ -191,12 +191,14 @@ def test_binary_temperature_is_multiclass_temperature_on_two_columns(weighted):
     two = CALIBRATORS.make("temperature").fit(np.column_stack([1 - s, s]), z.astype(int), w)
     assert ours.temperature_ == pytest.approx(two.temperature_, rel=1e-9)
     assert ours.status_ == two.status_ == "converged"
-    np.testing.assert_allclose(
-        ours.transform(s), two.predict_proba(np.column_stack([1 - s, s]))[:, 1], rtol=1e-8
-    )
-    uniform = BinaryTemperature().fit([0.5, 0.5], [0, 1])
+    np.testing.assert_allclose(ours.transform(s), two.predict_proba(np.column_stack([1 - s, s]))[:, 1], rtol=1e-8)
+    uniform = BinaryTemperature().fit([0.5, 0.5] * 5, [0, 1] * 5)
     assert (uniform.status_, uniform.temperature_) == ("not identified", 1.0)
-    assert BinaryTemperature().fit([0.2, 0.8], [0, 1]).status_ == "at bound"
+    right = BinaryTemperature().fit([0.2, 0.8] * 5, [0, 1] * 5)
+    assert (right.status_, right.temperature_) == ("no finite optimum", 1.0)
+    few = BinaryTemperature().fit([0.2, 0.8], [0, 1])
+    assert (few.status_, few.temperature_) == ("too few rows", 1.0)
+    assert few.note == two.fit([[0.8, 0.2]], [0]).note != ""
 
 
 def test_rows_that_the_floor_of_the_logarithm_decides_are_counted():

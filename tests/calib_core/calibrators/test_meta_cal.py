@@ -4,11 +4,23 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, Recipe, diagrams, estimate, evaluate
+from calib_core import (
+    CALIBRATORS,
+    InputError,
+    NotAnswerable,
+    Predictions,
+    Recipe,
+    diagrams,
+    estimate,
+    evaluate,
+    guarantees,
+)
 from calib_core._arrays import Rows
 from calib_core.calibrators import Composed, Identity, MetaCalAccuracy, MetaCalMiscoverage, Temperature
 from calib_core.calibrators.coverage import (
     ANSWER_ALL,
+    ScoredRows,
+    _sequence,
     coverage_curve,
     entropies,
     guaranteed_accuracy,
@@ -90,15 +102,54 @@ def test_ties_stay_together_and_empty_bins_do_not_enter():
 def test_fixed_sequence_stops_at_the_first_failure():
     scores = np.arange(100.0)
     correct = np.ones(100, bool)
-    assert guaranteed_accuracy(scores, correct, scores, 0.9, 0.05) == 99.0
-    correct[60:75] = False  # bad for a while, good on average again further out would not help
-    threshold = guaranteed_accuracy(scores, correct, scores, 0.9, 0.05)
-    assert 58 <= threshold < 65
-    correct[:] = False
-    with pytest.raises(
-        NotAnswerable, match=r"cannot be promised at risk 0\.05: no threshold passes its test on the 100"
-    ):
-        guaranteed_accuracy(scores, correct, scores, 0.9, 0.05)
+    others = ScoredRows(scores, correct.copy())
+    assert guaranteed_accuracy(scores, correct, others, 0.9, 0.05) == 99.0
+    # The others say that from 60 on most are wrong: the first test comes before that, and holds here too.
+    others.correct[60:75] = correct[60:75] = False
+    threshold = guaranteed_accuracy(scores, correct, others, 0.9, 0.05)
+    assert 28 <= threshold < 65
+    correct[40:48] = False  # bad for a while; good again further out does not help
+    assert guaranteed_accuracy(scores, correct, ScoredRows(scores, np.arange(100) < 35), 0.9, 0.05) < 44
+    correct[:] = np.arange(100) % 2 == 0
+    with pytest.raises(NotAnswerable) as why:
+        guaranteed_accuracy(scores, correct, others, 0.9, 0.05)
+    # Half right: Clopper-Pearson's lower bound of 50 of 100 is .4136, of 50 of 99 .4181.
+    assert str(why.value) == (
+        "coverage accuracy 0.9 cannot be promised at risk 0.05: on the 100 rows held out its lower bound goes from "
+        "0.4136 with every row answered up to 0.4181 with the surest 99 % answered, and 29 rows answered without error "
+        "are the fewest that could do; give more rows, ask for less, or choose rule 'paper'"
+    )
+    with pytest.raises(NotAnswerable, match=r"on the 28 rows held out .* and 29 rows answered without error are the"):
+        guaranteed_accuracy(scores[:28], np.ones(28, bool), others, 0.9, 0.05)
+
+
+def test_the_first_threshold_tested_is_chosen_without_a_look_at_the_rows_held_out():
+    """The sequence depends on the other rows and on how many are held out; more errors held out only end it sooner."""
+    rng = np.random.default_rng(1)
+    others = ScoredRows(rng.random(2700), rng.random(2700) < 0.99)
+    scores = rng.random(300)
+    sequence = _sequence(others, 300, 99, 0.97, 0.05)
+    assert (np.diff(sequence) > 0).all()
+    found = set()
+    for errors in range(0, 12, 2):
+        correct = np.ones(300, bool)
+        correct[np.argsort(scores)[:errors]] = False
+        try:
+            found.add(guaranteed_accuracy(scores, correct, others, 0.97, 0.05))
+        except NotAnswerable:
+            found.add(None)
+    assert found <= {*sequence.tolist(), None}
+    assert len(found) > 1
+
+
+def test_thresholds_of_weighted_rows_are_those_of_copies():
+    rng = np.random.default_rng(2)
+    scores, correct, weights = rng.random(200), rng.random(200) < 0.95, rng.integers(0, 4, 200)
+    copied = ScoredRows(np.repeat(scores, weights), np.repeat(correct, weights))
+    np.testing.assert_array_equal(
+        _sequence(ScoredRows(scores, correct, weights.astype(float)), 60, 29, 0.9, 0.05),
+        _sequence(copied, 60, 29, 0.9, 0.05),
+    )
 
 
 # -- what is held out -------------------------------------------------------------------------------------------
@@ -167,9 +218,9 @@ def test_only_answered_rows_train_the_base():
 
 def test_the_base_must_keep_the_class():
     p = model(1000)
-    for base in ("class-wise-hb", "top-label-hb", "lece"):
+    for base in ("class-wise-hb", "top-label-hb", "lece", "metacal-miscoverage"):
         with pytest.raises(InputError) as why:
-            CALIBRATORS.make("metacal-miscoverage", base=base).fit_on(p)
+            CALIBRATORS.make("metacal-accuracy", base=base).fit_on(p)
         assert str(why.value).startswith(
             f"Meta-Cal's base calibrator must keep the predicted class and return whole rows; {base!r} does not: "
             "choose one of "
@@ -178,6 +229,38 @@ def test_the_base_must_keep_the_class():
     cal = CALIBRATORS.make("metacal-miscoverage", base="identity").fit_on(p)
     made = cal.apply(p)
     np.testing.assert_array_equal(made.probs[~made.abstained], p.probs[~made.abstained])
+
+
+@pytest.mark.parametrize("base", ["lece", "isotonic-ovr", "normalised-hb", "vector", "dirichlet", "sierpinski"])
+def test_miscoverage_takes_bases_that_change_the_class(base):
+    """The bound is about right answers of the model withheld: its threshold is the same whatever the base."""
+    p = model(1500, right=lambda h: 0.3 + 0.4 * h)
+    cal = CALIBRATORS.make("metacal-miscoverage", base=base, miscoverage=0.2).fit_on(p)
+    plain = MetaCalMiscoverage(miscoverage=0.2).fit_on(p)
+    assert cal.threshold_ == plain.threshold_
+    assert cal.guarantee() == plain.guarantee()
+    made = cal.apply(p)
+    np.testing.assert_array_equal(made.abstained, plain.apply(p).abstained)
+    assert (made.probs[made.abstained] == 0.5).all()
+    assert cal.attained(p, made) == plain.attained(p, plain.apply(p))
+
+
+def test_miscoverage_refuses_bases_that_hold_no_uniform_row():
+    for base in ("class-wise-hb", "top-label-hb", "metacal-accuracy"):
+        with pytest.raises(InputError) as why:
+            CALIBRATORS.make("metacal-miscoverage", base=base).fit_on(model(1000))
+        assert str(why.value).startswith(
+            "Meta-Cal's base calibrator must answer every row and return whole rows that sum to one, so that a row "
+            f"withheld can stand among them as uniform; {base!r} does not: choose one of "
+        )
+        assert {"temperature", "lece", "vector"} <= set(str(why.value).split("choose one of ")[1].split(", "))
+
+
+def test_weighted_rows_are_promised_nothing():
+    p = model(3000, weights=1 + np.arange(3000) % 2)
+    for key in ("metacal-miscoverage", "metacal-accuracy"):
+        made = CALIBRATORS.make(key, rule="guaranteed", **{"accuracy": 0.8} if key == "metacal-accuracy" else {})
+        assert "the calibration rows are weighted" in made.fit_on(p).guarantee().said
 
 
 def test_few_rows_are_answered_in_full_by_the_papers_rule_and_refused_by_the_other():
@@ -205,7 +288,8 @@ def test_promises_say_their_probability():
     assert not MetaCalAccuracy(accuracy=0.91).fit_on(model(5000, right=lambda h: h)).guarantee().holds
     kept = MetaCalAccuracy(accuracy=0.85, rule="guaranteed").fit_on(model(5000, right=lambda h: h))
     assert kept.guarantee().said == (
-        "With probability at least 95 % over the rows held out, at least 85 % of the predictions answered are right."
+        "With probability at least 95 % over the rows held out, refusals to fit counted as kept, at least 85 % of the "
+        "predictions answered are right."
     )
 
 
@@ -266,7 +350,7 @@ def exceeding(**params):
     return np.mean(np.array(rates) > 0.05)
 
 
-def test_the_papers_rule_keeps_miscoverage_about_half_the_time():
+def test_the_papers_rule_keeps_miscoverage_at_the_odds_it_states():
     assert exceeding() == pytest.approx(0.455, abs=4 * 0.035)
 
 
@@ -291,6 +375,84 @@ def falling_short(rule):
 def test_fixed_sequence_testing_keeps_coverage_accuracy_at_its_risk():
     assert falling_short("guaranteed") <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
     assert falling_short("paper") > 0.2, "the paper's rule promises nothing"
+
+
+# Rising scores u on [0, 1]: how often the model is right, and a wanted accuracy, within reach or not.
+LAWS = {
+    "steep": (lambda u: np.where(u < 0.4, 0.995, 0.6), 300, 0.97),
+    "unsure among the surest": (lambda u: np.where(u < 0.05, 0.9, np.where(u < 0.6, 0.995, 0.7)), 300, 0.9),
+    "flat": (lambda u: np.full(len(u), 0.96), 300, 0.9),
+    "linear": (lambda u: 1 - u / 2, 400, 0.85),
+    "out of reach": (lambda u: np.full(len(u), 0.96), 300, 0.97),
+    "just out of reach": (lambda u: np.full(len(u), 0.899), 300, 0.9),
+}
+GRID = np.linspace(0, 1, 5001)[1:]
+
+
+def runs_of(law, threshold):
+    """Shares of 250 draws that are refused, and that fall short of the accuracy in truth."""
+    right, n, wanted = LAWS[law]
+    reached = np.cumsum(right(GRID)) / np.arange(1, len(GRID) + 1)
+    refused = short = 0
+    for seed in range(250):
+        rng = np.random.default_rng(seed)
+        u = rng.random(10 * n)
+        z = rng.random(10 * n) < right(u)
+        try:
+            at_most = min(threshold(u[:n], z[:n], ScoredRows(u[n:], z[n:]), wanted), 1.0)
+        except NotAnswerable:
+            refused += 1
+            continue
+        short += reached[max(0, int(at_most * len(GRID)) - 1)] < wanted - 1e-6
+    return refused / 250, short / 250
+
+
+def fixed_start(scores, correct, others, wanted, risk=0.05):
+    """The sequence as it was: from the threshold that is expected to answer twice the fewest rows that can pass."""
+    first = min(1.0, max(2.0 * guarantees.rows_for_accuracy(wanted, risk), 40) / len(scores))
+    passed = None
+    for threshold in np.quantile(others.scores, np.linspace(first, 1, 50)):
+        answered = scores <= threshold
+        if guarantees.accuracy_lower_bound(correct[answered].sum(), answered.sum(), risk) < wanted:
+            break
+        passed = threshold
+    if passed is None:
+        raise NotAnswerable("refused")
+    return passed
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_chosen_start_keeps_the_level_and_refuses_less(law):
+    refused, short = runs_of(law, lambda *rows: guaranteed_accuracy(*rows, 0.05))
+    before, _ = runs_of(law, fixed_start)
+    assert short <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 250)
+    assert refused <= before + 0.03
+    if law in ("steep", "unsure among the surest", "flat"):
+        assert refused < before - 0.3
+    if "out of reach" in law:
+        assert refused > 0.8, "and what is not refused is false: refusals count as kept"
+
+
+def test_the_level_is_that_of_its_risk():
+    """The falsified twin: bounds at four times the risk fall short more often than the risk stated."""
+    allowed = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 250)
+    assert runs_of("just out of reach", lambda *rows: guaranteed_accuracy(*rows, 0.05))[1] <= allowed
+    assert runs_of("just out of reach", lambda *rows: guaranteed_accuracy(*rows, 0.2))[1] > allowed
+
+
+def test_the_papers_rule_keeps_its_target_by_target():
+    """What the docstring and the promise say: much less than half, nearly always, and never out of reach."""
+
+    def paper(scores, correct, others, wanted):
+        return coverage_curve(scores, correct, 20).threshold(wanted)
+
+    kept = {}
+    for law in ("steep", "linear", "out of reach"):
+        refused, short = runs_of(law, paper)
+        kept[law] = 1 - short / (1 - refused)
+    assert kept["steep"] > 0.85
+    assert kept["linear"] < 0.7
+    assert kept["out of reach"] == 0
 
 
 # -- the diagram ------------------------------------------------------------------------------------------------

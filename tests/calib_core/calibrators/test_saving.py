@@ -100,7 +100,7 @@ def test_a_fresh_process_reads_them_too(tmp_path):
 
 
 def test_a_path_a_text_and_its_bytes_are_one_source(tmp_path):
-    text = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1]).to_json()
+    text = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 10, [0, 0, 0, 0, 1] * 2).to_json()
     file = tmp_path / "t.json"
     file.write_text(text, encoding="utf-8")
     for source in (text, text.encode(), "\n " + text, file, str(file)):
@@ -190,7 +190,7 @@ BAD = [
     ('{"a":' * 100_000, "it is nested too deeply"),
     (b"{\xff", r"it is not JSON \("),
     ('{"format": NaN}', r"it is not JSON \(NaN is no number of JSON\)"),
-    ({}, '"format" is not \'calib-calibrator\''),
+    ({}, "\"format\" is not 'calib-calibrator'"),
     (saved(version=VERSION + 1), f"it is of version {VERSION + 1}, and this calib reads version {VERSION}"),
     (saved(version=True), "it is of version True"),
     (saved(extra=1), "'extra' is not a known key"),

@@ -16,10 +16,11 @@ from sklearn.exceptions import NotFittedError
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
 from calib_core._arrays import LOG_FLOOR, Rows
-from calib_core.calibrators import Calibrator, Composed
+from calib_core.calibrators import Calibrator, Composed, Histogram, Reduced
 from calib_core.calibrators.coverage import entropies
 from calib_core.exporting import Pieces, bins_computed, nodes, probe_rows, program, python_source, runtime, steps_of
 from calib_core.exporting.maps import carried_back
+from calib_core.reductions import ClassSpecific
 
 
 def small(key="temperature", k=3, n=200, **params):
@@ -48,6 +49,24 @@ def test_the_module_imports_only_the_standard_library_and_defines_all_it_calls(c
     for name in ("bisect", "math"):
         used = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(tree))
         assert (name in imported) is used
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_one_recalibrated_class_is_exported_with_the_others_as_they_are(normalise):
+    probs, labels = ordinary_rows(300, 3)
+    calibrator = Reduced(ClassSpecific(1), Histogram(points_per_bin=30), normalise=normalise).fit(probs, labels)
+    made = np.array(module(python_source(calibrator)).predict_proba(probs[:40].tolist()))
+    np.testing.assert_allclose(made, calibrator.predict_proba(probs[:40]), rtol=0, atol=1e-12)
+
+
+def test_bins_of_tied_scores_are_exported_with_the_edges_they_have():
+    probs, labels = ordinary_rows(400, 3)
+    rounded = np.round(probs, 2)
+    rounded[:, 2] = 1 - rounded[:, 0] - rounded[:, 1]
+    calibrator = CALIBRATORS.make("class-wise-hb").fit(np.abs(rounded), labels)
+    assert all(binary.placing_ for binary in calibrator.maps_)
+    made = np.array(module(python_source(calibrator)).predict_proba(np.abs(rounded).tolist()))
+    np.testing.assert_allclose(made, calibrator.predict_proba(np.abs(rounded)), rtol=0, atol=1e-12)
 
 
 def test_class_names_never_reach_the_module():
