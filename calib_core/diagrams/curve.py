@@ -1,4 +1,4 @@
-"""The kernel reliability curve: how often claims of each score come true, with a bootstrap band (P5 Fig. 1)."""
+"""The kernel reliability curve: how often claims of each score come true, with a band (P5 Fig. 1)."""
 
 from __future__ import annotations
 
@@ -8,40 +8,70 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.claims import Claims, Stratum
-from calib_core.estimators.kernel import Grid, KernelECE, local_calibration
-from calib_core.estimators.kernel.kernels import response
-from calib_core.estimators.kernel.resampling import occupied, resampled
+from calib_core.claims import Claims
+from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, limits
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 _STEPS_TO_RESOLVE = 3
+BANDS = {"pointwise": "pointwise {} band", "whole-curve": "{} band for the whole curve", "none": "no band"}
+"""Kinds of band around a curve, and what each is called at a level."""
+
+KERNEL_CURVE = KernelECE(bandwidth=StandardDeviation(), scale=LogOdds(), smoothed="gaps")
+"""How a curve is smoothed unless something else is chosen; ``KernelECE()`` is the paper's."""
+
+
+def band_title(band: str, level: float) -> str:
+    """What a band is called.
+
+    >>> band_title("whole-curve", 0.9)
+    '90 % band for the whole curve'
+    """
+    return BANDS[band].format(f"{100 * level:g} %")
 
 
 @dataclass(frozen=True, eq=False)
 class KernelCurve:
-    """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a pointwise bootstrap band.
+    """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a band.
 
-    ``curve`` is NaN where no data lie: a gap. ``median``, ``lower`` and ``upper`` are over the resamples, NaN without
-    any; ``level`` is the share of resamples between the two. ``bandwidth``, the grid's ``step`` and what the density
-    is per are in ``unit`` (score or log-odds), ``error`` is the stratum's ECE_KDE, ``rows`` its number (or weight) of
-    claims.
+    ``curve`` is NaN where no data lie: a gap. ``lower`` to ``upper`` is the ``band``, "pointwise" or for the
+    "whole-curve" at ``level``, NaN where the curve is and where the band is "none". ``bandwidth``, the grid's ``step``
+    and what the density is per are in ``unit`` (score or log-odds), ``error`` is the mean distance of the curve from
+    the diagonal, ``rows`` the stratum's number (or weight) of claims, ``smoothed`` what was: "outcomes" or "gaps".
     """
 
     stratum: str
     score: Float64s
     curve: Float64s
     density: Float64s
-    median: Float64s
     lower: Float64s
     upper: Float64s
+    band: str
     level: float
-    resamples: int
     bandwidth: float
     step: float
     error: float
     rows: float
     unit: str = "score"
+    smoothed: str = "outcomes"
+
+    @property
+    def band_title(self) -> str:
+        """What the band is called."""
+        return band_title(self.band, self.level)
+
+    @property
+    def about(self) -> str:
+        """What the band holds, and what it does not, in a sentence; empty without one."""
+        if self.band == "none":
+            return ""
+        what = f"{100 * self.level:g} % of such bands hold the smoothed curve, which this kernel would draw if every "
+        what += "outcome were replaced by its probability"
+        each = ", at any one score." if self.band == "pointwise" else ", at all scores at once."
+        if self.smoothed == "gaps":
+            return f"{what}{each} Of a calibrated model that is the diagonal; true errors finer than the bandwidth are "\
+                "smoothed away."
+        return f"{what}{each} Near 0 and 1 it bends away from the diagonal, even of a calibrated model."
 
     @property
     def warning(self) -> str:
@@ -52,7 +82,8 @@ class KernelCurve:
         smooth = "smooth the log-odds, or take" if self.unit == "score" else "take"
         return (
             f"The bandwidth {self.bandwidth:.2g} is under {_STEPS_TO_RESOLVE} grid steps ({finest:.2g}): the curve "
-            f"follows single scores and its error is mostly noise; {smooth} silverman-std or a fixed bandwidth."
+            f"follows single scores and its error is mostly noise; {smooth} Silverman's rule on the standard deviation "
+            "or a fixed bandwidth."
         )
 
     def at(self, score: float) -> float:
@@ -65,7 +96,7 @@ class KernelCurve:
 
     def frame(self) -> pd.DataFrame:
         """One line per point, exactly the numbers drawn; NaN is a gap."""
-        names = ("score", "curve", "density", "median", "lower", "upper")
+        names = ("score", "curve", "density", "lower", "upper")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
@@ -73,37 +104,42 @@ def kernel_curve(
     predictions: Predictions,
     reduction: str | Reduction = "confidence",
     stratum: int = 0,
-    method: KernelECE | None = None,
-    resamples: int = 1000,
+    method: KernelECE = KERNEL_CURVE,
+    band: str = "pointwise",
     level: float = 0.9,
-    random_state: int = 0,
 ) -> KernelCurve:
     """Kernel reliability curve of one stratum: of the confidence, of one class, of one rank.
 
-    The curve is f(s|z=1) P(z=1) / f(s) as in ``KernelECE``, which also says what its kernel and bandwidth mislead
-    about. For the band the stratum's rows are drawn again with replacement ``resamples`` times, as counts of (grid
-    cell, outcome) pairs; at each score the resamples with data there give the median and the middle ``level`` share.
-    The bandwidth stays that of all scores. What can mislead: the band shows the curve's own variation, not its bias
-    from smoothing, and it holds score by score, not for the whole curve at once.
+    By default the curve is s + sum_i K((x - x_i) / h) (z_i - s_i) / sum_i K((x - x_i) / h), with x the log-odds of s
+    and h Silverman's rule on their standard deviation, chosen from scores alone. The paper's curve is
+    ``method=KernelECE()``: f(s|z=1) P(z=1) / f(s) on scores, with Silverman's bandwidth; it is a scribble where
+    confidences crowd near 1. Over eight laws of scores and truth (confidences near 1, calibrated or not, a third of
+    them exactly 1, rounded to two decimals, spread out, wavy) x n = 100, 1,000, 10,000 (12 runs each) the default's
+    mean absolute error is .017 on average, .032 for the paper's, .020 for the default smoothing outcomes; the paper's
+    varies by up to 10.7 more than the truth from end to end, the default by at most .17. A bandwidth from the outcomes
+    (leave-one-out log loss) did better at n = 10,000 and worse at 10 and 100, and the band's target would depend on
+    the outcomes. Bands: ``limits`` says how they are made and what they are about, the smoothed curve. Over 28 cases
+    (seven of those laws, n = 10..10,000, 200 runs) pointwise bands held it in .95-1.00 of (run, score) pairs, .88 or
+    more at every score; bands for the whole curve in .955-1.00 of runs. What can mislead: the smoothed curve is not
+    the true one. Default smoothing leaves a calibrated model on the diagonal at every bandwidth, but flattens waves of
+    the error that are finer than h.
 
-    References: P5 §4.4, eq. (2) and Fig. 1.
+    References: P5 §4.4, eq. (2) and Fig. 1; Hjort & Glad 1995 (smoothing what a parametric start leaves over).
 
     >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
-    >>> curve = kernel_curve(p, resamples=0)
+    >>> curve = kernel_curve(p, method=KernelECE())
     >>> round(curve.at(0.75), 3), round(curve.local_error(0.75), 3)
     (1.0, 0.25)
     """
-    claims = as_reduction(reduction).split(predictions)
-    return _curve(claims, stratum, method or KernelECE(), resamples, level, random_state)
+    return _curve(as_reduction(reduction).split(predictions), stratum, method, band, level)
 
 
 def kernel_curves(
     predictions: Predictions,
     reduction: str | Reduction = "class-wise",
-    method: KernelECE | None = None,
-    resamples: int = 0,
+    method: KernelECE = KERNEL_CURVE,
+    band: str = "none",
     level: float = 0.9,
-    random_state: int = 0,
 ) -> tuple[KernelCurve, ...]:
     """Kernel reliability curves of all strata of a notion, each with its own bandwidth; without bands unless asked.
 
@@ -113,70 +149,39 @@ def kernel_curves(
     ['0', '1']
     """
     claims = as_reduction(reduction).split(predictions)
-    made = method or KernelECE()
-    return tuple(_curve(claims, s, made, resamples, level, random_state) for s in range(len(claims.strata)))
+    return tuple(_curve(claims, s, method, band, level) for s in range(len(claims.strata)))
 
 
-def _curve(claims: Claims, s: int, method: KernelECE, resamples: int, level: float, random_state: int) -> KernelCurve:
+def _curve(claims: Claims, s: int, method: KernelECE, band: str, level: float) -> KernelCurve:
+    if band not in BANDS:
+        raise ValueError(f"band is {band!r}; it must be one of {', '.join(BANDS)}")
     stratum, grid = claims.stratum(s), method.grid(claims.floor)
-    width = method.width(stratum) if stratum.total > 0 else 0.0
-    damping = response(method.kernel, width, grid)
-    whole = local_calibration(stratum, damping, grid)
+    some = stratum.total > 0
+    width = method.width(stratum) if some else 0.0
     stride = grid.stride(width)
-    curve = whole.curve[::stride]
-    bounds = ((1 - level) / 2, 0.5, (1 + level) / 2)
-    shown = grid.every(stride)
-    band = _band(stratum, response(method.kernel, width, shown), shown, resamples, random_state, bounds)
-    lower, median, upper = (np.where(np.isnan(curve), np.nan, quantile) for quantile in band)
+    points = grid.cells // stride + 1
+    curve, density, lower, upper = (np.full(points, np.nan) for _ in range(4))
+    error = float("nan")
+    if some:
+        local = method.local(stratum, grid)
+        curve, density, error = local.curve[::stride], local.all[::stride], float(local.error)
+        if band != "none":
+            # On the points drawn: four of them to a bandwidth widen the kernel by half a percent.
+            shown = grid.every(stride)
+            lower, upper = limits(stratum, method.kernel, width, shown, curve, level, band == "whole-curve")
     return KernelCurve(
         claims.strata[s],
-        whole.scores[::stride],
+        grid.scores[::stride],
         curve,
-        whole.all[::stride],
-        median,
+        density,
         lower,
         upper,
+        band,
         level,
-        resamples,
         width,
         grid.step,
-        float(whole.error) if stratum.total > 0 else float("nan"),
+        error,
         stratum.total,
         grid.scale.unit,
+        method.smoothed,
     )
-
-
-def _band(
-    stratum: Stratum, damping: Float64s, grid: Grid, resamples: int, random_state: int, levels: tuple[float, ...]
-) -> list[Float64s]:
-    """Quantiles over the resamples at every shown score, the nodes of ``grid``; NaN without resamples or claims.
-
-    Resamples live on the shown nodes: four of them to a bandwidth widen the kernel by half a percent, and cost an
-    eighth of the full grid.
-    """
-    points = grid.cells + 1
-    if resamples < 1 or not stratum.total > 0:
-        return [np.full(points, np.nan)] * len(levels)
-    cells = occupied(stratum, grid)
-    curves = np.empty((points, resamples))
-    done = 0
-    for batch in resampled(cells, damping, resamples, random_state):
-        drawn = batch.curve
-        curves[:, done : done + len(drawn)] = drawn.T
-        done += len(drawn)
-    return _quantiles(curves, levels)
-
-
-def _quantiles(values: Float64s, levels: tuple[float, ...]) -> list[Float64s]:
-    """Linearly interpolated quantiles of each line without its NaNs; NaN for a line of NaNs."""
-    values.sort(axis=1)  # NaNs go last
-    known = (~np.isnan(values)).sum(axis=1)
-    lines = np.arange(len(values))
-    found = []
-    for level in levels:
-        position = np.maximum(known - 1, 0) * level
-        below = position.astype(np.intp)
-        above = np.minimum(below + 1, np.maximum(known - 1, 0))
-        low = values[lines, below]
-        found.append(low + (position - below) * (values[lines, above] - low))
-    return found
