@@ -14,6 +14,7 @@ from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 _STEPS_TO_RESOLVE = 3
+_NO_SPREAD = 1e-9
 BANDS = {"pointwise": "pointwise {} band", "whole-curve": "{} band for the whole curve", "none": "no band"}
 """Kinds of band around a curve, and what each is called at a level."""
 
@@ -69,8 +70,10 @@ class KernelCurve:
         what += "outcome were replaced by its probability"
         each = ", at any one score." if self.band == "pointwise" else ", at all scores at once."
         if self.smoothed == "gaps":
-            return f"{what}{each} Of a calibrated model that is the diagonal; true errors finer than the bandwidth are "\
+            return (
+                f"{what}{each} Of a calibrated model that is the diagonal; true errors finer than the bandwidth are "
                 "smoothed away."
+            )
         return f"{what}{each} Near 0 and 1 it bends away from the diagonal, even of a calibrated model."
 
     @property
@@ -122,7 +125,7 @@ def kernel_curve(
     (seven of those laws, n = 10..10,000, 200 runs) pointwise bands held it in .95-1.00 of (run, score) pairs, .88 or
     more at every score; bands for the whole curve in .955-1.00 of runs. What can mislead: the smoothed curve is not
     the true one. Default smoothing leaves a calibrated model on the diagonal at every bandwidth, but flattens waves of
-    the error that are finer than h.
+    the error that are finer than h, and lies off 0 or 1 where all outcomes are, as far as scores vary within h.
 
     References: P5 §4.4, eq. (2) and Fig. 1; Hjort & Glad 1995 (smoothing what a parametric start leaves over).
 
@@ -158,12 +161,14 @@ def _curve(claims: Claims, s: int, method: KernelECE, band: str, level: float) -
     stratum, grid = claims.stratum(s), method.grid(claims.floor)
     some = stratum.total > 0
     width = method.width(stratum) if some else 0.0
+    if some and width < _NO_SPREAD * grid.step:
+        width = _STEPS_TO_RESOLVE * grid.step  # scores that are all equal: as wide as can be seen
     stride = grid.stride(width)
     points = grid.cells // stride + 1
     curve, density, lower, upper = (np.full(points, np.nan) for _ in range(4))
     error = float("nan")
     if some:
-        local = method.local(stratum, grid)
+        local = method.local(stratum, grid, width)
         curve, density, error = local.curve[::stride], local.all[::stride], float(local.error)
         if band != "none":
             # On the points drawn: four of them to a bandwidth widen the kernel by half a percent.

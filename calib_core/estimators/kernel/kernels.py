@@ -78,7 +78,7 @@ def footprint(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
     folded = np.bincount(np.minimum(place, 2 * grid.cells - place), height, minlength=grid.cells + 1)
     folded[0] = 2.0 * folded[0] - height[0]
     folded[-1] *= 2.0
-    return folded
+    return folded.astype(np.float64, copy=False)
 
 
 def response(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:

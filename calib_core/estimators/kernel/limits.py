@@ -14,6 +14,8 @@ from calib_core.estimators.kernel.grid import Grid
 from calib_core.estimators.kernel.kernels import Kernel, footprint
 
 _BLOCK = 64
+_TRACE = 1e-9
+"""Share of a row that a rounding puts on the next node."""
 
 
 def limits(
@@ -43,8 +45,8 @@ def limits(
     mass, squared, true = grid.masses(rows, v), grid.masses(rows, v**2), grid.masses(rows[hits], v[hits] ** 2)
     cell, into = grid.places(rows)
     heaviest = np.zeros(grid.cells + 1)
-    np.maximum.at(heaviest, cell, np.where(into < 1.0, v, 0.0))
-    np.maximum.at(heaviest, cell + 1, np.where(into > 0.0, v, 0.0))
+    np.maximum.at(heaviest, cell, np.where(into < 1.0 - _TRACE, v, 0.0))
+    np.maximum.at(heaviest, cell + 1, np.where(into > _TRACE, v, 0.0))
 
     n = grid.cells + 1
     f = footprint(kernel, width, grid)
