@@ -142,7 +142,7 @@ def corp_band(
     least ``level`` for every number of rows (a union bound, no simulation). The band's scores are up to 64 ranks and 32
     steps of the score. This is no consistency band (where a calibrated model's curve would lie): it is about the truth.
     What can mislead: where the true curve falls it is no band at all; and it is wide, since nothing but rising is
-    assumed. NotAnswerable for rows of unequal weight.
+    assumed. Whole-number weights are copies; NotAnswerable for other unequal ones.
 
     References: Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023, Honest calibration assessment for binary outcome
     predictions (all runs of rows, there).
@@ -153,10 +153,10 @@ def corp_band(
     """
     if band not in BANDS or band == "none":
         raise ValueError(f"band is {band!r}; it must be pointwise or whole-curve")
-    claims = as_reduction(reduction).split(predictions)
+    claims = as_reduction(reduction).split(predictions.written_out())
     one = claims.stratum(stratum).counted()
     if one.weights is not None and np.ptp(one.weights) > 0:
-        raise NotAnswerable("the band of a CORP curve needs rows of equal weight")
+        raise NotAnswerable("the band of a CORP curve needs rows of equal or whole-number weights")
     scores, at, count = np.unique(one.scores.astype(np.float64), return_inverse=True, return_counts=True)
     hits = np.bincount(at, one.outcomes, minlength=len(scores)).astype(np.intp)
     rows = np.append(0, np.cumsum(count))

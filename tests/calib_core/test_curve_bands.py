@@ -57,20 +57,20 @@ def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
 @pytest.mark.parametrize("law", NEAR_ONE)
 @pytest.mark.parametrize("n", [10, 300])
 def test_kernel_bands_hold_the_smoothed_curve_where_scores_are_near_an_end(law, n):
-    """60 runs a case; .90 wanted: .80 of a mean, .78 of whole curves allows for 2.5 standard errors of .04."""
-    each = kernel_coverage(law, n, 60, "pointwise", seed=1)
+    """.90 wanted of 40 runs a case, three standard errors of .047 less; the least of many scores a little more."""
+    each = kernel_coverage(law, n, 40, "pointwise", seed=1)
     assert each.mean() > 0.85
-    assert each.mean(axis=0).min() > 0.75
-    assert kernel_coverage(law, n, 60, "whole-curve", seed=2).all(axis=1).mean() > 0.8
+    assert each.mean(axis=0).min() > 0.72
+    assert kernel_coverage(law, n, 40, "whole-curve", seed=2).all(axis=1).mean() > 0.76
 
 
 def test_half_of_a_kernel_band_does_not_hold():
     """The falsified twin: what holds must be able to fail."""
     for law in ("network, over-confident", "spread, over-confident"):
-        assert kernel_coverage(law, 3000, 60, "pointwise", narrowed=0.5).mean(axis=0).min() < 0.7
-        assert kernel_coverage(law, 3000, 60, "whole-curve", narrowed=0.4).all(axis=1).mean() < 0.8
+        assert kernel_coverage(law, 3000, 40, "pointwise", narrowed=0.5).mean(axis=0).min() < 0.7
+        assert kernel_coverage(law, 3000, 40, "whole-curve", narrowed=0.4).all(axis=1).mean() < 0.8
         # A band for each score is none for all of them.
-        assert kernel_coverage(law, 3000, 60, "pointwise").all(axis=1).mean() < 0.85
+        assert kernel_coverage(law, 3000, 40, "pointwise").all(axis=1).mean() < 0.85
 
 
 @pytest.mark.parametrize("method", [KernelECE(), KernelECE(kernel=Gaussian(), bandwidth=Fixed(0.05), smoothed="gaps")])
@@ -160,14 +160,14 @@ def test_corp_bands_look_alike_from_either_end():
 @pytest.mark.parametrize("law", [name for name in NEAR_ONE if name in RISING])
 @pytest.mark.parametrize("n", [10, 1000])
 def test_corp_bands_hold_the_true_curve(law, n):
-    """At least .90 by proof; three standard errors of 60 runs below."""
-    assert corp_coverage(law, n, 60, "pointwise", seed=3).mean(axis=0).min() > 0.78
-    assert corp_coverage(law, n, 60, "whole-curve", seed=4).all(axis=1).mean() > 0.78
+    """At least .90 by proof, of 40 runs; three standard errors less."""
+    assert corp_coverage(law, n, 40, "pointwise", seed=3).mean(axis=0).min() > 0.76
+    assert corp_coverage(law, n, 40, "whole-curve", seed=4).all(axis=1).mean() > 0.76
 
 
 def test_half_of_a_corp_band_does_not_hold_and_a_falling_curve_is_noticed():
-    assert corp_coverage("near 1, a jump", 3000, 60, "pointwise", narrowed=0.4).mean(axis=0).min() < 0.7
-    assert corp_coverage("near 1, a jump", 3000, 60, "whole-curve", narrowed=0.4).all(axis=1).mean() < 0.7
+    assert corp_coverage("near 1, a jump", 3000, 40, "pointwise", narrowed=0.4).mean(axis=0).min() < 0.7
+    assert corp_coverage("near 1, a jump", 3000, 40, "whole-curve", narrowed=0.4).all(axis=1).mean() < 0.7
     s = np.random.default_rng(0).random(4000)
     falling = corp_band(Predictions.from_confidence(s, np.random.default_rng(1).random(4000) < 1 - s))
     assert "the true curve falls somewhere" in falling.about
@@ -179,11 +179,15 @@ def test_corp_bands_of_weighted_rows_are_refused_and_of_equal_weights_are_not():
     rng = np.random.default_rng(0)
     s = rng.random(40)
     z = rng.random(40) < s
-    with pytest.raises(NotAnswerable, match="equal weight"):
+    with pytest.raises(NotAnswerable, match="equal or whole-number"):
         corp_band(Predictions.from_confidence(s, z, weights=rng.random(40)))
     plain = corp_band(Predictions.from_confidence(s, z))
-    equal = corp_band(Predictions.from_confidence(s, z, weights=np.full(40, 2.0)))
+    equal = corp_band(Predictions.from_confidence(s, z, weights=np.full(40, 2.5)))
     np.testing.assert_array_equal(plain.lower, equal.lower)
+    whole = rng.integers(0, 4, 40).astype(float)
+    copies = corp_band(Predictions.from_confidence(np.repeat(s, whole.astype(int)), np.repeat(z, whole.astype(int))))
+    written = corp_band(Predictions.from_confidence(s, z, weights=whole))
+    np.testing.assert_array_equal(written.upper, copies.upper)
     left_out = Predictions.from_confidence(np.append(s, 0.5), np.append(z, True), weights=np.append(np.ones(40), 0.0))
     np.testing.assert_array_equal(corp_band(left_out).upper, plain.upper)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib_core import ESTIMATORS, Predictions, diagrams
+from calib_core import Predictions, diagrams
+from calib_core.estimators.kernel import Fixed, KernelECE
 from dashboard.figures import (
     consistency_bands,
     corp_band,
@@ -134,7 +135,7 @@ def test_overlays_draw_their_frames(predictions: Predictions) -> None:
 
 def test_a_band_is_not_drawn_over_a_gap() -> None:
     apart = Predictions.from_confidence(np.repeat([0.2, 0.9], 50), np.tile([True, False], 50))
-    curve = diagrams.kernel_curve(apart, method=ESTIMATORS.make("ece-kde", bandwidth="fixed"))
+    curve = diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed()))
     band = kernel_band(curve)[0]
     assert np.isnan(band.x).sum() == 1
     there = np.asarray(band.x)[~np.isnan(band.x)]

@@ -1,8 +1,8 @@
 """How far kernel curves are off, and how often their bands and those of CORP curves hold, law by law.
 
-Run `python tests/simulations/kernel_curves.py [RUNS]` with the package installed; 400 runs take about five minutes on
-one core. The figures in the docstrings of `kernel_curve` and `corp_band` are of 400 runs. The binomial error of a
-share of .9 is .015 then. Smoothed curve: the band's target. Least: at the score where it is lowest.
+Run `python tests/simulations/kernel_curves.py [RUNS]` with the package installed; 300 runs take about four minutes on
+one core. The figures in the docstring of `kernel_curve` are of 300 runs. The binomial error of a share of .9 is .017
+then. Smoothed curve: the band's target. Least: at the score where it is lowest.
 """
 
 import sys
@@ -52,4 +52,4 @@ def main(runs):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)

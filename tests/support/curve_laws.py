@@ -59,11 +59,11 @@ def kernel_coverage(law, n, runs, band, seed=0, narrowed=1.0, **how):
     s, chance = drawn(law, n, seed)
     target, rng, inside = noiseless(s, chance, **how), np.random.default_rng(seed + 1), []
     first, last = np.searchsorted(target.score, s.min(), "right") - 1, np.searchsorted(target.score, s.max())
-    judged = np.arange(first, last + 1)
-    judged = judged[~np.isnan(target.curve[judged])]
     for _ in range(runs):
         made = kernel_curve(Predictions.from_confidence(s, rng.random(n) < chance), band=band, **how)
         low, high = (made.curve + narrowed * (end - made.curve) for end in (made.lower, made.upper))
+        # Which scores have a curve depends on scores alone: it is the same in every run.
+        judged = np.arange(first, last + 1)[~np.isnan(made.curve[first : last + 1])]
         inside.append(((low <= target.curve + 1e-9) & (target.curve <= high + 1e-9))[judged])
     return np.array(inside)
 

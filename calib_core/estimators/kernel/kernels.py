@@ -81,6 +81,12 @@ def footprint(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
     return folded.astype(np.float64, copy=False)
 
 
+def height(kernel: Kernel, bandwidth: float, grid: Grid) -> float:
+    """Density per unit of the scale that all mass at one inner node has there, once smoothed."""
+    f = footprint(kernel, bandwidth, grid)
+    return float(f[0] / (f[0] + 2.0 * f[1:-1].sum() + f[-1]) / grid.step)
+
+
 def response(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
     """What smoothing with the kernel multiplies each cosine coefficient by, shape (cells + 1,); 1 at frequency 0."""
     coefficients = np.asarray(scipy.fft.dct(footprint(kernel, bandwidth, grid), type=1))

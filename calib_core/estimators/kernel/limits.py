@@ -34,8 +34,8 @@ def limits(
         m 2 (1 - Phi(c)) + k / pi exp(-c^2 / 2) = 1 - level,
 
     k the length of the path that w / |w| walks on the sphere along the m pieces of the curve. Not a proof for finite
-    rows: simulated in tests/simulations/kernel_bands.py. Rows of weight v count as v equal ones in the curve and as
-    one row in its noise.
+    rows: simulated in tests/simulations/kernel_curves.py. A row of weight v counts as v in the curve and as one
+    row in its noise.
 
     References: Fay & Feuer 1997, Confidence intervals for directly standardized rates; Sun & Loader 1994,
     Simultaneous confidence bands for linear regression and smoothing, eq. (1).
