@@ -625,28 +625,31 @@ def corp(model: Model) -> diagrams.CorpCurve:
     return _memo(("corp", model), lambda: diagrams.corp(judged(model)))
 
 
-def kernel_curve(model: Model, scale: str = "score") -> diagrams.KernelCurve:
+def corp_band(model: Model, band: str) -> diagrams.CorpBand | str:
+    """The band around the isotonic curve; why there is none, or nothing where none was asked for."""
+    if band == "none":
+        return ""
+    try:
+        return _asked_once(("corp_band", model, band), lambda: diagrams.corp_band(judged(model), band=band))
+    except NotAnswerable as why:
+        return f"No band: {why}."
+
+
+def kernel_curve(model: Model, kernel: Recipe, band: str) -> diagrams.KernelCurve:
     """The kernel reliability curve of a model's confidence, with its band."""
-    method = kernel_recipe(scale).build()
-    return _memo(("kernel", model, scale), lambda: diagrams.kernel_curve(judged(model), method=method))
+    key = ("kernel", model, kernel, band)
+    return _memo(key, lambda: diagrams.kernel_curve(judged(model), method=kernel.build(), band=band))
 
 
-def kernel_recipe(scale: str) -> Recipe:
-    """The estimator whose curve is drawn."""
-    return ESTIMATORS.described("ece-kde", scale=scale)
-
-
-def class_curve(model: Model, notion: str, c: int, scale: str) -> diagrams.KernelCurve:
+def class_curve(model: Model, notion: str, c: int, kernel: Recipe, band: str) -> diagrams.KernelCurve:
     """The kernel reliability curve of one class, with its band."""
-    key = ("class_curve", model, notion, c, scale)
-    return _memo(key, lambda: diagrams.kernel_curve(judged(model), notion, c, kernel_recipe(scale).build()))
+    key = ("class_curve", model, notion, c, kernel, band)
+    return _memo(key, lambda: diagrams.kernel_curve(judged(model), notion, c, kernel.build(), band))
 
 
-def class_curves(model: Model, notion: str, classes: tuple[int, ...], scale: str) -> list[diagrams.KernelCurve]:
+def class_curves(model: Model, notion: str, classes: tuple[int, ...], kernel: Recipe) -> list[diagrams.KernelCurve]:
     """Kernel reliability curves of chosen classes, without bands."""
-    key = ("class_curves", model, notion, classes, scale)
-    test, method = judged(model), kernel_recipe(scale).build()
-    return _memo(key, lambda: [diagrams.kernel_curve(test, notion, c, method, resamples=0) for c in classes])
+    return [class_curve(model, notion, c, kernel, "none") for c in classes]
 
 
 def class_tests(model: Model, notion: str, scheme: Recipe | None) -> pd.DataFrame:

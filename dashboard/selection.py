@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, SCALES, InputError, Recipe, RegistryError
+from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, Recipe, RegistryError
 from calib_core.binning import IntervalScheme, SimplexScheme
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
+from calib_core.diagrams import BANDS, KERNEL_CURVE
 from calib_core.inference.paired import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import Part
@@ -90,7 +91,8 @@ class Selection:
     differ: str = DEFAULT
     differ_in: str = "confidence"
     at: float = 0.8
-    scale: str = "score"
+    kernel: Recipe = field(default_factory=lambda: ESTIMATORS.recipe(KERNEL_CURVE))
+    band: str = "pointwise"
     one: int | None = None
     trade: bool = False
     three: str = ""
@@ -170,7 +172,16 @@ def _written(value: Any) -> str:
     if isinstance(value, tuple):
         plain = [item.to_dict() if isinstance(item, Recipe) else item for item in value]
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, Recipe):
+        return value.to_json()
     return "" if value is None else str(value)
+
+
+def _kernel(text: str) -> Recipe:
+    recipe = Recipe.from_dict("ESTIMATORS", json.loads(text))
+    if recipe.key != ESTIMATORS.recipe(KERNEL_CURVE).key:
+        raise RegistryError(f"{recipe.title} has no curve")
+    return recipe
 
 
 def _recipes(name: str, family: str, most: int) -> Callable[[str], tuple[Recipe, ...]]:
@@ -386,7 +397,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
     "at": _within(0.0, 1.0, float),
-    "scale": lambda text: _one_of(*SCALES)(text),
+    "kernel": lambda text: _kernel(text),
+    "band": _one_of(*BANDS),
     "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "trade": lambda text: _one_of("True", "False")(text) == "True",
     "differ": lambda text: _one_of(*ESTIMATORS)(text),

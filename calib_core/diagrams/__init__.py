@@ -5,8 +5,8 @@ from calib_core.diagrams.binary_map import BinaryMap, binary_map
 from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, true_map
 from calib_core.diagrams.classes import ClassPanels, ClassTable, class_panels, class_table
 from calib_core.diagrams.constraints import ConstraintDiagram, constraint
-from calib_core.diagrams.corp import CorpCurve, corp
-from calib_core.diagrams.curve import KernelCurve, kernel_curve, kernel_curves
+from calib_core.diagrams.corp import CorpBand, CorpCurve, corp, corp_band
+from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.recalibration import RecalibrationDiagram, canonical_validity, recalibration
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.sweep import ErrorSweep, error_sweep
@@ -15,12 +15,15 @@ from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, v
 from calib_core.diagrams.zoom import BinZoom, zoom
 
 __all__ = [
+    "BANDS",
+    "KERNEL_CURVE",
     "BinZoom",
     "BinaryMap",
     "CalibrationMap",
     "ClassPanels",
     "ClassTable",
     "ConstraintDiagram",
+    "CorpBand",
     "CorpCurve",
     "ErrorSweep",
     "KernelCurve",
@@ -37,6 +40,7 @@ __all__ = [
     "class_table",
     "constraint",
     "corp",
+    "corp_band",
     "error_sweep",
     "kernel_curve",
     "kernel_curves",

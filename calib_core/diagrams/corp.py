@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 from sklearn.isotonic import isotonic_regression
 
-from calib_core._arrays import Float64s
-from calib_core.predictions import Predictions
+from calib_core._arrays import Codes, Float64s
+from calib_core.diagrams.curve import BANDS, band_title
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 
@@ -82,3 +84,102 @@ def corp(predictions: Predictions, reduction: str | Reduction = "confidence", st
         max(constant - best, 0.0),
         constant,
     )
+
+
+_RANKS, _SCORES = 64, 32
+_FEWEST = 8
+
+
+@dataclass(frozen=True, eq=False)
+class CorpBand:
+    """Where a rising curve that the outcomes come from lies: from ``lower`` to ``upper`` at scores (m,).
+
+    Between two of its scores the lower end is that of the one below, the upper end that of the one above. ``band`` is
+    "pointwise" or "whole-curve".
+    """
+
+    stratum: str
+    score: Float64s
+    lower: Float64s
+    upper: Float64s
+    band: str
+    level: float
+
+    @property
+    def band_title(self) -> str:
+        """What the band is called."""
+        return band_title(self.band, self.level)
+
+    @property
+    def about(self) -> str:
+        """What the band holds, and under which assumption, in a sentence."""
+        each = "at any one score" if self.band == "pointwise" else "at all scores at once"
+        crossed = " Here the ends cross: the true curve falls somewhere." if (self.lower > self.upper).any() else ""
+        return (
+            f"If rows of higher scores are never less often right, at least {100 * self.level:g} % of such bands hold "
+            f"the true curve, {each}.{crossed}"
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """One line per score, exactly the numbers drawn."""
+        return pd.DataFrame({"score": self.score, "lower": self.lower, "upper": self.upper})
+
+
+def corp_band(
+    predictions: Predictions,
+    reduction: str | Reduction = "confidence",
+    stratum: int = 0,
+    band: str = "pointwise",
+    level: float = 0.9,
+) -> CorpBand:
+    """A confidence band for the true curve from scores to outcomes, if that curve never falls.
+
+    Over a run of rows that ends at score s a rising curve r is at most r(s), so that the outcomes of the run that come
+    true are stochastically at most binomial with r(s): their lower binomial limit (Clopper and Pearson) is one for
+    r(s). The lower end at s is the largest over runs of 8, 16, 32, ... rows and of all up to s, each at 1 - (1 - level)
+    / (2 k), with k the number of runs ending at s (pointwise) or at any of the band's scores (whole curve); the upper
+    end is the same from above. Runs are chosen from scores alone and equal scores never part, so that coverage is at
+    least ``level`` for every number of rows (a union bound, no simulation). The band's scores are up to 64 ranks and 32
+    steps of the score. This is no consistency band (where a calibrated model's curve would lie): it is about the truth.
+    What can mislead: where the true curve falls it is no band at all; and it is wide, since nothing but rising is
+    assumed. Whole-number weights are copies; NotAnswerable for other unequal ones.
+
+    References: Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023, Honest calibration assessment for binary outcome
+    predictions (all runs of rows, there).
+
+    >>> curve = corp_band(Predictions.from_confidence([0.9] * 20, [True] * 20))  # 0.05^(1/20)
+    >>> curve.frame().round(3).values.tolist()
+    [[0.9, 0.861, 1.0]]
+    """
+    if band not in BANDS or band == "none":
+        raise ValueError(f"band is {band!r}; it must be pointwise or whole-curve")
+    claims = as_reduction(reduction).split(predictions.written_out())
+    one = claims.stratum(stratum).counted()
+    if one.weights is not None and np.ptp(one.weights) > 0:
+        raise NotAnswerable("the band of a CORP curve needs rows of equal or whole-number weights")
+    scores, at, count = np.unique(one.scores.astype(np.float64), return_inverse=True, return_counts=True)
+    hits = np.bincount(at, one.outcomes, minlength=len(scores)).astype(np.intp)
+    rows = np.append(0, np.cumsum(count))
+    ranks = np.searchsorted(rows[1:], np.linspace(0, rows[-1], _RANKS + 1)[1:])
+    steps = np.searchsorted(scores, np.linspace(0, 1, _SCORES + 1), side="right") - 1
+    chosen = np.unique(np.concatenate([ranks, steps[steps >= 0], [0]])) if len(scores) else np.zeros(0, np.intp)
+    lower = _rising(count, hits, chosen, band, level)
+    # Read from the other end, outcomes that fail rise.
+    upper = _rising(count[::-1], (count - hits)[::-1], (len(scores) - 1 - chosen)[::-1], band, level)
+    return CorpBand(claims.strata[stratum], scores[chosen], lower, 1.0 - upper[::-1], band, level)
+
+
+def _rising(count: Codes, hits: Codes, chosen: Codes, band: str, level: float) -> Float64s:
+    """Lower ends at the chosen scores, from the rows of each score up to there."""
+    if not len(chosen):
+        return np.zeros(0)
+    rows, right = np.append(0, np.cumsum(count)), np.append(0, np.cumsum(hits))
+    sizes = _FEWEST * 2 ** np.arange(max(1, int(rows[-1]).bit_length()))
+    stop = rows[chosen + 1][:, None]
+    start = np.maximum(np.searchsorted(rows, stop - sizes, side="right") - 1, 0)
+    new = np.diff(start, axis=1, prepend=-1) != 0
+    looked = new.sum(axis=1, keepdims=True)
+    runs = np.full_like(looked, looked.sum()) if band == "whole-curve" else looked
+    n, k = stop - rows[start], right[chosen + 1][:, None] - right[start]
+    low = np.where(k > 0, beta.ppf((1 - level) / 2 / runs, k, n - k + 1), 0.0).max(axis=1)
+    return np.asarray(np.maximum.accumulate(low) if band == "whole-curve" else low)

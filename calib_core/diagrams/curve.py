@@ -1,4 +1,4 @@
-"""The kernel reliability curve: how often claims of each score come true, with a bootstrap band (P5 Fig. 1)."""
+"""The kernel reliability curve: how often claims of each score come true, with a band (P5 Fig. 1)."""
 
 from __future__ import annotations
 
@@ -9,39 +9,74 @@ import pandas as pd
 
 from calib_core._arrays import Float64s
 from calib_core.claims import Claims, Stratum
-from calib_core.estimators.kernel import Grid, KernelECE, local_calibration
-from calib_core.estimators.kernel.kernels import response
-from calib_core.estimators.kernel.resampling import occupied, resampled
+from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, height, limits
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 _STEPS_TO_RESOLVE = 3
+_NO_SPREAD = 1e-9
+_HALF = 0.5
+BANDS = {"pointwise": "pointwise {} band", "whole-curve": "{} band for the whole curve", "none": "no band"}
+"""Kinds of band around a curve, and what each is called at a level."""
+
+KERNEL_CURVE = KernelECE(bandwidth=StandardDeviation(), scale=LogOdds(), smoothed="gaps")
+"""How a curve is smoothed unless something else is chosen; ``KernelECE()`` is the paper's."""
+
+
+def band_title(band: str, level: float) -> str:
+    """What a band is called.
+
+    >>> band_title("whole-curve", 0.9)
+    '90 % band for the whole curve'
+    """
+    return BANDS[band].format(f"{100 * level:g} %")
 
 
 @dataclass(frozen=True, eq=False)
 class KernelCurve:
-    """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a pointwise bootstrap band.
+    """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a band.
 
-    ``curve`` is NaN where no data lie: a gap. ``median``, ``lower`` and ``upper`` are over the resamples, NaN without
-    any; ``level`` is the share of resamples between the two. ``bandwidth``, the grid's ``step`` and what the density
-    is per are in ``unit`` (score or log-odds), ``error`` is the stratum's ECE_KDE, ``rows`` its number (or weight) of
-    claims.
+    ``curve`` is NaN where less than half of one row's weight lies: a gap. ``lower`` to ``upper`` is the ``band``,
+    "pointwise" or for the "whole-curve" at ``level``, NaN where the curve is and where the band is "none".
+    ``bandwidth``, the grid's ``step`` and what the density is per are in ``unit`` (score or log-odds), ``error`` is the
+    mean distance of the curve from the diagonal, ``rows`` the stratum's number (or weight) of claims, ``smoothed`` what
+    was: "outcomes" or "gaps".
     """
 
     stratum: str
     score: Float64s
     curve: Float64s
     density: Float64s
-    median: Float64s
     lower: Float64s
     upper: Float64s
+    band: str
     level: float
-    resamples: int
     bandwidth: float
     step: float
     error: float
     rows: float
     unit: str = "score"
+    smoothed: str = "outcomes"
+
+    @property
+    def band_title(self) -> str:
+        """What the band is called."""
+        return band_title(self.band, self.level)
+
+    @property
+    def about(self) -> str:
+        """What the band holds, and what it does not, in a sentence; empty without one."""
+        if self.band == "none":
+            return ""
+        where = "At any one score" if self.band == "pointwise" else "At all scores at once"
+        sentence = (
+            f"{where}, about {100 * self.level:g} % or more of such bands hold the smoothed curve: what this kernel "
+        )
+        sentence += "would draw if every outcome were replaced by its probability."
+        if self.smoothed == "gaps":
+            smooth = "errors finer than the bandwidth are smoothed away"
+            return f"{sentence} Of a calibrated model that is the diagonal; {smooth}."
+        return f"{sentence} Near 0 and 1 it bends away from the diagonal, even of a calibrated model."
 
     @property
     def warning(self) -> str:
@@ -52,7 +87,8 @@ class KernelCurve:
         smooth = "smooth the log-odds, or take" if self.unit == "score" else "take"
         return (
             f"The bandwidth {self.bandwidth:.2g} is under {_STEPS_TO_RESOLVE} grid steps ({finest:.2g}): the curve "
-            f"follows single scores and its error is mostly noise; {smooth} silverman-std or a fixed bandwidth."
+            f"follows single scores and its error is mostly noise; {smooth} Silverman's rule on the standard deviation "
+            "or a fixed bandwidth."
         )
 
     def at(self, score: float) -> float:
@@ -65,7 +101,7 @@ class KernelCurve:
 
     def frame(self) -> pd.DataFrame:
         """One line per point, exactly the numbers drawn; NaN is a gap."""
-        names = ("score", "curve", "density", "median", "lower", "upper")
+        names = ("score", "curve", "density", "lower", "upper")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
@@ -73,37 +109,43 @@ def kernel_curve(
     predictions: Predictions,
     reduction: str | Reduction = "confidence",
     stratum: int = 0,
-    method: KernelECE | None = None,
-    resamples: int = 1000,
+    method: KernelECE = KERNEL_CURVE,
+    band: str = "pointwise",
     level: float = 0.9,
-    random_state: int = 0,
 ) -> KernelCurve:
     """Kernel reliability curve of one stratum: of the confidence, of one class, of one rank.
 
-    The curve is f(s|z=1) P(z=1) / f(s) as in ``KernelECE``, which also says what its kernel and bandwidth mislead
-    about. For the band the stratum's rows are drawn again with replacement ``resamples`` times, as counts of (grid
-    cell, outcome) pairs; at each score the resamples with data there give the median and the middle ``level`` share.
-    The bandwidth stays that of all scores. What can mislead: the band shows the curve's own variation, not its bias
-    from smoothing, and it holds score by score, not for the whole curve at once.
+    By default the curve is s + sum_i K((x - x_i) / h) (z_i - s_i) / sum_i K((x - x_i) / h), with x the log-odds of s
+    and h Silverman's rule on their standard deviation, chosen from scores alone. The paper's is ``method=KernelECE()``:
+    f(s|z=1) P(z=1) / f(s) on scores, with Silverman's bandwidth; it is a scribble where confidences crowd near 1. Over
+    ten laws of scores and truth (confidences near 1, over-confident and calibrated; a third exactly 1; rounded; all
+    .999; one class of a hundred; spread out; a jump; a wave) x n = 10, 100, 1,000, 10,000 the mean absolute error at
+    the scores is .035 (the paper's .050; log-odds with outcomes smoothed .043; gaps smoothed on scores .042), and the
+    curve goes up and down by at most .4 more than the truth (the paper's by up to 54). A bandwidth from the outcomes
+    (leave-one-out log loss) was better at n = 10,000, worse and rougher at 10 and 100, and would make the band's target
+    depend on the outcomes. Bands: ``limits`` says how they are made; they are about the smoothed curve. In the same 40
+    cases (300 runs each, tests/simulations/kernel_curves.py) pointwise bands of level .9 held it at .950 to 1 of the
+    scores on average and at least .89 at each of them, bands for the whole curve in .977 to 1 of the runs. What can
+    mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at every
+    bandwidth, but flattens errors that are finer than h, and lies off 0 or 1 where all outcomes are, as far as scores
+    vary within h. Whole-number weights are copies.
 
-    References: P5 §4.4, eq. (2) and Fig. 1.
+    References: P5 §4.4, eq. (2) and Fig. 1; Hjort & Glad 1995 (smoothing what a parametric start leaves over).
 
     >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
-    >>> curve = kernel_curve(p, resamples=0)
+    >>> curve = kernel_curve(p, method=KernelECE())
     >>> round(curve.at(0.75), 3), round(curve.local_error(0.75), 3)
     (1.0, 0.25)
     """
-    claims = as_reduction(reduction).split(predictions)
-    return _curve(claims, stratum, method or KernelECE(), resamples, level, random_state)
+    return _curve(as_reduction(reduction).split(predictions.written_out()), stratum, method, band, level)
 
 
 def kernel_curves(
     predictions: Predictions,
     reduction: str | Reduction = "class-wise",
-    method: KernelECE | None = None,
-    resamples: int = 0,
+    method: KernelECE = KERNEL_CURVE,
+    band: str = "none",
     level: float = 0.9,
-    random_state: int = 0,
 ) -> tuple[KernelCurve, ...]:
     """Kernel reliability curves of all strata of a notion, each with its own bandwidth; without bands unless asked.
 
@@ -112,71 +154,49 @@ def kernel_curves(
     >>> [c.stratum for c in kernel_curves(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1]))]
     ['0', '1']
     """
-    claims = as_reduction(reduction).split(predictions)
-    made = method or KernelECE()
-    return tuple(_curve(claims, s, made, resamples, level, random_state) for s in range(len(claims.strata)))
+    claims = as_reduction(reduction).split(predictions.written_out())
+    return tuple(_curve(claims, s, method, band, level) for s in range(len(claims.strata)))
 
 
-def _curve(claims: Claims, s: int, method: KernelECE, resamples: int, level: float, random_state: int) -> KernelCurve:
+def _curve(claims: Claims, s: int, method: KernelECE, band: str, level: float) -> KernelCurve:
+    if band not in BANDS:
+        raise ValueError(f"band is {band!r}; it must be one of {', '.join(BANDS)}")
     stratum, grid = claims.stratum(s), method.grid(claims.floor)
-    width = method.width(stratum) if stratum.total > 0 else 0.0
-    damping = response(method.kernel, width, grid)
-    whole = local_calibration(stratum, damping, grid)
+    some = stratum.total > 0
+    width = method.width(stratum) if some else 0.0
+    if some and width < _NO_SPREAD * grid.step:
+        width = _STEPS_TO_RESOLVE * grid.step  # scores that are all equal: as wide as can be seen
     stride = grid.stride(width)
-    curve = whole.curve[::stride]
-    bounds = ((1 - level) / 2, 0.5, (1 + level) / 2)
-    shown = grid.every(stride)
-    band = _band(stratum, response(method.kernel, width, shown), shown, resamples, random_state, bounds)
-    lower, median, upper = (np.where(np.isnan(curve), np.nan, quantile) for quantile in band)
+    points = grid.cells // stride + 1
+    curve, density, lower, upper = (np.full(points, np.nan) for _ in range(4))
+    error = float("nan")
+    if some:
+        local = method.local(stratum, grid, width)
+        curve, density, error = local.curve[::stride], local.all[::stride], float(local.error)
+        curve[density < _HALF * height(method.kernel, width, grid) / _equal_rows(stratum)] = np.nan
+        if band != "none":
+            # On the points drawn: four of them to a bandwidth widen the kernel by half a percent.
+            shown = grid.every(stride)
+            lower, upper = limits(stratum, method.kernel, width, shown, curve, level, band == "whole-curve")
     return KernelCurve(
         claims.strata[s],
-        whole.scores[::stride],
+        grid.scores[::stride],
         curve,
-        whole.all[::stride],
-        median,
+        density,
         lower,
         upper,
+        band,
         level,
-        resamples,
         width,
         grid.step,
-        float(whole.error) if stratum.total > 0 else float("nan"),
+        error,
         stratum.total,
         grid.scale.unit,
+        method.smoothed,
     )
 
 
-def _band(
-    stratum: Stratum, damping: Float64s, grid: Grid, resamples: int, random_state: int, levels: tuple[float, ...]
-) -> list[Float64s]:
-    """Quantiles over the resamples at every shown score, the nodes of ``grid``; NaN without resamples or claims.
-
-    Resamples live on the shown nodes: four of them to a bandwidth widen the kernel by half a percent, and cost an
-    eighth of the full grid.
-    """
-    points = grid.cells + 1
-    if resamples < 1 or not stratum.total > 0:
-        return [np.full(points, np.nan)] * len(levels)
-    cells = occupied(stratum, grid)
-    curves = np.empty((points, resamples))
-    done = 0
-    for batch in resampled(cells, damping, resamples, random_state):
-        drawn = batch.curve
-        curves[:, done : done + len(drawn)] = drawn.T
-        done += len(drawn)
-    return _quantiles(curves, levels)
-
-
-def _quantiles(values: Float64s, levels: tuple[float, ...]) -> list[Float64s]:
-    """Linearly interpolated quantiles of each line without its NaNs; NaN for a line of NaNs."""
-    values.sort(axis=1)  # NaNs go last
-    known = (~np.isnan(values)).sum(axis=1)
-    lines = np.arange(len(values))
-    found = []
-    for level in levels:
-        position = np.maximum(known - 1, 0) * level
-        below = position.astype(np.intp)
-        above = np.minimum(below + 1, np.maximum(known - 1, 0))
-        low = values[lines, below]
-        found.append(low + (position - below) * (values[lines, above] - low))
-    return found
+def _equal_rows(stratum: Stratum) -> float:
+    """Rows of equal weight that these are worth (Kish 1965)."""
+    v = stratum.weights
+    return float(len(stratum.scores) if v is None else v.sum() ** 2 / np.square(v).sum())

@@ -15,7 +15,7 @@ _TALLEST = 0.25
 
 
 def draw_kernel(curve: KernelCurve, at: float) -> go.Figure:
-    """Curve, median and band over the diagonal, where the scores lie below, and the distance at score ``at``."""
+    """Curve and band over the diagonal, where the scores lie below, and the distance at score ``at``."""
     figure = go.Figure()
     peak = float(np.max(curve.density, initial=0.0)) or 1.0
     figure.add_trace(

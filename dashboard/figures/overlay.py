@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import CorpCurve, KernelCurve, ReliabilityBands
+from calib_core._arrays import Float64s
+from calib_core.diagrams import CorpBand, CorpCurve, KernelCurve, ReliabilityBands
 from dashboard.theme import REFERENCE, style
 
 _BAND = "rgba(128, 128, 128, 0.25)"
@@ -74,27 +75,41 @@ def corp_curve(curve: CorpCurve) -> list[go.Scatter]:
     ]
 
 
+def corp_band(band: CorpBand) -> list[go.Scatter]:
+    """The band around the isotonic fit as steps: each end is that of the nearest score below, or above."""
+    x, low, high = (np.repeat(values, 2) for values in (band.score, band.lower, band.upper))
+    # Of the doubled points the lower end moves on one point late, the upper one point early.
+    return [_band(x, np.append(low[:1], low[:-1]), np.append(high[1:], high[-1:]), band.band_title)]
+
+
 def kernel_band(curve: KernelCurve) -> list[go.Scatter]:
-    """The kernel curve with its bootstrap median and band; gaps where no data lie."""
-    held = ~np.isnan(curve.lower)
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-    return [
-        go.Scatter(x=curve.score[held], y=curve.lower[held], **edge),
-        go.Scatter(x=curve.score[held], y=curve.upper[held], fill="tonexty", fillcolor=_BAND, **edge),
-        go.Scatter(
-            x=curve.score,
-            y=curve.median,
-            mode="lines",
-            line={"color": REFERENCE, "width": 1, "dash": "dot"},
-            name="bootstrap median",
-            hoverinfo="skip",
-        ),
-        go.Scatter(
-            x=curve.score,
-            y=curve.curve,
-            mode="lines",
-            line={"color": _LOOK.colour, "width": 2.5},
-            name=f"kernel curve, {curve.level:.0%} band",
-            hovertemplate="P(right) %{y:.4f} at %{x:.4f}<extra></extra>",
-        ),
-    ]
+    """The kernel curve over its band; gaps where no data lie."""
+    line = go.Scatter(
+        x=curve.score,
+        y=curve.curve,
+        mode="lines",
+        line={"color": _LOOK.colour, "width": 2.5},
+        name="kernel curve",
+        hovertemplate="P(right) %{y:.4f} at %{x:.4f}<extra></extra>",
+    )
+    if curve.band == "none":
+        return [line]
+    return [_band(curve.score, curve.lower, curve.upper, curve.band_title), line]
+
+
+def _band(x: Float64s, low: Float64s, high: Float64s, name: str) -> go.Scatter:
+    """Closed outlines, one for each run of points without a gap."""
+    known = np.flatnonzero(~np.isnan(low))
+    runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1)
+    there = [np.concatenate([x[run], x[run[::-1]], [np.nan]]) for run in runs]
+    ends = [np.concatenate([low[run], high[run[::-1]], [np.nan]]) for run in runs]
+    return go.Scatter(
+        x=np.concatenate(there)[:-1],
+        y=np.concatenate(ends)[:-1],
+        fill="toself",
+        fillcolor=_BAND,
+        mode="lines",
+        line={"width": 0},
+        name=name,
+        hoverinfo="skip",
+    )

@@ -101,9 +101,9 @@ def _paged(selection: Selection, order: NDArray[np.intp]) -> tuple[int, ...]:
 def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]) -> None:
     panels = [(m.title, compute.class_panels(m, selection.notion, selection.scheme, page)) for m in models.shown]
     label = f"{selection.curve} of {len(page)} classes, a small diagram each."
-    notion, scale = selection.notion, selection.scale
+    notion = selection.notion
     kernel, valid = selection.curve == "kernel", selection.curve == "validity"
-    kernels = [compute.class_curves(m, notion, page, scale) for m in models.shown] if kernel else []
+    kernels = [compute.class_curves(m, notion, page, selection.kernel) for m in models.shown] if kernel else []
     pairs = [_pairs(selection, m, page) for m in models.shown] if valid else []
     chart(draw_class_panels(panels, selection.curve, kernels, pairs), key="panels", label=label)
     copied(_in_python(selection, page), section="classes", key="panels", among=models.shown)
@@ -115,10 +115,10 @@ def _in_python(selection: Selection, page: tuple[int, ...]) -> str:
     """What the small diagrams show, of one model."""
     notion, held = repr(selection.notion), list(page)
     table = f"cc.binning.tabulate(cc.REDUCTIONS.make({notion}).split(model), [cc.binning.bins_of(model, bins)])[0]"
-    method = compute.kernel_recipe(selection.scale).python()
+    method = selection.kernel.python()
     drawn = {
         "reliability": f"cc.diagrams.class_panels(model, {held}, {notion}, bins).frame()",
-        "kernel": f"[cc.diagrams.kernel_curve(model, {notion}, c, {method}, resamples=0).frame() for c in {held}]",
+        "kernel": f"[cc.diagrams.kernel_curve(model, {notion}, c, {method}, 'none').frame() for c in {held}]",
         "validity": f"[cc.diagrams.validity({table}, c).frame() for c in {held}]",
     }
     return drawn[selection.curve]
@@ -147,16 +147,16 @@ def _one_class(selection: Selection, models: Models, names: tuple[str, ...], pag
         **widgets.tied_to(range(len(names)), "classes.one", chosen, lambda c: widgets.change(one=c)),
     )
     widgets.model_box(second, models.shown, model, "classes.model")
-    curve = compute.class_curve(model, selection.notion, chosen, selection.scale)
+    curve = compute.class_curve(model, selection.notion, chosen, selection.kernel, selection.band)
     if not curve.rows > 0:
         st.info("No test row makes a claim about this class: there is no curve.")
         return
-    label = f"Kernel reliability curve of one class with a {curve.level:.0%} band from {curve.resamples} resamples."
+    label = f"Kernel reliability curve of one class: {curve.band_title}."
     chart(draw_kernel(curve, selection.at), key="one-class", label=label)
-    method = compute.kernel_recipe(selection.scale).python()
-    shown = f"cc.diagrams.kernel_curve(cal.apply(test), {selection.notion!r}, {chosen}, {method}).frame()"
+    given = f"{selection.notion!r}, {chosen}, {selection.kernel.python()}, {selection.band!r}"
+    shown = f"cc.diagrams.kernel_curve(cal.apply(test), {given}).frame()"
     copied(shown, section="classes", key="one-class", of=model)
-    kernel_notes.show(f"{markdown_plain(model.title)}, {markdown_plain(curve.stratum)}", curve, selection.at)
+    kernel_notes.show(f"{markdown_plain(model.title)}, {markdown_plain(curve.stratum)}", curve, selection)
 
 
 def _errors(selection: Selection, models: Models, tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:

@@ -18,6 +18,7 @@ from dashboard.chart import chart, waiting
 from dashboard.compute import Model, Models
 from dashboard.figures import (
     consistency_bands,
+    corp_band,
     corp_curve,
     draw_reliability,
     draw_zoom,
@@ -88,10 +89,16 @@ def _overlay(selection: Selection, model: Model) -> list[Any]:
         "none": list,
         "wilson": lambda: wilson_intervals(compute.bands(model, scheme)),
         "consistency": lambda: consistency_bands(compute.bands(model, scheme)),
-        "corp": lambda: corp_curve(compute.corp(model)),
-        "kernel": lambda: kernel_band(compute.kernel_curve(model, selection.scale)),
+        "corp": lambda: _corp(selection, model),
+        "kernel": lambda: kernel_band(compute.kernel_curve(model, selection.kernel, selection.band)),
     }
     return draw[selection.overlay]()
+
+
+def _corp(selection: Selection, model: Model) -> list[Any]:
+    """The isotonic curve over its band, where it has one."""
+    band = compute.corp_band(model, selection.band)
+    return [*([] if isinstance(band, str) else corp_band(band)), *corp_curve(compute.corp(model))]
 
 
 def _in_python(selection: Selection) -> str:
@@ -100,9 +107,11 @@ def _in_python(selection: Selection) -> str:
         "wilson": "cc.diagrams.reliability_bands(model, bins)",
         "consistency": "cc.diagrams.reliability_bands(model, bins)",
         "corp": "cc.diagrams.corp(model)",
-        "kernel": f"cc.diagrams.kernel_curve(model, method={compute.kernel_recipe(selection.scale).python()})",
+        "kernel": f"cc.diagrams.kernel_curve(model, method={selection.kernel.python()}, band={selection.band!r})",
     }
     drawn = ["cc.diagrams.reliability(model, bins)", *([over[selection.overlay]] if selection.overlay in over else [])]
+    if selection.overlay == "corp" and selection.band != "none":
+        drawn.append(f"cc.diagrams.corp_band(model, band={selection.band!r})")
     return f"[{', '.join(f'{diagram}.frame()' for diagram in drawn)}]"
 
 
@@ -119,8 +128,11 @@ def _about_overlay(selection: Selection, model: Model) -> None:
             f"{title}: Brier score {error(curve.score)} = miscalibration {error(curve.miscalibration)} "
             f"− discrimination {error(curve.discrimination)} + uncertainty {error(curve.uncertainty)}."
         )
+        kernel_notes.band_box()
+        band = compute.corp_band(model, selection.band)
+        st.caption(markdown_plain(band if isinstance(band, str) else band.about))
     elif selection.overlay == "kernel":
-        kernel_notes.show(title, compute.kernel_curve(model, selection.scale), selection.at)
+        kernel_notes.show(title, compute.kernel_curve(model, selection.kernel, selection.band), selection)
 
 
 def _in_words(diagrams: list[tuple[str, ReliabilityDiagram]]) -> str:

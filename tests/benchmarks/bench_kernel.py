@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from calib_core import Predictions, estimate
-from calib_core.diagrams import kernel_curve
-from calib_core.estimators import KernelCalibrationError
-from calib_core.estimators.kernel import Grid, Silverman, Triweight
-from calib_core.estimators.kernel.kernels import response
-from calib_core.estimators.kernel.resampling import occupied, resampled
-from calib_core.reductions import Canonical, Confidence
+from calib_core.diagrams import KERNEL_CURVE, corp_band, kernel_curve
+from calib_core.estimators import KernelCalibrationError, KernelECE
+from calib_core.reductions import Canonical
 
 
 @pytest.fixture(scope="module")
@@ -19,24 +16,18 @@ def million():
     return Predictions.from_confidence(h, rng.random(1_000_000) < h)
 
 
-def resampled_errors(predictions, resamples=1000):
-    """ECE_KDE of every resample, as an interval would need them."""
-    claims = Confidence().split(predictions)
-    stratum, grid = claims.stratum(0), Grid(claims.floor)
-    damping = response(Triweight(), Silverman()(stratum.scores), grid)
-    return np.concatenate([batch.error for batch in resampled(occupied(stratum, grid), damping, resamples, 0, 8)])
-
-
 def test_curve(benchmark, sample):
-    benchmark(kernel_curve, sample.predictions, resamples=0)
+    benchmark(kernel_curve, sample.predictions, band="none")
 
 
-def test_curve_with_band_of_1000(benchmark, sample):
-    benchmark.pedantic(kernel_curve, (sample.predictions,), rounds=3, warmup_rounds=1)
+@pytest.mark.parametrize("band", ["pointwise", "whole-curve"])
+@pytest.mark.parametrize("method", [KERNEL_CURVE, KernelECE()], ids=["default", "paper"])
+def test_curve_with_band(benchmark, sample, method, band):
+    benchmark(kernel_curve, sample.predictions, method=method, band=band)
 
 
-def test_ece_kde_with_1000_resamples(benchmark, sample):
-    benchmark.pedantic(resampled_errors, (sample.predictions,), rounds=3, warmup_rounds=1)
+def test_corp_band(benchmark, sample):
+    benchmark(corp_band, sample.predictions, band="whole-curve")
 
 
 @pytest.mark.parametrize("notion", ["confidence", "class-wise"])

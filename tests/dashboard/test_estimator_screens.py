@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate
+from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
 from calib_core.inference import coverage_table, per_class_tests, rejection_table, sharpen
 from dashboard import compute
 from dashboard.chart import drawn
@@ -41,20 +42,25 @@ def sample(n: int = 300) -> Predictions:
 # -- figures --------------------------------------------------------------------------------------------------
 
 
+def smoothed(**params: object) -> Recipe:
+    """How curves are smoothed, but for what is given."""
+    return ESTIMATORS.described("ece-kde", **(dict(Selection().kernel.params) | params))
+
+
 @pytest.mark.parametrize("scale", list(SCALES))
 def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: str) -> None:
-    curve = diagrams.kernel_curve(sample(), "class-wise", 1, compute.kernel_recipe(scale).build(), resamples=30)
+    curve = diagrams.kernel_curve(sample(), "class-wise", 1, smoothed(scale=scale).build())
     figure = draw_kernel(curve, 0.4)
     frame = curve.frame()
     traces = {trace.name: trace for trace in figure.data if trace.name}
-    np.testing.assert_array_equal(traces["kernel curve, 90% band"].y, frame["curve"])
-    np.testing.assert_array_equal(traces["bootstrap median"].y, frame["median"])
+    np.testing.assert_array_equal(traces["kernel curve"].y, frame["curve"])
+    assert {*frame["lower"].dropna(), *frame["upper"].dropna()} == set(traces["pointwise 90 % band"].y)
     np.testing.assert_array_equal(
         traces[f"where the scores lie (density per {curve.unit})"].customdata, frame["density"]
     )
     assert list(traces["local calibration error"].y) == [0.4, curve.at(0.4)]
     apart = Predictions.from_confidence([0.1, 0.9], [True, False])
-    outside = draw_kernel(diagrams.kernel_curve(apart, method=ESTIMATORS.make("ece-kde", bandwidth="fixed")), 0.5)
+    outside = draw_kernel(diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed())), 0.5)
     assert "local calibration error" not in {trace.name for trace in outside.data}
 
 
@@ -88,14 +94,15 @@ def test_small_validity_plots_hold_both_models_on_the_same_bins() -> None:
 
 @pytest.mark.parametrize("scale", list(SCALES))
 def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) -> None:
+    kernel = smoothed(scale=scale)
     app = opened(
-        Selection(source=WINE, view="classes", notion="class-wise", curve="kernel", one=1, scale=scale, at=0.6)
+        Selection(source=WINE, view="classes", notion="class-wise", curve="kernel", one=1, kernel=kernel, at=0.6)
     )
     assert not app.error
-    curve = compute.class_curve(Model(WINE, BASE), "class-wise", 1, scale)
-    assert curve.resamples == 1000
-    np.testing.assert_array_equal(drawn(app)["one-class"].trace("kernel curve, 90% band")["y"], curve.curve)
-    said = next(c.value for c in app.caption if "ECE by kernel densities" in c.value)
+    curve = compute.class_curve(Model(WINE, BASE), "class-wise", 1, kernel, "pointwise")
+    np.testing.assert_array_equal(drawn(app)["one-class"].trace("kernel curve")["y"], curve.curve)
+    said = next(c.value for c in app.caption if "mean distance of the curve" in c.value)
+    assert markdown_plain(curve.about) in said
     assert f"At 0.60: {error(curve.local_error(0.6))}." in said
     assert f"bandwidth {curve.bandwidth:.2g} ({markdown_plain(curve.unit)})" in said
     assert (app.query_params["one"], app.query_params["at"]) == ("1", "0.6")
@@ -103,16 +110,53 @@ def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) ->
     assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"
 
 
-def test_the_scale_chosen_is_that_of_the_overlay_and_of_the_link() -> None:
+def test_kernel_bandwidth_scale_and_band_are_chosen_on_screen_and_kept_in_the_link() -> None:
     app = opened(Selection(overlay="kernel"))
-    linear = drawn(app)["reliability"].trace("kernel curve, 90% band")["y"]
-    app.selectbox(key="choice.scale").select("log-odds").run()
-    assert not app.exception
-    assert app.query_params["scale"] == "log-odds"
-    curve = compute.kernel_curve(Model(Selection().source, BASE), "log-odds")
-    got = drawn(app)["reliability"].trace("kernel curve, 90% band")["y"]
-    np.testing.assert_array_equal(got, curve.curve)
-    assert not np.array_equal(got, linear)
+    model = Model(Selection().source, BASE)
+    for part, key in (("kernel", "gaussian"), ("bandwidth", "silverman"), ("scale", "score"), ("bandwidth", "fixed")):
+        app.selectbox(key=f"kernel.{part}.key").select(key).run()
+        assert not app.exception
+    app.number_input(key="kernel.bandwidth.fixed.value").set_value(0.08).run()
+    app.selectbox(key="choice.band").select("whole-curve").run()
+    chosen, problems = Selection.from_query({name: app.query_params[name] for name in ("kernel", "band")})
+    assert not problems
+    assert chosen.band == "whole-curve"
+    method = chosen.kernel.build()
+    assert method == KernelECE(Gaussian(), Fixed(0.08), Linear(), "gaps")
+    curve = compute.kernel_curve(model, chosen.kernel, "whole-curve")
+    np.testing.assert_array_equal(drawn(app)["reliability"].trace("kernel curve")["y"], curve.curve)
+    assert drawn(app)["reliability"].trace("90 % band for the whole curve") is not None
+    lines = next(block.value for block in app.code if "kernel_curve(" in block.value)
+    assert f"method={chosen.kernel.python()}, band='whole-curve'" in lines
+    again = opened(chosen.replace(overlay="kernel"))
+    np.testing.assert_array_equal(drawn(again)["reliability"].trace("kernel curve")["y"], curve.curve)
+
+
+def test_the_papers_curve_is_a_choice() -> None:
+    app = opened(Selection(overlay="kernel", kernel=Recipe("ESTIMATORS", "ece-kde")))
+    paper = diagrams.kernel_curve(compute.judged(Model(Selection().source, BASE)), method=KernelECE())
+    np.testing.assert_array_equal(drawn(app)["reliability"].trace("kernel curve")["y"], paper.curve)
+
+
+@pytest.mark.parametrize("text", ['{"key":"ece"}', "[]", '{"key":"ece-kde","params":{"scale":"miles"}}', "{"])
+def test_a_link_with_a_kernel_that_is_none_says_so(text: str) -> None:
+    chosen, (problem,) = Selection.from_query({"kernel": text})
+    assert chosen == Selection()
+    assert problem.startswith("The link's kernel was left out: ")
+
+
+@pytest.mark.parametrize("band", ["pointwise", "whole-curve", "none"])
+def test_the_isotonic_curve_has_the_band_chosen_and_says_what_it_is_about(band: str) -> None:
+    app = opened(Selection(overlay="corp", band=band))
+    made = compute.corp_band(Model(Selection().source, BASE), band)
+    names = [trace.get("name") for trace in drawn(app)["reliability"].figure["data"]]
+    if isinstance(made, str):
+        assert (made, band) == ("", "none")
+        assert not any("band" in (name or "") for name in names)
+    else:
+        assert made.band_title in names
+        assert any(markdown_plain(made.about) in c.value for c in app.caption)
+        assert any(f"cc.diagrams.corp_band(model, band={band!r})" in block.value for block in app.code)
 
 
 def test_a_class_that_a_link_names_but_the_data_lack_is_ignored() -> None:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from calib_core import Predictions, diagrams
+from calib_core.estimators.kernel import Fixed, KernelECE
 from dashboard.figures import (
     consistency_bands,
+    corp_band,
     corp_curve,
     draw_class_errors,
     draw_class_panels,
@@ -113,13 +115,31 @@ def test_overlays_draw_their_frames(predictions: Predictions) -> None:
     (steps,) = corp_curve(curve)
     np.testing.assert_array_equal(np.asarray(steps.y)[::2], curve.frame()["outcome"])
     np.testing.assert_array_equal(np.asarray(steps.x)[1::2], curve.frame()["upper"])
-    kernel = diagrams.kernel_curve(predictions, resamples=20)
-    low, high, median, middle = kernel_band(kernel)
-    held = ~np.isnan(kernel.lower)
-    np.testing.assert_array_equal(low.y, kernel.lower[held])
-    np.testing.assert_array_equal(high.y, kernel.upper[held])
-    np.testing.assert_array_equal(median.y, kernel.median)
+    steps = diagrams.corp_band(predictions)
+    (outline,) = corp_band(steps)
+    m = len(steps.score)
+    # There along the lower end, back along the upper one; between two scores the wider of what either allows.
+    np.testing.assert_array_equal(outline.y[1 : 2 * m : 2][:-1], steps.lower[:-1])
+    np.testing.assert_array_equal(outline.y[: 2 * m : 2][1:], steps.lower[:-1])
+    back = outline.y[2 * m :][::-1]
+    np.testing.assert_array_equal(back[::2][1:], steps.upper[1:])
+    np.testing.assert_array_equal(back[1::2][:-1], steps.upper[1:])
+    kernel = diagrams.kernel_curve(predictions)
+    band, middle = kernel_band(kernel)
+    known = ~np.isnan(kernel.lower)
+    np.testing.assert_array_equal(band.y, np.append(kernel.lower[known], kernel.upper[known][::-1]))
     np.testing.assert_array_equal(middle.y, kernel.curve)
+    (alone,) = kernel_band(diagrams.kernel_curve(predictions, band="none"))
+    np.testing.assert_array_equal(alone.y, kernel.curve)
+
+
+def test_a_band_is_not_drawn_over_a_gap() -> None:
+    apart = Predictions.from_confidence(np.repeat([0.2, 0.9], 50), np.tile([True, False], 50))
+    curve = diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed()))
+    band = kernel_band(curve)[0]
+    assert np.isnan(band.x).sum() == 1
+    there = np.asarray(band.x)[~np.isnan(band.x)]
+    assert not ((there > 0.4) & (there < 0.7)).any()
 
 
 def test_the_sweep_draws_its_frame(predictions: Predictions) -> None:

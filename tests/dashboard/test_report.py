@@ -27,6 +27,7 @@ from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv
 
 DATE = "Made on a day"
+PAPER = Recipe("ESTIMATORS", "ece-kde")
 SHORT = ("estimators", "calibrators")
 """Sections left out where a test is not about them."""
 
@@ -178,7 +179,7 @@ def test_it_says_what_everything_rests_on(made: Report) -> None:
 FIGURES = {
     "corp": {"overlay": "corp"},
     "class-curves": {"curve": "validity"},
-    "class-kernel": {"curve": "kernel", "one": 1, "scale": "log-odds"},
+    "class-kernel": {"curve": "kernel", "one": 1, "band": "whole-curve"},
     "triangle-validity": {"partitions": (Recipe("BINNINGS", "grid"),)},
 }
 
@@ -191,7 +192,9 @@ def test_what_is_chosen_on_screen_is_drawn(name: str) -> None:
 
 
 def test_curves_have_the_numbers_of_the_library() -> None:
-    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1, scale="log-odds")
+    selection = chosen(
+        "temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1, kernel=PAPER, band="whole-curve"
+    )
     made = report.build(selection, Options(date=DATE, left_out=SHORT))
     model = compute.models(selection).shown[0]
     score = cc.estimate(compute.judged(model), "confidence", "brier").value
@@ -199,12 +202,14 @@ def test_curves_have_the_numbers_of_the_library() -> None:
     assert parts["Brier score"] == pytest.approx(score, abs=1e-12)
     sides = parts["miscalibration"] - parts["discrimination"] + parts["uncertainty"]
     assert sides == pytest.approx(score, abs=1e-12)
-    curve = cc.diagrams.kernel_curve(
-        compute.judged(model), "top-label", 1, ESTIMATORS.make("ece-kde", scale="log-odds")
-    )
+    curve = cc.diagrams.kernel_curve(compute.judged(model), "top-label", 1, PAPER.build(), "whole-curve")
     drawn = next(figure.drawn for _, figure in made.document.figures if figure.name == "class-kernel")
     line = next(trace for trace in drawn.data if (trace.name or "").startswith("kernel curve"))
     assert np.array_equal(line.y, curve.curve, equal_nan=True)
+    assert "90 % band for the whole curve" in [trace.name for trace in drawn.data]
+    assert curve.about in text_of(made)
+    steps = cc.diagrams.corp_band(compute.judged(model), band="whole-curve")
+    assert steps.about in text_of(made)
 
 
 def test_an_estimator_of_two_names_has_one_line_and_a_score_is_no_error(made: Report) -> None:

@@ -162,9 +162,11 @@ def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
     assert not app.error
     traces = {trace.get("name") for trace in drawn(app)["reliability"].figure["data"]}
     added = {"none": set(), "wilson": {"90% Wilson intervals"}, "consistency": {"90% of calibrated models"}}
-    assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve, 90% band"}.get(overlay)}) <= traces
+    assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve"}.get(overlay)}) <= traces
     if overlay == "kernel":
-        there = compute.kernel_curve(Model(selection.source, compute.BASE)).local_error(selection.at)
+        there = compute.kernel_curve(Model(selection.source, compute.BASE), selection.kernel, "none").local_error(
+            selection.at
+        )
         assert any(error(there) in c.value for c in app.caption)
     if overlay == "corp":
         curve = compute.corp(Model(selection.source, compute.BASE))

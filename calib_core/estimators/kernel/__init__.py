@@ -3,7 +3,8 @@
 from calib_core.estimators.kernel.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
 from calib_core.estimators.kernel.ece import KernelECE
 from calib_core.estimators.kernel.grid import Grid
-from calib_core.estimators.kernel.kernels import KERNELS, Gaussian, Kernel, Triweight
+from calib_core.estimators.kernel.kernels import KERNELS, Gaussian, Kernel, Triweight, height
+from calib_core.estimators.kernel.limits import limits
 from calib_core.estimators.kernel.local import Smoothed, local_calibration
 from calib_core.estimators.kernel.scales import SCALES, Linear, LogOdds, Scale
 
@@ -24,5 +25,7 @@ __all__ = [
     "Smoothed",
     "StandardDeviation",
     "Triweight",
+    "height",
+    "limits",
     "local_calibration",
 ]

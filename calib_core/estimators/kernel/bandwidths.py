@@ -1,4 +1,4 @@
-"""Bandwidth rules: how wide the kernel is, as its standard deviation in units of score."""
+"""Bandwidth rules: how wide the kernel is, as its standard deviation in units of the scale that is smoothed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ class Fixed:
     0.1
     """
 
-    value: Annotated[float, Range(0.0005, 0.5, log=True), "standard deviation of the kernel, in score"] = 0.05
+    value: Annotated[float, Range(0.0005, 5.0, log=True), "standard deviation of the kernel, in units of the scale"] = (
+        0.05
+    )
 
     def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
         return self.value

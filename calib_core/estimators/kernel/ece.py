@@ -10,9 +10,11 @@ from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.kernel.bandwidths import Bandwidth, Silverman
 from calib_core.estimators.kernel.grid import Grid
 from calib_core.estimators.kernel.kernels import Kernel, Triweight, response
-from calib_core.estimators.kernel.local import local_calibration
+from calib_core.estimators.kernel.local import Smoothed, local_calibration
 from calib_core.estimators.kernel.scales import Linear, Scale
-from calib_core.registry import Part
+from calib_core.registry import Choice, Part
+
+SMOOTHED = ("outcomes", "gaps")
 
 
 @ESTIMATORS.register("ece-kde", "ECE by kernel densities", reference="P5 §4.4-4.5")
@@ -21,13 +23,15 @@ class KernelECE:
     """Mean distance between the score and a smooth curve of how often claims of that score come true.
 
     Integral of |P(z=1|s) - s| f(s) over the range of the scores, with P(z=1|s) = f(s|z=1) P(z=1) / f(s): density f of
-    all scores and f(.|1) of those that came true by the same kernel and bandwidth, the bandwidth chosen from all
-    scores of the stratum. Scores are binned linearly on 4,097 nodes (a step of at most 0.00025) and mirrored at 0 (at
-    1/K where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds (``scale``). Strata
-    are averaged by their weights: class-wise this is the plain mean over classes, each with its own bandwidth. In [0,
-    1]. What can mislead: on confident networks Silverman's bandwidth falls below the grid's step and the value is
-    noise far above the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing
-    either. A stratum in which nothing came true has the curve 0, its error is its mean score.
+    all scores and f(.|1) of those that came true by the same kernel and bandwidth, the bandwidth chosen from all scores
+    of the stratum. Scores are binned linearly on 4,097 nodes (a step of at most 0.00025) and mirrored at 0 (at 1/K
+    where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds (``scale``). Strata are
+    averaged by their weights: class-wise this is the plain mean over classes, each with its own bandwidth. In [0, 1].
+    With ``smoothed`` = "gaps" the curve is s plus the smoothed z - s instead, which leaves a calibrated model on the
+    diagonal but for noise whatever the bandwidth, at the ends too; the paper's formula smooths outcomes. What can
+    mislead: on confident networks Silverman's bandwidth falls below the grid's step and the value is noise far above
+    the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing either. Of outcomes that
+    are all 0 the paper's curve is 0 and the error the mean score.
 
     References: P5 §4.4-4.5, Definition 6.
 
@@ -40,6 +44,7 @@ class KernelECE:
     kernel: Annotated[Kernel, Part("KERNELS"), "shape of the smoothing"] = field(default_factory=Triweight)
     bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "how wide the smoothing is"] = field(default_factory=Silverman)
     scale: Annotated[Scale, Part("SCALES"), "smooth scores, or their log-odds"] = field(default_factory=Linear)
+    smoothed: Annotated[str, Choice(SMOOTHED), "smooth outcomes, or outcomes less scores (gaps)"] = "outcomes"
 
     def __call__(self, claims: Claims) -> Estimated:
         return by_stratum(claims, [self._error(claims, s) for s in range(len(claims.strata))])
@@ -48,9 +53,12 @@ class KernelECE:
         stratum = claims.stratum(s)
         if not stratum.total > 0:
             return float("nan")
-        grid = self.grid(claims.floor)
-        damping = response(self.kernel, self.width(stratum), grid)
-        return float(local_calibration(stratum, damping, grid).error)
+        return float(self.local(stratum, self.grid(claims.floor), self.width(stratum)).error)
+
+    def local(self, stratum: Stratum, grid: Grid, width: float) -> Smoothed:
+        """Densities and curve of a stratum with claims, smoothed this wide."""
+        damping = response(self.kernel, width, grid)
+        return local_calibration(stratum, damping, grid, self.smoothed == "gaps")
 
     def grid(self, floor: float) -> Grid:
         """The grid for scores of at least ``floor``."""

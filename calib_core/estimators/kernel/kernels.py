@@ -65,10 +65,11 @@ class Gaussian:
         return np.asarray(np.exp(-0.5 * np.square(u)))
 
 
-def response(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
-    """What smoothing with the kernel multiplies each cosine coefficient by, shape (cells + 1,); 1 at frequency 0.
+def footprint(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
+    """Weight of a mass d nodes away on a grid mirrored at both ends, shape (cells + 1,), up to a constant factor.
 
-    A bandwidth below a third of a step leaves the binned masses as they are.
+    f(d) sums the kernel over all distances that are d or -d modulo 2 cells. Seen from node j a mass at node i weighs
+    f(j - i) + f(j + i). A bandwidth below a third of a step leaves masses where they are.
     """
     taps = int(kernel.reach * bandwidth / grid.step)
     height: Float64s = kernel(np.arange(taps + 1.0) * (grid.step / bandwidth)) if taps else np.ones(1)
@@ -77,5 +78,16 @@ def response(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
     folded = np.bincount(np.minimum(place, 2 * grid.cells - place), height, minlength=grid.cells + 1)
     folded[0] = 2.0 * folded[0] - height[0]
     folded[-1] *= 2.0
-    heard = np.asarray(scipy.fft.dct(folded, type=1))
-    return np.asarray(heard / heard[0])
+    return folded.astype(np.float64, copy=False)
+
+
+def height(kernel: Kernel, bandwidth: float, grid: Grid) -> float:
+    """Density per unit of the scale that all mass at one inner node has there, once smoothed."""
+    f = footprint(kernel, bandwidth, grid)
+    return float(f[0] / (f[0] + 2.0 * f[1:-1].sum() + f[-1]) / grid.step)
+
+
+def response(kernel: Kernel, bandwidth: float, grid: Grid) -> Float64s:
+    """What smoothing with the kernel multiplies each cosine coefficient by, shape (cells + 1,); 1 at frequency 0."""
+    coefficients = np.asarray(scipy.fft.dct(footprint(kernel, bandwidth, grid), type=1))
+    return np.asarray(coefficients / coefficients[0])

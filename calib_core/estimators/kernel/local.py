@@ -35,15 +35,21 @@ class Smoothed:
         return self.grid.integral(np.abs(self.true - self.scores * self.all))
 
 
-def smoothed(grid: Grid, masses: tuple[Float64s, Float64s], damping: Float64s, stride: int = 1) -> Smoothed:
-    """Densities from masses of all claims and of those that came true, each (..., cells + 1)."""
-    everything, true = (grid.density(grid.spectrum(part) * damping, stride) for part in masses)
+def smoothed(grid: Grid, masses: tuple[Float64s, Float64s], damping: Float64s, gaps: bool = False) -> Smoothed:
+    """Densities from masses of all claims and of those that came true, each (..., cells + 1).
+
+    With ``gaps`` it is the outcomes less the scores that are smoothed, and the score of each node is added back.
+    """
+    said = grid.scores if gaps else np.zeros(1)
+    parts = (masses[0], masses[1] - said * masses[0])
+    everything, true = (grid.density(grid.spectrum(part) * damping) for part in parts)
+    true += said * everything
     # Rounding leaves traces below 0 where nothing lies, and above the whole where everything came true.
     total = masses[0].sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, 1.0)
     everything = np.maximum(everything, 0.0) / total
     true = np.clip(true / total, 0.0, everything)
-    return Smoothed(grid, grid.scores[::stride], everything, true)
+    return Smoothed(grid, grid.scores, everything, true)
 
 
 def binned(stratum: Stratum, grid: Grid) -> tuple[Float64s, Float64s]:
@@ -56,6 +62,6 @@ def binned(stratum: Stratum, grid: Grid) -> tuple[Float64s, Float64s]:
     )
 
 
-def local_calibration(stratum: Stratum, damping: Float64s, grid: Grid) -> Smoothed:
+def local_calibration(stratum: Stratum, damping: Float64s, grid: Grid, gaps: bool = False) -> Smoothed:
     """Both densities of a stratum, smoothed with the response of one kernel and bandwidth."""
-    return smoothed(grid, binned(stratum, grid), damping)
+    return smoothed(grid, binned(stratum, grid), damping, gaps)

@@ -63,9 +63,9 @@ def _other_panels(
     asked: Asked, panels: list[tuple[str, ClassPanels]], models: list[Model], worst: tuple[int, ...], of: str
 ) -> Iterator[Block | None]:
     """The small diagrams chosen on screen, where they are not the reliability diagrams above."""
-    notion, curve, scale = asked.selection.notion, asked.selection.curve, asked.selection.scale
+    notion, curve = asked.selection.notion, asked.selection.curve
     if curve == "kernel":
-        kernels = [compute.class_curves(model, notion, worst, scale) for model in models]
+        kernels = [compute.class_curves(model, notion, worst, asked.selection.kernel) for model in models]
         drawn = draw_class_panels(panels, curve, kernels)
         said = f"Kernel reliability curves class by class ({of}), without bins."
     elif curve == "validity":
@@ -87,7 +87,7 @@ def _one_class(asked: Asked, model: Model, worst: tuple[int, ...]) -> Iterator[B
     selection = asked.selection
     names = compute.class_table(model, selection.notion, asked.scheme).names
     one = worst[0] if selection.one is None or selection.one >= len(names) else selection.one
-    curve = compute.class_curve(model, selection.notion, one, selection.scale)
+    curve = compute.class_curve(model, selection.notion, one, selection.kernel, selection.band)
     yield None
     if curve.rows > 0:
         there = curve.local_error(selection.at)
@@ -95,10 +95,9 @@ def _one_class(asked: Asked, model: Model, worst: tuple[int, ...]) -> Iterator[B
         yield Figure(
             "class-kernel",
             draw_kernel(curve, selection.at),
-            f"{model.title}, {curve.stratum}: kernel curve with its {curve.level:.0%} bootstrap band and the density "
-            f"of the scores; ECE by kernel densities {error(curve.error)}, {at}."
-            + (f" {curve.warning}" if curve.warning else ""),
-            f"Kernel reliability curve of {curve.stratum} with its band.",
+            f"{model.title}, {curve.stratum}: kernel curve, {curve.band_title}, and the density of the scores; mean "
+            f"distance from the diagonal {error(curve.error)}, {at}. {curve.about} {curve.warning}".rstrip(),
+            f"Kernel reliability curve of {curve.stratum}: {curve.band_title}.",
         )
 
 

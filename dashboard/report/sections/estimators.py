@@ -161,13 +161,13 @@ def _trade(asked: Asked) -> Iterator[Block | None]:
 
 
 def _kernel(asked: Asked, model: Model) -> Iterator[Block | None]:
-    curve = compute.kernel_curve(model, asked.selection.scale)
+    curve = compute.kernel_curve(model, asked.selection.kernel, asked.selection.band)
     yield Heading("Without bins: kernel reliability curve")
     yield Figure(
         "kernel",
         draw_reliability([(model.title, compute.reliability(model, asked.scheme))], kernel_band(curve)),
-        f"{model.title}: kernel curve, its bootstrap median and {curve.level:.0%} band over the stars; bandwidth "
-        f"{curve.bandwidth:.2g} ({curve.unit}), ECE by kernel densities {error(curve.error)}. Gaps: no data lie there."
-        + (f" {curve.warning}" if curve.warning else ""),
-        f"Kernel reliability curve of {model.title} with its band.",
+        f"{model.title}: kernel curve over the stars, {curve.band_title}; bandwidth {curve.bandwidth:.2g} "
+        f"({curve.unit}), mean distance from the diagonal {error(curve.error)}. {curve.about} Gaps: no data lie there. "
+        f"{curve.warning}".rstrip(),
+        f"Kernel reliability curve of {model.title}: {curve.band_title}.",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, SCALES
+from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import bins_of
 from calib_core.estimators import ELSEWHERE
 from calib_core.inference.null import RESAMPLES
@@ -83,7 +83,8 @@ def _settings(asked: Asked) -> Table:
         "notion of the curves": REDUCTIONS[selection.asked].title,
         "notion of the classes": REDUCTIONS[selection.notion].title,
         "paired differences": ", ".join([ESTIMATORS[selection.differ].title, differs]),
-        "kernel curves smoothed by": SCALES[selection.scale].title,
+        "kernel curves": selection.kernel.title,
+        "band of curves": selection.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
         "fewest rows for an arrow": f"{selection.min_rows}",
         "slow estimators": "with intervals and floors" if selection.slow else "values only",

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dashboard import compute
 from dashboard.compute import Model
-from dashboard.figures import consistency_bands, corp_curve, draw_reliability, draw_zoom, wilson_intervals
+from dashboard.figures import consistency_bands, corp_band, corp_curve, draw_reliability, draw_zoom, wilson_intervals
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
@@ -77,10 +77,13 @@ def _isotonic(asked: Asked) -> Iterator[Block | None]:
     model, curves = asked.chosen, {model.title: compute.corp(model) for model in asked.models.shown}
     yield None
     yield Heading("Without bins: isotonic (CORP) reliability curve")
+    band = compute.corp_band(model, asked.selection.band)
+    drawn, about = ([], band) if isinstance(band, str) else (corp_band(band), f"{band.band_title}: {band.about}")
+    overlay = [*drawn, *corp_curve(curves[model.title])]
     yield Figure(
         "corp",
-        draw_reliability([(model.title, compute.reliability(model, asked.scheme))], corp_curve(curves[model.title])),
-        f"{model.title}: the best rising curve from confidence to accuracy, over the stars.",
+        draw_reliability([(model.title, compute.reliability(model, asked.scheme))], overlay),
+        f"{model.title}: the best rising curve from confidence to accuracy, over the stars. {about}".rstrip(),
         f"Isotonic reliability curve of {model.title} over its stars.",
     )
     parts = [(title, c.score, c.miscalibration, c.discrimination, c.uncertainty) for title, c in curves.items()]
