@@ -13,7 +13,7 @@ from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s
 from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.skce import pair_count, pair_sums
-from calib_core.inference.wild import excess, in_order, n_rows, residuals, strata_of, unseen, wild_chunks
+from calib_core.inference.wild import excess, in_order, n_rows, residuals, strata_of, wild_chunks
 
 LEAST_BLOCKS = 8
 """Blocks below which their spread is not taken for a measure of their mean's error."""
@@ -30,7 +30,7 @@ def inverted_pairs(
     With residuals r = d + e, T = sum over pairs of r_i r_j k_ij is theta + 2 <d, e> + Q: theta the target, Q the same
     sum over noise e alone, drawn as residuals times standard normals, and <d, e> normal with standard deviation at
     most sqrt(theta) sigma, since no kernel value exceeds 1 (sigma^2 the sum of the squared weights times residuals).
-    Where the scores expect larger residuals than were seen, noise is drawn so much larger (``wild.unseen``).
+    Where the scores expect larger residuals than were seen, noise is drawn so much larger (``_unseen``).
     The lower end is the smallest theta >= 0 with P(T_theta <= T) <= 1 - tail under that law. For the upper end the
     square root of the same sum with i = j counted, S = sqrt(sum_s a_s |sum_i r_i phi_i|^2) (phi_i of norm 1, the
     kernel's; a_s the stratum's share over twice its pairs), is a norm of the residuals, at least sqrt(theta) for the
@@ -42,7 +42,7 @@ def inverted_pairs(
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
     seen, rows = estimator(claims).value, _influence(claims, ranks)
-    hidden = unseen(float(np.square(rows.moved).sum()), rows.expected)
+    hidden = _unseen(float(np.square(rows.moved).sum()), rows.expected)
     noise = hidden**2 * _noise(estimator, claims, ranks, random_state)
     sigma = hidden * _deviation(claims, ranks)
 
@@ -119,6 +119,14 @@ def _influence(claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
         np.add.at(square, rows, scale * squared * r)
         most = max(most, float((scale * squared * longest[rows]).max()))
     return _Rows(own, np.sqrt(square), float(np.sqrt(most)), expected)
+
+
+def _unseen(seen: float, expected: float) -> float:
+    """By how much noise drawn from residuals falls short of what the scores expect: sqrt(expected / seen), 1 or more.
+
+    Residuals of near-certain claims that all came true are tiny: they tell of no noise, but the scores do.
+    """
+    return float(np.sqrt(max(1.0, expected / seen))) if seen > 0 else 1.0
 
 
 def _lengths(claims: VectorClaims) -> tuple[Float64s, float, float]:

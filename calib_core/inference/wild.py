@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s
+from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Rows
 from calib_core.binning import BinTable
 from calib_core.binning.allocation import Convex
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
@@ -18,10 +18,13 @@ from calib_core.estimators.base import Estimated
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.kernel.kernels import response
 from calib_core.estimators.smooth import smooth_errors
+from calib_core.inference import draws
 from calib_core.inference.limits import beyond
 
 Listed: TypeAlias = FlatClaims | ColumnClaims
 Sizes: TypeAlias = Callable[[Float64s], Float64s]
+Noise: TypeAlias = Callable[[int, Stratum, Codes], Float64s]
+"""What stands in place of the residuals of a stratum's claims: (stratum, its claims, their rows) -> (claims, draws)."""
 
 _DRAWS = 500
 _DRAWS_OF_MANY = 200
@@ -29,6 +32,8 @@ _MANY_STRATA = 10
 _DRAWN_NUMBERS = 4_000_000
 _PLACES = 4096
 """Most places a cumulative sum is read at: a path misses little of its range between them."""
+_SLACK = 1e-3
+"""A lower end below this share of the value is rounding, or what the noise's coarser grid leaves: 0."""
 _NOISE_GRID = Grid(cells=1024)
 
 
@@ -64,17 +69,21 @@ def bounds(
     of mean 0; the target is S(d). Being a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a subgradient g at d. No
     row moves S by more than its weight w_i times its residual |r_i| (``reach``). The ends are
 
+        max(0, T - q),  q the larger (1 + level)/2 point of S over two kinds of noise: residuals multiplied by standard
+                        normals, one a row, and outcomes drawn from the scores, less the scores,
+        min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``upper_count``.
         max(0, T - c q),  q the (1 + level)/2 point of S over residuals multiplied by standard normals, one a row,
         min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``limits.beyond``.
 
-    Squared residuals are, on average, at least as large as the noise's variance; c is 1 unless the scores expect larger
-    ones than were seen (``unseen``). Where outcomes are many, X(B) is a
-    normal point, z sqrt(B), and 1.6 more; where few or none are seen it is what a count could have been and was not
-    (3.0 for none at level .9), so that the interval is never of zero width. No proof for finite n: the variance is
-    estimated; simulated. Coverage is the level or more. The smooth error, whose width is the error itself, is no norm
-    but has both properties. Where smoothing adds an error of its own, as kernel densities do, it is part of the target.
-    What can mislead: the swept error is judged on the bins its walk chose, which depend on the outcomes; there the
-    coverage table speaks, not the proof. Weights of very unequal size widen the upper end (its unit is the largest).
+    Squared residuals are, on average, at least as large as the noise's variance; but where outcomes are few (claims
+    that are near certain, strata of few rows) they are no picture of its law, and the scores are. Where outcomes are
+    many, X(B) is a normal point, z sqrt(B), and 1.6 more; where few or none are seen it is what a count could have been
+    and was not (3.0 for none at level .9), so that the interval is never of zero width. No proof for finite n: the
+    variance is estimated; simulated. Coverage is the level or more. The smooth error, whose width is the error itself,
+    is no norm but has both properties. Where smoothing adds an error of its own, as kernel densities do, it is part of
+    the target. What can mislead: the swept error is judged on the bins its walk chose, which depend on the outcomes;
+    there the coverage table speaks, not the proof. Weights of very unequal size widen the upper end (its unit is the
+    largest).
 
     References: wild bootstrap, Wu 1986; Liu 1988; X of one weight, Fay & Feuer 1997.
     """
@@ -83,11 +92,14 @@ def bounds(
         return None
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
-    moved, expected = influence(claims, ranks)
-    noise = _noise(lambda s, stratum: picture(estimator, claims, made, s, stratum), claims, ranks, random_state)
-    hidden = unseen(float(np.square(moved).sum()), float(expected.sum()))
-    low = max(0.0, made.value - hidden * float(np.quantile(noise, 1.0 - tail)))
-    return low, min(made.value + excess(moved, reach(claims, ranks), tail), 1.0)
+    laws = (_wild(claims, ranks, random_state), _calibrated(claims, ranks, random_state))
+    noise = [
+        _sizes(lambda s, stratum: picture(estimator, claims, made, s, stratum), claims, ranks, law) for law in laws
+    ]
+    low = made.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
+    high = made.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
+    # Where all near-certain claims came true the value is what calibrated models show: equal, but for the slack.
+    return (low if low > _SLACK * made.value else 0.0), min(high, 1.0)
 
 
 def excess(moved: Float64s, most: float, tail: float) -> float:
@@ -98,44 +110,21 @@ def excess(moved: Float64s, most: float, tail: float) -> float:
     return most * beyond(float(np.square(moved / most).sum()), tail) if most > 0 else 0.0
 
 
-def unseen(seen: float, expected: float) -> float:
-    """By how much noise drawn from residuals falls short of what the scores expect: sqrt(expected / seen), 1 or more.
-
-    Residuals of near-certain claims that all came true are tiny: they tell of no noise, but the scores do.
-    """
-    return float(np.sqrt(max(1.0, expected / seen))) if seen > 0 else 1.0
-
-
-def influence(claims: Listed, ranks: int = 1) -> tuple[Float64s, Float64s]:
-    """How far each row's residuals move the aggregate, and what the scores expect of the square of that; each (rows,).
-
-    A row moves it by m = sum over its claims of weight times |residual|: A + a_j (1 - 2 s_j) where claim j came true,
-    A = sum of a s where none did. E m^2 takes claim j to come true with chance s_j (a s (1 - s) a for a single claim).
-    """
+def influence(claims: Listed, ranks: int = 1) -> Float64s:
+    """How far each row's residuals can move the aggregate, (rows,): sum over its claims of weight times |residual|."""
     if isinstance(claims, FlatClaims):
-        each, said = (part.reshape(ranks, -1) for part in (each_weight(claims), claims.scores.astype(np.float64)))
-        none = (each * said).sum(axis=0)
-        moved = (each * np.abs(claims.outcomes.reshape(ranks, -1) - said)).sum(axis=0)
-        return moved, _expected_square(each, said, none, axis=0)
+        moved = each_weight(claims) * np.abs(claims.outcomes - claims.scores.astype(np.float64))
+        return np.asarray(moved.reshape(ranks, -1).sum(axis=0))
     n = claims.rows.shape[0]
-    moved, square = np.empty(n), np.empty(n)
+    found = np.empty(n)
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
-        hit, said = claims.hit[where], block.astype(np.float64)
-        none = said @ claims.shares
-        square[where] = _expected_square(claims.shares, said, none[:, None], axis=1)
+        hit = claims.hit[where]
+        found[where] = block.astype(np.float64) @ claims.shares
         known = np.flatnonzero(hit >= 0)
-        none[known] += claims.shares[hit[known]] * (1.0 - 2.0 * said[known, hit[known]])
-        moved[where] = none
+        said = block[known, hit[known]].astype(np.float64)
+        found[where][known] += claims.shares[hit[known]] * (1.0 - 2.0 * said)
     weight = np.ones(n) if claims.weights is None else claims.weights
-    each = weight / weight.sum()
-    return moved * each, square * np.square(each)
-
-
-def _expected_square(each: Float64s, said: Float64s, none: Float64s, axis: int) -> Float64s:
-    left = np.maximum(1.0 - said.sum(axis=axis), 0.0)
-    return np.asarray(
-        (said * np.square(none + each * (1.0 - 2.0 * said))).sum(axis=axis) + left * np.square(none).reshape(left.shape)
-    )
+    return np.asarray(found * weight / weight.sum())
 
 
 def reach(claims: Listed, ranks: int = 1) -> float:
@@ -191,12 +180,17 @@ def strata_of(claims: Listed, ranks: int) -> Iterator[tuple[int, Stratum, Codes]
             yield int(s), stratum, _rows(claims, int(s), ranks)
 
 
+def chunk_sizes(n: int, strata: int) -> list[int]:
+    """How many draws are made at a time, so that n rows of them fit."""
+    many = _DRAWS if strata <= _MANY_STRATA else _DRAWS_OF_MANY
+    size = max(10, _DRAWN_NUMBERS // max(n, 1))
+    return [min(size, many - start) for start in range(0, many, size)]
+
+
 def wild_chunks(n: int, strata: int, random_state: int) -> Iterator[Float64s]:
     """Standard normals, one a row and draw, a chunk (n, draws) at a time."""
-    draws = _DRAWS if strata <= _MANY_STRATA else _DRAWS_OF_MANY
     rng = np.random.default_rng(np.random.SeedSequence(random_state))
-    size = max(10, _DRAWN_NUMBERS // max(n, 1))
-    return (rng.standard_normal((n, min(size, draws - start))) for start in range(0, draws, size))
+    return (rng.standard_normal((n, count)) for count in chunk_sizes(n, strata))
 
 
 def residuals(stratum: Stratum) -> Float64s:
@@ -210,18 +204,62 @@ def n_rows(claims: Listed, ranks: int) -> int:
     return claims.rows.shape[0] if isinstance(claims, ColumnClaims) else len(claims.scores) // ranks
 
 
-def _noise(picture: Callable[[int, Stratum], Image], claims: Listed, ranks: int, random_state: int) -> Float64s:
-    """The error of residuals multiplied by standard normals, (draws,)."""
-    n = n_rows(claims, ranks)
+def _sizes(picture: Callable[[int, Stratum], Image], claims: Listed, ranks: int, law: Iterator[Noise]) -> Float64s:
+    """The error made of noise in place of residuals, (draws,)."""
     found = []
-    for normal in wild_chunks(n, len(claims.strata), random_state):
-        total = np.zeros(normal.shape[1])
+    for noise in law:
+        total: Float64s | float = 0.0
         for s, stratum, rows in strata_of(claims, ranks):
-            image = picture(s, stratum)
-            sums = np.asarray(image.map(residuals(stratum), rows, n) @ normal).T
-            total += claims.shares[s] * image.errors(sums / stratum.total)
-        found.append(total)
+            image, n = picture(s, stratum), len(rows)
+            weight = np.ones(n) if stratum.weights is None else stratum.weights
+            sums = np.asarray(image.map(weight, np.arange(n), n) @ noise(s, stratum, rows)).T
+            total = total + claims.shares[s] * image.errors(sums / stratum.total)
+        found.append(np.asarray(total))
     return np.concatenate(found)
+
+
+def _wild(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise]:
+    """Residuals times standard normals, one a row."""
+
+    def noise(normal: Float64s) -> Noise:
+        return lambda _, stratum, rows: (stratum.outcomes - stratum.scores.astype(np.float64))[:, None] * normal[rows]
+
+    return (noise(chunk) for chunk in wild_chunks(n_rows(claims, ranks), len(claims.strata), random_state))
+
+
+def _calibrated(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise]:
+    """Outcomes drawn from the scores, less the scores; one class a row, unless a row's scores are no distribution."""
+
+    def less(came_true: Callable[[int, Stratum], Bools]) -> Noise:
+        return lambda s, stratum, _: came_true(s, stratum) - stratum.scores.astype(np.float64)[:, None]
+
+    sizes = chunk_sizes(n_rows(claims, ranks), len(claims.strata))
+    seeds = np.random.SeedSequence(random_state).spawn(len(sizes))
+    for count, seed in zip(sizes, seeds, strict=True):
+        rng = np.random.default_rng(seed)
+        if isinstance(claims, ColumnClaims) and _distributions(claims.rows):
+            drawn = np.concatenate([part for _, _, part in draws.classes(claims.rows, rng, count)])
+            yield less(lambda s, _, drawn=drawn: drawn == s)  # type: ignore[misc]
+        elif isinstance(claims, FlatClaims) and ranks > 1 and _at_most_one(claims, ranks):
+            outcomes = np.empty((len(claims.scores), count), dtype=bool)
+            for at, part in draws.ranked_hits(claims.scores, ranks, rng, count):
+                outcomes[at] = part
+            yield less(lambda s, _, outcomes=outcomes, codes=claims.codes: outcomes[codes == s])  # type: ignore[misc]
+        else:
+            yield less(
+                lambda _, stratum, rng=rng, count=count: np.concatenate(  # type: ignore[misc]
+                    [part for _, part in draws.hits(stratum.scores, rng, count)]
+                )
+            )
+
+
+def _distributions(rows: Rows) -> bool:
+    """Does every row sum to 1, as far as rounding goes?"""
+    return all(np.allclose(b.astype(np.float64).sum(axis=1), 1.0, atol=1e-3) for _, b in rows.blocks(LARGE_BLOCK_BYTES))
+
+
+def _at_most_one(claims: FlatClaims, ranks: int) -> bool:
+    return bool(claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0).max() <= 1.0 + 1e-3)
 
 
 def _rows(claims: Listed, s: int, ranks: int) -> Codes:

@@ -344,7 +344,7 @@ def test_tables_hold_what_a_loop_over_rows_finds(scheme, matrix, seed):
     table = simplex_table(claims, scheme)
     codes = table.partition.codes(Rows(matrix))
     assert sorted(set(codes.tolist())) == table.cells.tolist()
-    w = np.ones(len(matrix)) if weights is None else weights
+    w = np.ones(len(matrix)) if weights is None else claims.weights  # rescaled to mean 1
     for b, cell in enumerate(table.cells):
         mine = codes == cell
         np.testing.assert_allclose(table.count[b], w[mine].sum())

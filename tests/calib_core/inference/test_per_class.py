@@ -85,7 +85,7 @@ def test_whole_weights_are_copies_and_others_are_refused():
     copied = Predictions([[0.7, 0.3], [0.7, 0.3], [0.2, 0.8]], [1, 1, 1])
     assert per_class_tests(twice).equals(per_class_tests(copied))
     with pytest.raises(NotAnswerable, match="per-class tests count rows"):
-        per_class_tests(Predictions([[0.7, 0.3]], [1], weights=[0.5]))
+        per_class_tests(Predictions([[0.7, 0.3]] * 2, [1, 0], weights=[0.5, 1.5]))
 
 
 def test_whole_vectors_are_no_claims_about_a_class():
