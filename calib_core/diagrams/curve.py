@@ -125,7 +125,7 @@ def kernel_curve(
     (leave-one-out log loss) was better at n = 10,000, worse and rougher at 10 and 100, and would make the band's target
     depend on the outcomes. Bands: ``limits`` says how they are made; they are about the smoothed curve. In the same 40
     cases (300 runs each, tests/simulations/kernel_curves.py) pointwise bands of level .9 held it at .950 to 1 of the
-    scores on average and at least .89 at each of them, bands for the whole curve in .977 to 1 of the runs. What can
+    scores on average and at least .89 at each of them, bands for the whole curve in .973 to 1 of the runs. What can
     mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at every
     bandwidth, but flattens errors that are finer than h, and lies off 0 or 1 where all outcomes are, as far as scores
     vary within h. Whole-number weights are copies.

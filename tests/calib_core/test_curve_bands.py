@@ -22,13 +22,13 @@ def weights_at(nodes, rows, kernel, width, grid):
     return sum(kernel((at - image) / width) for image in images)
 
 
-@pytest.mark.parametrize(("kernel", "width"), [(Triweight(), 0.9), (Gaussian(), 2.0), (Gaussian(), 9.0)])
+@pytest.mark.parametrize(("kernel", "width"), [(Triweight(), 0.7), (Gaussian(), 2.0), (Gaussian(), 9.0)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
     """The slow twin knows no grid: nodes against rows that lie on nodes, and the path as it is written."""
     grid, rng = Grid(0.5, 256, LogOdds()), np.random.default_rng(0)
-    s = grid.scores[rng.integers(60, 257, 80)]
-    z, v = rng.random(80) < s, rng.uniform(0.5, 2, 80)
+    s = grid.scores[rng.choice(np.arange(60, 257), 80, replace=False)]
+    z, v = rng.random(80) < 0.6, rng.uniform(0.5, 2, 80)
     w = weights_at(grid.scores, s, kernel, width, grid) * v
     known = w.sum(1) > 1e-9 * w.sum(1).max()
     curve = np.where(known, np.divide(w @ z, w.sum(1), out=np.zeros(257), where=known), np.nan)
@@ -46,11 +46,10 @@ def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
         tail = norm.sf(c[np.argmin(np.abs(chance - 0.2))])
     largest = w[known].max(1)
     count = (w[known] ** 2 @ missed**2) / largest**2
-    # The heaviest row of a node is taken at the nodes its cell touches: alike but for rounding.
     half = largest / w[known].sum(1) * (gamma.isf(tail, count + 1) - count)
     middle = curve[known]
-    np.testing.assert_allclose(upper[known], np.clip(middle + half, 0, 1), rtol=0.02, atol=0.01)
-    np.testing.assert_allclose(lower[known], np.clip(middle - half, 0, 1), rtol=0.02, atol=0.01)
+    np.testing.assert_allclose(upper[known], np.clip(middle + half, 0, 1), rtol=1e-3, atol=2e-3)
+    np.testing.assert_allclose(lower[known], np.clip(middle - half, 0, 1), rtol=1e-3, atol=2e-3)
     assert np.isnan(lower[~known]).all()
 
 
