@@ -22,6 +22,7 @@ class RootWidth:
 
     References: P5 §4.5.1.
 
+    >>> import numpy as np
     >>> RootWidth().edges(np.linspace(0, 1, 17), None).tolist()
     [0.25, 0.5, 0.75]
     """
@@ -47,6 +48,7 @@ class RootMass:
 
     References: P5 §4.5.1.
 
+    >>> import numpy as np
     >>> RootMass().edges(np.array([0.1, 0.4, 0.4, 0.9]), None).tolist()
     [0.9]
     """
