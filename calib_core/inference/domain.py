@@ -31,7 +31,7 @@ def in_bins(facts: Facts, order: int | str, level: float) -> bool:
     """
     if facts.weighted or facts.kind == "per-class":
         return False
-    if order == "max":
+    if isinstance(order, str):
         return True
     inside = LEVELS[0] <= level <= LEVELS[1] and facts.classes <= MOST_CLASSES and facts.rows >= FEWEST_ROWS
     return inside and (order == 1 or not facts.sparse)

@@ -10,6 +10,7 @@ from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate
 from calib_core.inference.forms import rows_to_tell, typical_high
+from calib_core.inference.in_bins import OF_BINS, target
 from calib_core.inference.scale import full_scale
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.words import between, percent, rows
@@ -122,7 +123,8 @@ def _scale(estimate: Estimate) -> tuple[bool, float]:
     claims, estimator = question.claims, question.estimator
     squared = bool(getattr(estimator, "squared", False))
     order = getattr(estimator, "order", 2 if hasattr(estimator, "root") else 1)
-    if order == "max" or not isinstance(claims, (FlatClaims, ColumnClaims)):
+    largest = order == "max" or target(estimator) == (OF_BINS, float)
+    if largest or not isinstance(claims, (FlatClaims, ColumnClaims)):
         return squared, 1.0
     full = full_scale(claims, question.ranks)
     return squared, full if squared or order == 1 else math.sqrt(full)

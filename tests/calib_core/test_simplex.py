@@ -11,7 +11,7 @@ from calib_core.calibrators import SimplexBinning
 from calib_core.diagrams import canonical_validity, recalibration
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.inference import coverage_table, simplex
-from calib_core.inference.intervals import SIMULATED_CLASSES
+from calib_core.inference.forms import SIMULATED_CLASSES
 
 KEYS = ("sierpinski", "grid", "projection")
 SOME = settings(max_examples=20)
