@@ -211,7 +211,7 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "digits-mlp",
         "Handwritten digits, neural network (logits)",
-        "Nothing to see, which is good news: an error of 0.9 % is what chance alone shows "
+        "Nothing to see, which is good news: a confidence ECE of 0.9 % is what chance alone shows "
         "on 1,797 rows of a perfectly calibrated model.",
         "digits_mlp.npz",
         "Multilayer perceptron on scikit-learn's digits, out-of-fold, as logits",
@@ -230,7 +230,7 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "wine-logistic",
         "Wine, logistic regression (178 rows)",
-        "Too few rows to tell: an error of 3.6 % looks bad, "
+        "Too few rows to tell: a confidence ECE of 3.6 % looks bad, "
         "but one perfectly calibrated model in six shows as much on 178 rows.",
         "wine_logistic.npz",
         "Logistic regression on scikit-learn's wine data, out-of-fold",
@@ -263,7 +263,7 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "imbalanced-forest",
         "Seven unequal classes, random forest",
-        "Rare classes hide behind common ones: the error is 10 % over all rows "
+        "Rare classes hide behind common ones: the confidence ECE is 10 % over all rows "
         "but 29 % where one of the four rarest classes is predicted.",
         "imbalanced_forest.parquet",
         "Random forest of 100 trees on invented data with COVTYPE-7's class shares",

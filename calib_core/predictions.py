@@ -24,7 +24,9 @@ ROUNDING_CAP = 0.05
 """Row sums off by more than this are an error however coarsely the probabilities were rounded."""
 
 MOST_COPIES = 20_000_000
-"""Whole-number weights that add up to more rows than this are not written out."""
+"""Whole-number weights that add up to more rows than this are weights, not copies."""
+WEIGHTS = (1e-75, 1e75)
+"""Between these lies every weight but 0: ratios of two such, and their squares, are normal floating-point numbers."""
 
 _CHUNK_ROWS = 4096
 """Rows one worker checks at a time; fixed, so that results do not depend on the number of workers."""
@@ -80,7 +82,8 @@ class Predictions:
     labels : (n,) codes 0..K-1, or names from ``class_names``.
     class_names : K names in column order; "0".."K-1" when not given.
     logits : (n, K) raw scores the probabilities were made from, kept for calibrators defined on them.
-    weights : (n,) non-negative row weights.
+    weights : (n,) non-negative row weights. Whole numbers are copies of the row (up to 20 million in all); others, and
+        whole numbers beyond that, are held with mean 1 over the rows that carry weight, and a note says so.
     metadata : DataFrame of n rows, carried along for looking rows up.
     abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
         so it makes no confidence or top-label claim and is left out of the accuracy; its share is always told.
@@ -218,6 +221,37 @@ class Predictions:
         return len(self._correct)
 
     @property
+    def effective_rows(self) -> float:
+        """How many rows of equal weight these are worth: n, the number of copies, or (sum w)^2 / sum w^2.
+
+        Whole-number weights are copies, each with an outcome of its own: their sum. Other weights belong to one outcome
+        a row: Kish's number, at most the number of rows that carry weight. It is what thresholds in rows and sentences
+        about how much was seen should count. What can mislead: copies that are repeats of one observation are not
+        worth their number, and Kish's number is that of a plain mean: exact for no binned error, a guide for all.
+
+        References: Kish 1965, Survey Sampling, §11.7.
+
+        >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5])
+        >>> p.effective_rows, Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).effective_rows
+        (1.6, 4.0)
+        """
+        return effective_rows(self.n_rows, self.weights)
+
+    @property
+    def worth_note(self) -> str:
+        """What the rows are worth, to follow their number in a sentence; nothing where that is their number.
+
+        >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5]).worth_note
+        ' (worth 1.6 of equal weight)'
+        >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).worth_note, Predictions([[0.7, 0.3]], [0]).worth_note
+        (' (counted as 4)', '')
+        """
+        worth = self.effective_rows
+        if np.isclose(worth, self.n_rows, rtol=1e-6):
+            return ""
+        return f" (counted as {worth:,.0f})" if whole(self.weights) else f" (worth {worth:,.1f} of equal weight)"
+
+    @property
     def n_classes(self) -> int | None:
         """Number of classes K, None where only (confidence, correct) is known."""
         return None if self.class_names is None else len(self.class_names)
@@ -322,7 +356,7 @@ class Predictions:
             "class_names": self.class_names,
             "labels": None if self.labels is None else frozen(self.labels[at]),
             "logits": None if self.logits is None else self.logits.take(at),
-            "weights": None if self.weights is None else check_weights(self.weights[at], len(at)),
+            "weights": None if self.weights is None else self._weights_of(at),
             "abstained": None if self.abstained is None else _any(self.abstained[at]),
             "metadata": None if self.metadata is None else self.metadata.iloc[at].reset_index(drop=True),
             "discrete": self.discrete,
@@ -334,6 +368,12 @@ class Predictions:
         for name, value in fields.items():
             object.__setattr__(other, name, value)
         return other
+
+    def _weights_of(self, at: Codes) -> Float64s:
+        """Weights of the chosen rows: copies stay copies, and other weights do not become copies by being chosen."""
+        assert self.weights is not None
+        chosen = check_weights(self.weights[at], len(at))
+        return chosen if whole(self.weights) else _mean_one(chosen)
 
     def with_probs(
         self, probs: ArrayLike, *, logits: ArrayLike | Logits | None = None, abstained: ArrayLike | None = None
@@ -414,7 +454,7 @@ class Predictions:
         3
         """
         w = self.weights
-        if w is None or not (w == np.floor(w)).all() or w.sum() > MOST_COPIES:
+        if w is None or not whole(w):
             return self
         other = self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp)))
         object.__setattr__(other, "weights", None)
@@ -456,6 +496,7 @@ class Predictions:
         notes: tuple[str, ...],
     ) -> None:
         n = len(correct)
+        held, note = (None, ()) if weights is None else _held_weights(check_weights(weights, n))
         if metadata is not None and len(metadata) != n:
             raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
         fields: dict[str, Any] = {
@@ -466,11 +507,11 @@ class Predictions:
             "labels": labels,
             "class_names": class_names,
             "logits": None,
-            "weights": None if weights is None else check_weights(weights, n),
+            "weights": held,
             "metadata": None if metadata is None else metadata.reset_index(drop=True),
             "abstained": None,
             "discrete": False,
-            "notes": notes,
+            "notes": notes + note,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -742,7 +783,7 @@ def other_classes(first: Predictions, second: Predictions) -> str:
 
 
 def check_weights(weights: ArrayLike, n: int) -> Float64s:
-    """Row weights as Predictions would hold them: finite, not negative, not all 0."""
+    """Row weights that can be added up and squared: finite, not negative, not all 0, the others within ``WEIGHTS``."""
     given = np.asarray(weights)
     if given.dtype.kind not in "biuf":
         raise InputError(f"weights has dtype {given.dtype}; real numbers are needed")
@@ -755,7 +796,54 @@ def check_weights(weights: ArrayLike, n: int) -> Float64s:
         raise InputError(f"weights row {i} is {w[i]}; weights are finite and not negative")
     if not w.any():
         raise InputError("all weights are 0; at least one row must count")
+    beyond = (w > 0) & ((w < WEIGHTS[0]) | (w > WEIGHTS[1]))
+    if beyond.any():
+        i = int(beyond.argmax())
+        raise InputError(
+            f"weights row {i} is {w[i]:g}; weights other than 0 lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, so that "
+            "their sums and squares can be worked out; divide all weights by a common factor"
+        )
     return frozen(w)
+
+
+def whole(weights: Float64s | None) -> bool:
+    """Are the weights whole numbers, that is, counts of copies?"""
+    return weights is None or bool((weights == np.floor(weights)).all())
+
+
+def effective_rows(n: int, weights: Float64s | None) -> float:
+    """How many rows these are worth: whole weights are copies, others count (sum w)^2 / sum w^2 (Kish 1965).
+
+    >>> effective_rows(2, np.array([3.0, 1.0])), effective_rows(2, np.array([0.5, 0.5]))
+    (4.0, 2.0)
+    """
+    if weights is None:
+        return float(n)
+    total = float(weights.sum())
+    return total if whole(weights) or total == 0 else total**2 / float(np.square(weights).sum())
+
+
+def _held_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
+    """The weights as they are held, and a note on what was done to them: copies as given, others with mean 1."""
+    if ((counts := whole(w)) and w.sum() <= MOST_COPIES) or (not counts and np.isclose(_mean(w), 1.0, rtol=1e-9)):
+        return w, ()
+    why = f"add up to more than {MOST_COPIES:,} copies and" if counts else "are no counts of copies and"
+    held = _mean_one(w)
+    worth = effective_rows(len(w), held)
+    return held, (f"the weights {why} were rescaled to mean 1: {len(w):,} rows are worth {worth:,.1f} of equal weight",)
+
+
+def _mean_one(w: Float64s) -> Float64s:
+    """The weights with mean 1 over the rows that carry any.
+
+    Over these and not over all rows: whole numbers of at least 1 with mean 1 are all 1, so that no rescaled weights but
+    equal ones, for which it is true, can be mistaken for counts of copies.
+    """
+    return frozen(w / _mean(w))
+
+
+def _mean(w: Float64s) -> float:
+    return float(w.sum() / np.count_nonzero(w))
 
 
 def _same_shape(a: Floats, b: Floats, what: str, other: str) -> None:

@@ -30,7 +30,7 @@ def brier_scores(predictions: Predictions) -> Float64s:
     for where, block in predictions.rows.blocks():
         wide = block.astype(np.float64)
         squares[where] = np.einsum("ij,ij->i", wide, wide)
-    return np.asarray(squares - 2.0 * _label_probs(predictions) + 1.0)
+    return np.asarray(squares - 2.0 * label_probs(predictions) + 1.0)
 
 
 def mean(values: Float64s, predictions: Predictions) -> float:
@@ -44,10 +44,11 @@ def _true_class_probs(predictions: Predictions) -> Float64s:
             "log loss is not defined here: these rows hold one probability per class and need not sum to 1; "
             "use a normalised calibrator"
         )
-    return _label_probs(predictions)
+    return label_probs(predictions)
 
 
-def _label_probs(predictions: Predictions) -> Float64s:
+def label_probs(predictions: Predictions) -> Float64s:
+    """The probability each row gave its true class, as it stands."""
     rows, labels = predictions.rows, predictions.true_labels
     line = np.arange(len(labels)) if rows.index is None else rows.index
     return np.asarray(rows.base[line, labels], dtype=np.float64)

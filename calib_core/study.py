@@ -13,7 +13,6 @@ from sklearn.base import clone
 from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, bins_said, tabulate, tabulate_alike
 from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.claims import Claims
-from calib_core.defaults import BINS
 from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, own_bins
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
@@ -238,7 +237,7 @@ def compared(
     if bins is None and after.discrete and _same_claims(old, new):
         tables = tabulate_alike(old, new, bins_of(after))
         return Comparison(*tables, f"one a value of the recalibrated model ({int((tables[1].count > 0).sum())})")
-    scheme = as_binning(BINS if bins is None else bins)
+    scheme = as_binning(bins)
     first, second = (tabulate(claims, [scheme])[0] for claims in (old, new))
     return Comparison(first, second, bins_said(scheme))
 
@@ -326,8 +325,7 @@ def summaries(
 
 def _scheme(predictions: Predictions, measure: Measure, given: int | str | BinningScheme | None) -> BinningScheme:
     """The bins a measure is judged in."""
-    own = own_bins(predictions, measure.estimator) if given is None else as_binning(given)
-    return as_binning(BINS) if own is None else own
+    return as_binning(own_bins(predictions, measure.estimator) if given is None else given)
 
 
 def _tables(

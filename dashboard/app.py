@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from dashboard import compute, widgets
-from dashboard.selection import BINS, Selection, binned_schemes, model_keys
+from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys
 from dashboard.theme import count, markdown_plain, percent
 from dashboard.views import calibrators, classes, data, estimators, reliability, report, simplex
 
@@ -85,20 +85,28 @@ def _data_card(selection: Selection) -> None:
     test = parts.test
     shape = f"{count(test.n_classes)} classes, " if test.n_classes else ""
     st.caption(
-        f"{shape}{count(parts.fit.n_rows)} calibration rows, {count(test.n_rows)} test rows "
+        f"{shape}{count(parts.fit.n_rows)} calibration rows, {count(test.n_rows)} test rows{test.worth_note} "
         f"({markdown_plain(parts.said)}); accuracy {percent(test.accuracy)}. Every number is of the test rows."
     )
 
 
 def _bins() -> None:
-    st.slider("Bins", *BINS, **widgets.bound("bins", zoom=None))
-    st.segmented_control(
-        "Bin edges",
-        binned_schemes(),
-        format_func=lambda key: BINNINGS[key].title,
-        help="Equal mass: equally many rows in every bin; equal scores stay together.",
+    """In which bins errors are judged, and the number the choice needs."""
+    chosen = widgets.selection().binning
+    st.selectbox(
+        "Bins",
+        (AUTO, *interval_schemes()),
+        format_func=lambda key: "As declared" if key == AUTO else BINNINGS[key].title,
+        help=f"As declared: {compute.AUTO_SAID}. Everything else is used for every model.",
         **widgets.bound("binning", zoom=None),
     )
+    names = () if chosen == AUTO else [p.name for p in BINNINGS[chosen].params]
+    if "bins" in names:
+        st.slider("Number of bins", FEWEST, MOST, **widgets.bound("bins", zoom=None))
+    if "points" in names:
+        st.number_input("Rows per bin", 2, MOST_POINTS, step=10, **widgets.bound("points", zoom=None))
+    if chosen != AUTO:
+        st.caption(markdown_plain(BINNINGS[chosen].caption))
 
 
 def _tolerance() -> None:

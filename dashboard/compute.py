@@ -38,9 +38,11 @@ from calib_core import (
     study,
 )
 from calib_core import estimate as cc_estimate
-from calib_core.binning import tabulate
+from calib_core.binning import BinningScheme, bins_of, tabulate
+from calib_core.binning import bins_said as in_words
 from calib_core.calibrators import Calibrator, Reduced
 from calib_core.datasets import DEMOS, Demo, demo
+from calib_core.defaults import BINS
 from calib_core.inference import (
     PairedDifference,
     TestOfCalibration,
@@ -66,7 +68,17 @@ from calib_core.readers.labels import coded_labels
 from calib_core.reductions import as_reduction
 from calib_core.study import summaries
 from calib_core.three_classes import OTHERS, corners, largest_three
-from dashboard.selection import BINS, Selection, Source, differences, read_corners, with_changes, written_corners
+from dashboard.selection import (
+    FEWEST,
+    MOST,
+    Selection,
+    Source,
+    differences,
+    read_corners,
+    scheme_of,
+    with_changes,
+    written_corners,
+)
 
 T = TypeVar("T")
 
@@ -437,37 +449,103 @@ def _no_export(calibrator: Calibrator) -> str:
     return ""
 
 
-def reliability(model: Model, scheme: Recipe) -> diagrams.ReliabilityDiagram:
+AUTO_SAID = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
+"""The rule where no bins are chosen, in words."""
+
+
+def bins_said(scheme: Recipe | None) -> str:
+    """The bins of a choice, for the middle of a sentence."""
+    return AUTO_SAID if scheme is None else in_words(scheme.build())
+
+
+def bins_of_measures(frame: pd.DataFrame) -> str:
+    """The bins of a model's measures in a few words, the rule most of them follow first."""
+    rules: dict[str, list[str]] = {}
+    for name, text in zip(frame["measure"], frame["bins"], strict=True):
+        if text:
+            rules.setdefault(text.partition(" (")[0], []).append(name)
+    first, *rest = sorted(rules, key=lambda rule: -len(rules[rule])) or [""]
+    return "; ".join([first, *(f"{', '.join(rules[rule])}: {rule}" for rule in rest)])
+
+
+def built(scheme: Recipe | None) -> BinningScheme | None:
+    """The bins of a choice; None where each model is judged as its outputs are declared."""
+    return None if scheme is None else scheme.build()
+
+
+def reliability(model: Model, scheme: Recipe | None) -> diagrams.ReliabilityDiagram:
     """The reliability diagram of a model on the test rows."""
     key = ("reliability", model, scheme)
-    return _memo(key, lambda: diagrams.reliability(judged(model), scheme.build()))
+    return _memo(key, lambda: diagrams.reliability(judged(model), built(scheme)))
 
 
-def zoom(model: Model, scheme: Recipe, b: int) -> diagrams.BinZoom:
+def zoom(model: Model, scheme: Recipe | None, b: int) -> diagrams.BinZoom:
     """One bin of a model's reliability diagram, class by class."""
     key = ("zoom", model, scheme, b)
     return _memo(key, lambda: diagrams.zoom(judged(model), reliability(model, scheme), b))
 
 
-def bin_rows(model: Model, scheme: Recipe, b: int) -> NDArray[np.intp]:
+def bin_rows(model: Model, scheme: Recipe | None, b: int) -> NDArray[np.intp]:
     """Positions of a bin's rows among the test rows."""
     return reliability(model, scheme).rows(judged(model), b)
 
 
-def measures(model: Model, scheme: Recipe) -> pd.DataFrame:
-    """The summary numbers of a model, computed for every number of bins of the slider in one pass."""
-    low, high = BINS
-    every = [BINNINGS.described(scheme.key, bins=b) for b in range(low, high + 1)]
-    key = ("measures", model, scheme.key)
-    frames = _memo(key, lambda: summaries(judged(model), [one.build() for one in every]))
-    return frames[every.index(scheme)]
+def summary(model: Model, selection: Selection, models: Models) -> pd.DataFrame:
+    """The numbers beside a reliability diagram, over the rows a table of these models is over.
+
+    They are computed for every number of bins of the slider in one pass.
+    """
+    rows, abstaining = _counted(selection, models)
+    key = ("summary", model, abstaining, _numbered(selection.scheme))
+    every = _slider(selection.scheme)
+    frames = _memo(key, lambda: summaries(rows[model], [built(one) for one in every]))
+    return frames[every.index(selection.scheme)]
 
 
-def every_measure(model: Model, scheme: Recipe) -> pd.DataFrame:
-    """ECE and MCE in every notion, and the proper scores, of a model."""
-    key = ("every_measure", model, scheme)
-    measures = study.every_measure()
-    return _memo(key, lambda: summaries(judged(model), [scheme.build()], measures)[0])
+def every_measure(model: Model, selection: Selection, models: Models) -> pd.DataFrame:
+    """ECE and MCE in every notion, and the proper scores, over the rows a table of these models is over."""
+    rows, abstaining = _counted(selection, models)
+    key = ("every_measure", model, abstaining, selection.scheme)
+    return _asked_once(key, lambda: summaries(rows[model], [built(selection.scheme)], study.every_measure())[0])
+
+
+def same_rows(selection: Selection, models: Models) -> dict[Model, Predictions]:
+    """The models' test rows as a table of them counts them; NotAnswerable where no row is answered by all."""
+    return _counted(selection, models)[0]
+
+
+def rows_said(selection: Selection, models: Models) -> str:
+    """Which rows such a table is over, in a sentence; empty where every model answers all."""
+    counting: study.Counting = "all" if selection.counting == "all" else "answered"
+    return study.rows_said([judged(model) for model in models.shown], counting)
+
+
+def abstaining(models: Models) -> tuple[Model, ...]:
+    """The models that do not answer every row."""
+    return tuple(model for model in models.shown if judged(model).abstained is not None)
+
+
+def _counted(selection: Selection, models: Models) -> tuple[dict[Model, Predictions], Hashable]:
+    """The rows of every model, and what tells them apart from other rows of it."""
+    silent = abstaining(models)
+    if not silent:
+        return {model: judged(model) for model in models.shown}, ()
+    counting: study.Counting = "all" if selection.counting == "all" else "answered"
+    key = ("same rows", models.shown, counting)
+    rows = _asked_once(key, lambda: study.over_same_rows([judged(model) for model in models.shown], counting))
+    return dict(zip(models.shown, rows, strict=True)), (counting, silent)
+
+
+def _numbered(scheme: Recipe | None) -> Hashable:
+    """A scheme without its number of bins."""
+    return _slider(scheme)[0]
+
+
+def _slider(scheme: Recipe | None) -> list[Recipe | None]:
+    """The scheme with every number of bins of the slider, where it takes one."""
+    if scheme is None or not any(p.name == "bins" for p in BINNINGS[scheme.key].params):
+        return [scheme]
+    return [scheme_of(scheme.key, bins=b) for b in range(FEWEST, MOST + 1)]
 
 
 def side_effects(model: Model) -> study.SideEffects:
@@ -506,14 +584,24 @@ def _constraint(model: Model) -> diagrams.ConstraintDiagram:
 _STEPS = (0.2, 0.4, 0.6, 0.8, 0.9)
 
 
-def estimate(model: Model, notion: str | None, estimator: str, scheme: Recipe) -> Estimate:
+def estimate(model: Model, notion: str | None, estimator: str, scheme: Recipe | None) -> Estimate:
     """One estimate, of the whole prediction where notion is None.
 
     Its interval and noise floor are made when asked, once, and kept with it.
     """
     test, bins = judged(model), scheme if takes_bins(estimator) else None
     key = ("estimate", model, notion, estimator, bins)
-    return _asked_once(key, lambda: cc_estimate(test, notion, estimator, bins.build() if bins else None))
+    return _asked_once(key, lambda: cc_estimate(test, notion, estimator, built(bins)))
+
+
+def ranked(selection: Selection, models: Models, model: Model, notion: str | None, estimator: str) -> Estimate:
+    """One estimate as a line of a table of these models, which are all judged on the same rows."""
+    rows, abstaining = _counted(selection, models)
+    if not abstaining:
+        return estimate(model, notion, estimator, selection.scheme)
+    bins = selection.scheme if takes_bins(estimator) else None
+    key = ("ranked", model, abstaining, notion, estimator, bins)
+    return _asked_once(key, lambda: cc_estimate(rows[model], notion, estimator, built(bins)))
 
 
 def main_notion(model: Model) -> str:
@@ -526,10 +614,10 @@ def sharpened(made: Estimate) -> bool:
     return made.knows("interval") and made.knows("floor")
 
 
-def bands(model: Model, scheme: Recipe) -> diagrams.ReliabilityBands:
+def bands(model: Model, scheme: Recipe | None) -> diagrams.ReliabilityBands:
     """Wilson intervals and consistency bands of a model's confidence."""
     key = ("bands", model, scheme)
-    return _memo(key, lambda: diagrams.reliability_bands(judged(model), scheme.build()))
+    return _memo(key, lambda: diagrams.reliability_bands(judged(model), built(scheme)))
 
 
 def corp(model: Model) -> diagrams.CorpCurve:
@@ -561,13 +649,15 @@ def class_curves(model: Model, notion: str, classes: tuple[int, ...], scale: str
     return _memo(key, lambda: [diagrams.kernel_curve(test, notion, c, method, resamples=0) for c in classes])
 
 
-def class_tests(model: Model, notion: str, scheme: Recipe) -> pd.DataFrame:
+def class_tests(model: Model, notion: str, scheme: Recipe | None) -> pd.DataFrame:
     """A test of calibration for every class, corrected for their number; NotAnswerable for weighted rows."""
     key = ("class_tests", model, notion, scheme)
-    return _asked_once(key, lambda: per_class_tests(judged(model), notion, scheme.build()))
+    return _asked_once(key, lambda: per_class_tests(judged(model), notion, built(scheme)))
 
 
-def class_pairs(model: Model, notion: str, scheme: Recipe, classes: tuple[int, ...]) -> list[diagrams.ValidityPair]:
+def class_pairs(
+    model: Model, notion: str, scheme: Recipe | None, classes: tuple[int, ...]
+) -> list[diagrams.ValidityPair]:
     """Base model and a recalibrated one on the same bins, class by class."""
     key = ("class_pairs", model, notion, scheme, classes)
     return _asked_once(key, lambda: [_paired(model, notion, scheme, c) for c in classes])
@@ -592,13 +682,14 @@ def error_sweep(models: tuple[Model, ...]) -> diagrams.ErrorSweep:
     return _memo(("sweep", tuple(named), models), lambda: diagrams.error_sweep(named, notions))
 
 
-def validity(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
+def validity(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ValidityPlot:
     """V(eps) of a model in one notion, on these bins."""
     return _asked_once(("validity", model, notion, scheme), lambda: _validity(judged(model), notion, scheme))
 
 
-def _validity(predictions: Predictions, notion: str, scheme: Recipe) -> diagrams.ValidityPlot:
-    return diagrams.validity(tabulate(as_reduction(notion).split(predictions), [scheme.build()])[0])
+def _validity(predictions: Predictions, notion: str, scheme: Recipe | None) -> diagrams.ValidityPlot:
+    bins = bins_of(predictions, built(scheme))
+    return diagrams.validity(tabulate(as_reduction(notion).split(predictions), [bins])[0])
 
 
 def tests_without_bins(model: Model) -> dict[str, TestOfCalibration | str]:
@@ -615,22 +706,13 @@ def _tests(predictions: Predictions) -> dict[str, TestOfCalibration | str]:
     return {call: _or_why(ask) for call, ask in asked.items()}
 
 
-def validity_pair(model: Model, notion: str, scheme: Recipe) -> diagrams.ValidityPair:
-    """Base model and a recalibrated one on the same bins: the recalibrated one's values where they are few."""
+def validity_pair(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ValidityPair:
+    """Base model and a recalibrated one on the same bins: the recalibrated one's values where it is discrete."""
     return _asked_once(("validity pair", model, notion, scheme), lambda: _paired(model, notion, scheme, None))
 
 
-def _paired(model: Model, notion: str, scheme: Recipe, stratum: int | None) -> diagrams.ValidityPair:
-    after = judged(model)
-    bins = bins_for_pair(model, scheme).build()
-    return diagrams.validity_pair(parts(model.source).test, after, notion, bins, stratum)
-
-
-def bins_for_pair(model: Model, scheme: Recipe) -> Recipe:
-    """The bins on which a recalibrated model and its base are compared: its values where they are few."""
-    after = judged(model)
-    few = len(np.unique(after.confidence)) <= after.n_rows / 10
-    return Recipe("BINNINGS", "distinct") if few else scheme
+def _paired(model: Model, notion: str, scheme: Recipe | None, stratum: int | None) -> diagrams.ValidityPair:
+    return diagrams.validity_pair(parts(model.source).test, judged(model), notion, built(scheme), stratum)
 
 
 # -- the triangle ---------------------------------------------------------------------------------------------
@@ -699,7 +781,7 @@ def of_counts(made: Estimate) -> bool:
         return False
 
 
-def paired(a: Model, b: Model, notion: str | None, estimator: str, scheme: Recipe) -> PairedDifference:
+def paired(a: Model, b: Model, notion: str | None, estimator: str, scheme: Recipe | None) -> PairedDifference:
     """How much larger one model's error is than another's on the same test rows; NotAnswerable says why not."""
     key = ("paired", a, b, notion, estimator, scheme)
     return _asked_once(key, lambda: _difference(judged(a), judged(b), notion, estimator, scheme))
@@ -714,11 +796,13 @@ def pairs(selection: Selection, models: Models) -> Iterator[tuple[Model, Model, 
             yield a, b, str(why)
 
 
-def _difference(a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe) -> PairedDifference:
+def _difference(
+    a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe | None
+) -> PairedDifference:
     by_rows = notion is None and not hasattr(ESTIMATORS.make(estimator), "losses")
     if by_rows:
         raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
-    bins = scheme.build() if takes_bins(estimator) else None
+    bins = built(scheme) if takes_bins(estimator) else None
     return paired_difference(a, b, notion, estimator, bins)
 
 
@@ -727,16 +811,16 @@ def takes_bins(estimator: str) -> bool:
     return any(p.name == "binning" for p in ESTIMATORS[estimator].params)
 
 
-def class_table(model: Model, notion: str, scheme: Recipe) -> diagrams.ClassTable:
+def class_table(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ClassTable:
     """All classes of a model with their rows, share and error."""
     key = ("class_table", model, notion, scheme)
-    return _memo(key, lambda: diagrams.class_table(judged(model), notion, scheme.build()))
+    return _memo(key, lambda: diagrams.class_table(judged(model), notion, built(scheme)))
 
 
-def class_panels(model: Model, notion: str, scheme: Recipe, classes: tuple[int, ...]) -> diagrams.ClassPanels:
+def class_panels(model: Model, notion: str, scheme: Recipe | None, classes: tuple[int, ...]) -> diagrams.ClassPanels:
     """Small diagrams of chosen classes of a model."""
     key = ("class_panels", model, notion, scheme, classes)
-    return _memo(key, lambda: diagrams.class_panels(judged(model), classes, notion, scheme.build()))
+    return _memo(key, lambda: diagrams.class_panels(judged(model), classes, notion, built(scheme)))
 
 
 def _memo(key: Hashable, make: Callable[[], T]) -> T:

@@ -71,7 +71,7 @@ def cli_line(selection: Selection, only: str = "") -> str:
         words += ["--calibrator", recipe.to_json() if recipe.params else recipe.key]
     query = selection.to_query()
     rest = {name: text for name, text in query.items() if name not in _ELSEWHERE}
-    for flag in ("bins", "binning", "share", "seed"):
+    for flag in ("binning", "bins", "points", "share", "seed"):
         words += [f"--{flag}", rest.pop(flag)] if flag in rest else []
     words += ["--tolerance", rest.pop("eps")] if "eps" in rest else []
     rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
@@ -92,7 +92,8 @@ def _models(selection: Selection, models: tuple[Model, ...]) -> list[str]:
         lines += _rows(source, _suffix(i))
     lines += ["", "models = {"]
     lines += [f"    {model.title!r}: {_made(model, selection.sources.index(model.source))}," for model in models]
-    return [*lines, "}", f"bins = {selection.scheme.python()}"]
+    scheme = selection.scheme
+    return [*lines, "}", f"bins = None  # {compute.AUTO_SAID}" if scheme is None else f"bins = {scheme.python()}"]
 
 
 # -- Python ---------------------------------------------------------------------------------------------------

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, SCALES, InputError, Recipe, RegistryError
 from calib_core.binning import IntervalScheme, SimplexScheme
 from calib_core.datasets import DEMOS
+from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.inference.paired import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import Part
@@ -18,7 +19,11 @@ from calib_core.three_classes import OTHERS
 
 VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
 SORTS = ("error", "share", "rows", "name")
-BINS = (5, 25)
+FEWEST, MOST = 5, 25
+"""Numbers of bins that can be chosen."""
+MOST_POINTS = 2000
+AUTO = "auto"
+"""In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
 CURVES = ("reliability", "validity", "kernel")
 OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
@@ -48,7 +53,7 @@ class Source:
     test_reading: str = ""
     by: str = "auto"
     share: float = 0.5
-    seed: int = 0
+    seed: int = SEED
     like: Source | None = None
     corners: str = ""
 
@@ -64,8 +69,10 @@ class Selection:
     others: tuple[tuple[str, str], ...] = ()
     view: str = "reliability"
     calibrators: tuple[Recipe, ...] = (Recipe("CALIBRATORS", "temperature"),)
-    binning: str = "equal-width"
-    bins: int = 10
+    binning: str = AUTO
+    bins: int = BINS
+    points: int = 50
+    counting: str = "answered"
     zoom: int | None = None
     model: str = ""
     notion: str = "top-label"
@@ -78,7 +85,7 @@ class Selection:
     asked: str = "top-label"
     slow: bool = False
     about: str = "ece"
-    eps: float = 0.02
+    eps: float = TOLERANCE
     overlay: str = "none"
     differ: str = DEFAULT
     differ_in: str = "confidence"
@@ -114,9 +121,9 @@ class Selection:
         return None if self.differ_in == WHOLE else self.differ_in
 
     @property
-    def scheme(self) -> Recipe:
-        """The binning scheme chosen."""
-        return BINNINGS.described(self.binning, bins=self.bins)
+    def scheme(self) -> Recipe | None:
+        """The binning scheme chosen; None where each model is judged as its outputs are declared."""
+        return None if self.binning == AUTO else scheme_of(self.binning, bins=self.bins, points=self.points)
 
     def replace(self, **changes: Any) -> Selection:
         """The same choices but for some; fields of the source are changed by their own names."""
@@ -132,6 +139,8 @@ class Selection:
         """The choices that differ from the defaults, as query parameters."""
         plain = Selection()
         changed = {name: self.value(name) for name in _READERS if self.value(name) != plain.value(name)}
+        if changed.keys() & {"bins", "points"}:
+            changed["binning"] = self.binning  # without it a number chooses a scheme that takes it
         return {name: _written(value) for name, value in changed.items()}
 
     @classmethod
@@ -150,6 +159,10 @@ class Selection:
             except (ValueError, TypeError, RecursionError) as why:
                 said = str(why) if isinstance(why, RegistryError) else f"{text[:80]!r} is not possible"
                 problems.append(f"The link's {name} was left out: {said}.")
+            else:
+                if name in _NUMBERS and "binning" not in query:
+                    # A number that is given wins over what outputs are declared to be.
+                    selection = selection.replace(binning=counted_by(name))
         return selection, tuple(problems)
 
 
@@ -287,10 +300,41 @@ def with_changes(proposal: Reading | None, changed: str) -> Reading:
     return proposal.replace(**held)
 
 
-def binned_schemes() -> tuple[str, ...]:
-    """Keys of the schemes for single scores that take a number of bins."""
+def interval_schemes() -> tuple[str, ...]:
+    """Keys of the schemes for single scores that need no more than a number."""
     intervals = Part("BINNINGS", IntervalScheme).keys
-    return tuple(key for key in intervals if any(p.name == "bins" for p in BINNINGS[key].params))
+    return tuple(key for key in intervals if all(p.name in _NUMBERS for p in BINNINGS[key].params))
+
+
+def counted_by(number: str) -> str:
+    """Key of the first scheme that takes this number: "bins" or "points".
+
+    >>> counted_by("bins"), counted_by("points")
+    ('equal-width', 'points-per-bin')
+    """
+    return next(key for key in interval_schemes() if any(p.name == number for p in BINNINGS[key].params))
+
+
+def scheme_of(binning: str, **numbers: int) -> Recipe:
+    """The recipe of a binning with those of the numbers that it takes.
+
+    >>> scheme_of("equal-mass", bins=7, points=20).params, scheme_of("distinct", bins=7).params
+    ((('bins', 7),), ())
+    """
+    names = {p.name for p in BINNINGS[binning].params}
+    return BINNINGS.described(binning, **{name: value for name, value in numbers.items() if name in names})
+
+
+_NUMBERS = ("bins", "points")
+
+
+def mixed(texts: Iterable[str]) -> bool:
+    """Whether lines of a table were judged by different rules: its column ``bins`` is then shown.
+
+    >>> mixed(["one a value (23)", "one a value (7)", ""]), mixed(["15 equal width", "one a value (23)"])
+    (False, True)
+    """
+    return len({text.partition(" (")[0] for text in texts if text}) > 1
 
 
 def simplex_schemes() -> tuple[str, ...]:
@@ -324,8 +368,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "others": _others,
     "view": _one_of(*VIEWS),
     "calibrators": _recipes("calibrators", "CALIBRATORS", 12),
-    "binning": lambda text: _one_of(*binned_schemes())(text),
-    "bins": _within(*BINS, int),
+    "binning": lambda text: _one_of(AUTO, *interval_schemes())(text),
+    "bins": _within(FEWEST, MOST, int),
+    "points": _within(2, MOST_POINTS, int),
+    "counting": _one_of("answered", "all"),
     "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
     "model": _short,
     "notion": lambda text: _one_of(*class_notions())(text),

@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats, Rows
+from calib_core.defaults import BINS
 from calib_core.predictions import NotAnswerable
 from calib_core.registry import Registry
 
@@ -63,14 +64,16 @@ BinningScheme: TypeAlias = IntervalScheme | SimplexScheme
 BINNINGS: Registry[BinningScheme] = Registry("BINNINGS")
 
 
-def as_binning(bins: int | str | BinningScheme) -> BinningScheme:
-    """A scheme given by key, as it is, or as a number of equal-width bins."""
+def as_binning(bins: int | str | BinningScheme | None) -> BinningScheme:
+    """A scheme given by key, as it is, or as a number of equal-width bins; None: the default number of them."""
+    if bins is None:
+        bins = BINS
     if isinstance(bins, str):
         return BINNINGS.make(bins)
     return BINNINGS.make("equal-width", bins=int(bins)) if isinstance(bins, (int, np.integer)) else bins
 
 
-def as_intervals(bins: int | str | BinningScheme) -> IntervalScheme:
+def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
     """The same for scores of one number; NotAnswerable for a partition of the simplex.
 
     >>> as_intervals("sierpinski")  # doctest: +IGNORE_EXCEPTION_DETAIL

@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.binning.base import BINNINGS
 from calib_core.defaults import BINS
+from calib_core.predictions import effective_rows, whole
 from calib_core.registry import Numbers, Range, RegistryError
 
 
@@ -66,8 +67,8 @@ class EqualMass:
 class PointsPerBin:
     """Bins of equal mass, as many as can each hold k rows.
 
-    floor(n / k) bins in a stratum of n rows, one where it has fewer than 2k. Ties are kept together as with equal
-    mass, so that beside a large tie a bin can hold fewer.
+    floor(n / k) bins in a stratum worth n rows (``Predictions.effective_rows``), one where it is worth fewer than 2k.
+    Ties are kept together as with equal mass, so that beside a large tie a bin can hold fewer.
 
     >>> PointsPerBin(2).edges(np.array([0.1, 0.2, 0.3, 0.4, 0.5]), None).tolist()
     [0.4]
@@ -82,8 +83,7 @@ class PointsPerBin:
         return None
 
     def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
-        total = len(ordered) if weights is None else weights.sum()
-        return _cuts(ordered, weights, max(1, int(total // self.points)))
+        return _cuts(ordered, weights, max(1, int(round(effective_rows(len(ordered), weights), 6) // self.points)))
 
 
 @BINNINGS.register("distinct", "Distinct values", reference="P1 Remark 1")
@@ -156,7 +156,6 @@ def _last_by_weight(weights: Float64s, bins: int) -> Codes:
     """The same for weighted rows: whole-number weights give exactly what copies of the rows would."""
     cumulative = np.cumsum(weights)
     total = cumulative[-1]
-    whole = bool((weights == np.floor(weights)).all())
-    ends = _last_rows(int(total), bins) + 1.0 if whole else total * np.arange(1, bins) / bins
+    ends = _last_rows(int(total), bins) + 1.0 if whole(weights) else total * np.arange(1, bins) / bins
     last = np.searchsorted(cumulative, ends, side="left")
     return np.unique(np.minimum(last, len(weights) - 1))

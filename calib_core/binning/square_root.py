@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
-
 from calib_core._arrays import Float64s, Floats
 from calib_core.binning.base import BINNINGS
 from calib_core.binning.interval import EqualMass, EqualWidth
+from calib_core.predictions import effective_rows
 from calib_core.registry import Range
 
 
@@ -18,11 +17,12 @@ from calib_core.registry import Range
 class RootWidth:
     """Bins of equal width, floor(sqrt(n)) of them in a stratum of n rows unless a number is given.
 
-    n is the number of rows a stratum's weights amount to (``effective_rows``). What can mislead: strata of different
+    n is what a stratum's rows are worth (``effective_rows``). What can mislead: strata of different
     size have different bins, and a model with more test rows is judged on finer ones.
 
     References: P5 §4.5.1.
 
+    >>> import numpy as np
     >>> RootWidth().edges(np.linspace(0, 1, 17), None).tolist()
     [0.25, 0.5, 0.75]
     """
@@ -48,6 +48,7 @@ class RootMass:
 
     References: P5 §4.5.1.
 
+    >>> import numpy as np
     >>> RootMass().edges(np.array([0.1, 0.4, 0.4, 0.9]), None).tolist()
     [0.9]
     """
@@ -62,23 +63,6 @@ class RootMass:
 
     def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
         return EqualMass(_number(self.bins, ordered, weights)).edges(ordered, weights)
-
-
-def whole(weights: Float64s | None) -> bool:
-    """Are the weights whole numbers, that is, counts of copies?"""
-    return weights is None or bool((weights == np.floor(weights)).all())
-
-
-def effective_rows(n: int, weights: Float64s | None) -> float:
-    """How many rows these are worth: whole weights are copies, others count (sum w)^2 / sum w^2 (Kish 1965).
-
-    >>> effective_rows(2, np.array([3.0, 1.0])), effective_rows(2, np.array([0.5, 0.5]))
-    (4.0, 2.0)
-    """
-    if weights is None:
-        return float(n)
-    total = float(weights.sum())
-    return total if whole(weights) or total == 0 else total**2 / float(np.square(weights).sum())
 
 
 def _number(bins: int | None, ordered: Floats, weights: Float64s | None) -> int:

@@ -70,7 +70,7 @@ def _in_order(predictions: Predictions, units: Codes) -> Codes:
 
 def _left(predictions: Predictions, at: Codes, weights: Float64s) -> Predictions:
     part = predictions.take(at)
-    if part.weights is None or (weights == part.weights).all():
+    if predictions.weights is None or (weights == predictions.weights[at]).all():
         return part
     logits = None if part.logits is None else part.logits.array()
     return Predictions(part.probs, part.true_labels, class_names=part.class_names, weights=weights, logits=logits)

@@ -50,7 +50,7 @@ class ReliabilityBands:
 
 def reliability_bands(
     predictions: Predictions,
-    bins: int | str | BinningScheme = 10,
+    bins: int | str | BinningScheme | None = None,
     reduction: str | Reduction = "confidence",
     stratum: int = 0,
     level: float = 0.9,

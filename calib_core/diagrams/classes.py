@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinningScheme, BinTable, as_binning, tabulate
+from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, tabulate
 from calib_core.diagrams.validity import ValidityPlot, validity
 from calib_core.estimators import Binned
 from calib_core.predictions import Predictions
@@ -65,18 +65,20 @@ class ClassPanels:
 
 
 def class_table(
-    predictions: Predictions, reduction: str | Reduction = "top-label", bins: int | str | BinningScheme = 10
+    predictions: Predictions,
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme | None = None,
 ) -> ClassTable:
     """All classes with their rows, share and error, to be sorted and searched.
 
     ``reduction`` is top-label (claims about the predicted class) or class-wise (every row makes one about every
-    class); ``bins`` as for ``reliability``.
+    class); ``bins`` as for ``estimate``: without them outputs declared discrete are judged one bin a value.
 
     >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
     >>> class_table(p).frame()["error"].round(3).tolist()
     [0.6, 0.4]
     """
-    table = tabulate(as_reduction(reduction).split(predictions), [as_binning(bins)], pooled=False)[0]
+    table = tabulate(as_reduction(reduction).split(predictions), [bins_of(predictions, bins)], pooled=False)[0]
     count = table.count.sum(axis=1)
     with np.errstate(invalid="ignore"):
         score, outcome = table.tally.score.sum(axis=1) / count, table.tally.outcome.sum(axis=1) / count
@@ -91,9 +93,11 @@ def class_panels(
     predictions: Predictions,
     classes: Sequence[int] | Codes,
     reduction: str | Reduction = "top-label",
-    bins: int | str | BinningScheme = 10,
+    bins: int | str | BinningScheme | None = None,
 ) -> ClassPanels:
     """Reliability diagram, validity curve, error and share of each chosen class.
+
+    All of them in the bins drawn, 15 of equal width where none are given.
 
     References: P1 Fig. 4 and 9.
 

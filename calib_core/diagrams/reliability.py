@@ -69,11 +69,12 @@ class ReliabilityDiagram:
         return pd.DataFrame(columns)[self.count > 0].reset_index(drop=True)
 
 
-def reliability(predictions: Predictions, bins: int | str | BinningScheme = 10) -> ReliabilityDiagram:
+def reliability(predictions: Predictions, bins: int | str | BinningScheme | None = None) -> ReliabilityDiagram:
     """Confidence and top-label reliability diagram on the same bins of the confidence.
 
-    ``bins`` is a number of equal-width bins, a key of BINNINGS or a scheme. What can mislead: a star on the diagonal
-    says only that the classes' errors cancel; its plus says how large they are. A bin of few rows is mostly noise.
+    ``bins`` is a number of equal-width bins, a key of BINNINGS or a scheme; None draws 15 of equal width, whatever the
+    outputs are declared to be. What can mislead: a star on the diagonal says only that the classes' errors cancel; its
+    plus says how large they are. A bin of few rows is mostly noise.
 
     References: P1 §2.1 and Fig. 1a.
 

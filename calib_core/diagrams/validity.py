@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, tabulate_alike
+from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate_alike
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
 
@@ -74,13 +74,13 @@ def validity_pair(
     before: Predictions,
     after: Predictions,
     reduction: str | Reduction = "top-label",
-    bins: int | str | BinningScheme = "distinct",
+    bins: int | str | BinningScheme | None = None,
     stratum: int | None = None,
 ) -> ValidityPair:
-    """Base and recalibrated model on the same bins: those of the recalibrated model's scores, by default its values.
+    """Base and recalibrated model on the same bins: those of the recalibrated model's scores.
 
-    In a group of rows that got the same recalibrated score, the base model is judged by its mean score. What can
-    mislead: a recalibrated model with continuous outputs has a row in every group; give it ``bins`` then.
+    In a group of rows whose recalibrated scores lie in one bin, the base model is judged by its mean score. Without
+    ``bins`` a bin is a value where the recalibrated outputs are declared discrete, else one of 15 of equal width.
     NotAnswerable when recalibration changed predicted classes, since the two models then make different claims.
 
     References: P1 Appendix F.
@@ -95,5 +95,5 @@ def validity_pair(
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)
-    was, now = tabulate_alike(notion.split(before), notion.split(after), bins)
+    was, now = tabulate_alike(notion.split(before), notion.split(after), bins_of(after, bins))
     return ValidityPair(validity(was, stratum), validity(now, stratum))

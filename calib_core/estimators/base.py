@@ -93,7 +93,7 @@ class Inference(Protocol):
 
     def noise_floor(self, question: Question, random_state: int) -> Any: ...
 
-    def verdict(self, estimate: Estimate, eps: float) -> Any: ...
+    def verdict(self, estimate: Estimate, eps: float, level: float) -> Any: ...
 
 
 INFERENCE: list[Inference] = []
@@ -145,9 +145,9 @@ class Estimate:
         """The chance that a perfectly calibrated model shows this much error."""
         return float(self.noise_floor.p_value)
 
-    def verdict(self, eps: float = TOLERANCE) -> Any:
-        """Within ``eps``, miscalibrated, or not shown: an ``inference.Verdict`` with a sentence that says why."""
-        return self._once(("verdict", eps), lambda by, _: by.verdict(self, eps))
+    def verdict(self, eps: float = TOLERANCE, level: float = LEVEL) -> Any:
+        """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why."""
+        return self._once(("verdict", eps, level), lambda by, _: by.verdict(self, eps, level))
 
     def knows(self, what: str) -> bool:
         """Whether its "interval", "floor" or "verdict" was made already, so that asking costs nothing."""

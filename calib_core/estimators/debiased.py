@@ -19,10 +19,10 @@ from calib_core.binning import (
     simplex_table,
     tabulate,
 )
-from calib_core.binning.square_root import whole
 from calib_core.claims import Claims, VectorClaims
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.simplex import debiased
+from calib_core.predictions import whole
 from calib_core.registry import Flag, Part
 
 _MORE_THAN_ONE = 1 + 1e-9

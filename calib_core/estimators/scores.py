@@ -35,6 +35,10 @@ class LogLoss:
         """Each row's term of the mean, (n,)."""
         return scores.log_losses(predictions)
 
+    def label_terms(self, probs: Float64s) -> Float64s:
+        """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
+        return -safe_log(probs)
+
 
 @ESTIMATORS.register("brier", "Brier score", reference="P3 §2.4")
 @dataclass(frozen=True)
@@ -57,6 +61,10 @@ class Brier:
     def losses(self, predictions: Predictions) -> Float64s:
         """Each row's term of the mean, (n,)."""
         return scores.brier_scores(predictions)
+
+    def label_terms(self, probs: Float64s) -> Float64s:
+        """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
+        return -2.0 * probs
 
 
 @ESTIMATORS.register("accuracy", "Accuracy")

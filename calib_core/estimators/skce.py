@@ -110,10 +110,9 @@ class KernelCalibrationError:
             n = len(scores)
             return float(pair_sums(scores, residuals, self.scale)) / (n * (n - 1) / 2) if n > 1 else 0.0
         weights = stratum.weights[order]
-        copies = _pairs_of_copies(weights)
-        pairs = float((weights.sum() ** 2 - np.square(weights).sum()) / 2 + copies.sum())
+        copies, pairs = _pairs_of_copies(weights), pair_count(weights)
         total = float(pair_sums(scores, weights * residuals, self.scale) + (copies * np.square(residuals)).sum())
-        return total / pairs if pairs > 1e-12 else 0.0
+        return total / pairs if pairs > 0 else 0.0
 
 
 def pair_sums(scores: Float64s, values: Float64s, scale: float = 1.0) -> Float64s:
@@ -128,6 +127,12 @@ def pair_sums(scores: Float64s, values: Float64s, scale: float = 1.0) -> Float64
     growth = np.exp(scores / scale)
     before = np.cumsum(values * growth, axis=-1)
     return np.asarray((values[..., 1:] / growth[1:] * before[..., :-1]).sum(axis=-1))
+
+
+def pair_count(weights: Float64s) -> float:
+    """How many pairs rows of these weights make, copies of one row among themselves counted; 0 for a single row."""
+    pairs = float((weights.sum() ** 2 - np.square(weights).sum()) / 2 + _pairs_of_copies(weights).sum())
+    return pairs if pairs > 1e-12 else 0.0
 
 
 def _pairs_of_copies(weights: Float64s) -> Float64s:

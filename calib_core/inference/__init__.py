@@ -6,27 +6,35 @@ from calib_core.estimators.base import INFERENCE, Estimate, Question
 from calib_core.inference.forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
+from calib_core.inference.line import EstimateLine, each_alone, estimate_line
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired import PairedDifference, compare, paired_difference
 from calib_core.inference.per_class import per_class_tests
+from calib_core.inference.primary import PrimaryLine, primary
 from calib_core.inference.resampling import bootstrap
-from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
-from calib_core.inference.tested import coverage_table, rejection_table
+from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.tested import coverage_table, paired_table, rejection_table
 from calib_core.inference.together import sharpen
+from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, on_scale_of, verdict
 
 __all__ = [
     "CellGaps",
+    "EstimateLine",
     "Interval",
     "NoiseFloor",
     "PairedDifference",
+    "PrimaryLine",
     "TestOfCalibration",
+    "UnbinnedBound",
     "Verdict",
     "bootstrap",
     "clopper_pearson",
     "compare",
     "coverage_table",
+    "each_alone",
+    "estimate_line",
     "holm",
     "interval",
     "inverted",
@@ -34,12 +42,16 @@ __all__ = [
     "noise_floor",
     "on_scale_of",
     "paired_difference",
+    "paired_table",
     "per_class_tests",
     "percentile",
     "pivotal",
+    "primary",
     "rejection_table",
     "sharpen",
+    "shown_at_all",
     "spiegelhalter",
+    "unbinned_bound",
     "verdict",
     "wilson",
 ]
@@ -54,8 +66,8 @@ class _Answers:
     def noise_floor(self, question: Question, random_state: int) -> NoiseFloor:
         return noise_floor(question, random_state=random_state)
 
-    def verdict(self, estimate: Estimate, eps: float) -> Verdict:
-        return verdict(estimate, eps)
+    def verdict(self, estimate: Estimate, eps: float, level: float) -> Verdict:
+        return verdict(estimate, eps, level)
 
 
 INFERENCE[:] = [_Answers()]

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
-from calib_core.estimators import Accuracy, Brier, KernelCalibrationError, LogLoss
+from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.base import Question
-from calib_core.inference import kernel_intervals, simplex, wild
+from calib_core.inference import kernel_intervals, means, simplex, wild
 from calib_core.inference.in_bins import InBins, target
-from calib_core.inference.intervals import NOISELESS, OF_ROWS, Interval, around, percentile, pivotal
+from calib_core.inference.intervals import NOISELESS, Interval, around, percentile, pivotal
 from calib_core.inference.null import calibrated_claims
 from calib_core.inference.resampling import bootstrap
 from calib_core.registry import RegistryError
@@ -54,10 +54,12 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     question = question.written_out
     if method != "default":
         return _bootstrapped(question, level, random_state, method)
+    if (mean := means.of_mean(question, level)) is not None:
+        value = question.answer(question.predictions).value
+        return around(value, (mean.low, mean.high), level, mean.method, mean.tested, mean.about)
     if question.reduction is not None:
         return _default(question, question.claims, level, random_state)
-    rows = isinstance(question.estimator, (LogLoss, Brier, Accuracy))
-    return _bootstrapped(question, level, random_state, "percentile" if rows else "pivotal")
+    return _bootstrapped(question, level, random_state, "pivotal")
 
 
 def typical_high(question: Question, level: float, random_state: int = 0) -> float:
@@ -107,11 +109,10 @@ def _default(question: Question, claims: Any, level: float, random_state: int) -
 
 def _bootstrapped(question: Question, level: float, random_state: int, method: str) -> Interval:
     draws = bootstrap(question, random_state=random_state)
-    about = OF_ROWS if question.reduction is None else NOISELESS
     value = question.answer(question.predictions).value
     if method == "percentile":
-        return around(value, percentile(draws, level), level, "percentile bootstrap", False, about)
-    return around(value, pivotal(value, draws, level), level, "pivotal bootstrap", False, about)
+        return around(value, percentile(draws, level), level, "percentile bootstrap", False, NOISELESS)
+    return around(value, pivotal(value, draws, level), level, "pivotal bootstrap", False, NOISELESS)
 
 
 def _of_bins(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
@@ -153,7 +154,7 @@ def _of_pairs(question: Question, claims: Any, level: float, random_state: int) 
         return None
     value = question.estimator(claims).value
     if isinstance(claims, VectorClaims):
-        ends = kernel_intervals.of_blocks(question.estimator.blocks(claims), level)
-        return ends and around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
+        ends = kernel_intervals.of_blocks(question.estimator, claims, level)
+        return around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
     ends = kernel_intervals.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
     return around(value, ends, level, "test inversion", claims.weights is None, NOISELESS)

@@ -32,9 +32,8 @@ from calib_core.inference.inversion import (
     square_high,
 )
 from calib_core.inference.null import null_outcomes
-from calib_core.inference.reach import reach
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
-from calib_core.inference.wild import influence
+from calib_core.inference.wild import influence, reach
 from calib_core.predictions import NotAnswerable
 
 FEW_ROWS = 20
@@ -234,7 +233,7 @@ class InBins:
     @cached_property
     def _noise(self) -> Noise:
         unit = reach(self._claims, self._ranks)
-        residual = float(np.square(influence(self._claims, self._ranks) / unit).sum())
+        residual = float(np.square(influence(self._claims, self._ranks)[0] / unit).sum())
         if not self.disjoint:
             return Noise(unit, residual, residual)
         gaps = self.gaps

@@ -13,8 +13,6 @@ IN_BINS = "the error in these bins, given these predictions"
 """What intervals of binned errors are about."""
 NOISELESS = "this estimator's noiseless value, given these predictions"
 """What intervals of kernel, smooth, convex, swept and cumulative errors are about."""
-OF_ROWS = "the expected score of rows like these"
-"""What intervals of scores are about."""
 
 
 @dataclass(frozen=True)

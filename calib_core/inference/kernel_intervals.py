@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
 from scipy.stats import t
 
-from calib_core._arrays import Float64s
-from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s
+from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import KernelCalibrationError
-from calib_core.estimators.skce import Blocks, pair_sums
-from calib_core.inference.wild import in_order, n_rows, residuals, strata_of, wild_chunks
+from calib_core.estimators.skce import pair_count, pair_sums
+from calib_core.inference.wild import excess, in_order, n_rows, residuals, strata_of, unseen, wild_chunks
 
 LEAST_BLOCKS = 8
 """Blocks below which their spread is not taken for a measure of their mean's error."""
+LEAST_EXPECTED = 10.0
+"""Outcomes against the odds a block must be expected to hold for its value to be about normal."""
 _HALVINGS = 40
 
 
@@ -27,17 +30,21 @@ def inverted_pairs(
     With residuals r = d + e, T = sum over pairs of r_i r_j k_ij is theta + 2 <d, e> + Q: theta the target, Q the same
     sum over noise e alone, drawn as residuals times standard normals, and <d, e> normal with standard deviation at
     most sqrt(theta) sigma, since no kernel value exceeds 1 (sigma^2 the sum of the squared weights times residuals).
-    The interval holds every theta >= 0 with tail <= P(T_theta <= T) <= 1 - tail under that law. A T below the middle
-    of noise alone counts as the middle, so that luck makes no interval shorter than it is for a typical calibrated
-    model.
+    Where the scores expect larger residuals than were seen, noise is drawn so much larger (``wild.unseen``).
+    The lower end is the smallest theta >= 0 with P(T_theta <= T) <= 1 - tail under that law. For the upper end the
+    square root of the same sum with i = j counted, S = sqrt(sum_s a_s |sum_i r_i phi_i|^2) (phi_i of norm 1, the
+    kernel's; a_s the stratum's share over twice its pairs), is a norm of the residuals, at least sqrt(theta) for the
+    true ones: theta <= (S + ``wild.excess``)^2. It is never of zero width, whatever the outcomes. What can mislead: the
+    upper end has S's own noise in it, so that strata of few rows make it wide.
 
-    References: Widmann et al. 2019, §5; power-constrained limits, Cowan et al. 2011.
+    References: Widmann et al. 2019, §5; RKHS norms, Gretton et al. 2012.
     """
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
-    noise = _noise(estimator, claims, ranks, random_state)
-    seen = estimator(claims).value
-    sigma = _deviation(claims, ranks)
+    seen, rows = estimator(claims).value, _influence(claims, ranks)
+    hidden = unseen(float(np.square(rows.moved).sum()), rows.expected)
+    noise = hidden**2 * _noise(estimator, claims, ranks, random_state)
+    sigma = hidden * _deviation(claims, ranks)
 
     def law(theta: float, at: float) -> float:
         """P(T_theta <= at)."""
@@ -46,17 +53,82 @@ def inverted_pairs(
         return float(np.mean(ndtr(rest / spread) if spread > 0 else rest >= 0))
 
     low = 0.0 if law(0.0, seen) <= 1.0 - tail else _where(lambda theta: law(theta, seen) - (1.0 - tail))
-    middle = max(seen, float(np.median(noise)))
-    return low, max(low, _where(lambda theta: law(theta, middle) - tail))
+    return min(low, max(seen, 0.0)), min(1.0, _of_norm(seen, rows, tail))
 
 
-def of_blocks(blocks: Blocks, level: float) -> tuple[float, float] | None:
-    """Student's interval for the mean of the blocks' values, a squared error: cut off at 0. None for few blocks."""
-    m = len(blocks.values)
-    if m < LEAST_BLOCKS:
-        return None
-    half = float(t.isf((1.0 - level) / 2, m - 1) * blocks.values.std(ddof=1) / np.sqrt(m))
-    return max(0.0, blocks.mean - half), max(0.0, blocks.mean) + half
+def of_blocks(estimator: KernelCalibrationError, claims: VectorClaims, level: float) -> tuple[float, float]:
+    """Interval for the squared kernel error of whole vectors, from blocks of different rows: cut off at 0.
+
+    Student's for the mean of the blocks' values, v +- t sd / sqrt(m), where there are ``LEAST_BLOCKS`` or more. Where
+    the scores leave a block few outcomes to vary by (sum of (1 - |p|^2)/2 below ``LEAST_EXPECTED`` a block: known
+    without the labels) most blocks can show the same value, and sd says nothing: there, and for fewer blocks, the ends
+    are at least as far from v as (S + ``wild.excess``)^2 is, with S as in ``inverted_pairs`` (no pairs between blocks)
+    and residual vectors r of |r|^2 at most 1 + |p|^2. Never of zero width there. What can mislead: that bound keeps
+    each row's own square, so that more blocks make it no narrower than mean |r|^2 / rows of a block; larger blocks do.
+    """
+    blocks, tail = estimator.blocks(claims), (1.0 - level) / 2
+    value, m = blocks.mean, len(blocks.values)
+    square, longest, expected = _lengths(claims)
+    half = 0.0
+    if m >= LEAST_BLOCKS:
+        half = float(t.isf(tail, m - 1) * blocks.values.std(ddof=1) / np.sqrt(m))
+    low, high = value - half, max(0.0, value) + half
+    if m < LEAST_BLOCKS or expected < LEAST_EXPECTED * m:
+        weight = np.ones(len(square)) if claims.weights is None else claims.weights
+        scale = 1.0 / (2.0 * max(float(blocks.pairs.sum()), 1e-300))
+        own = scale * float((np.minimum(weight, np.square(weight)) * square).sum())
+        rows = _Rows(own, np.sqrt(scale * square) * weight, float(np.sqrt(longest * scale) * weight.max()))
+        of_norm = _of_norm(value, rows, tail)
+        low, high = min(low, 2.0 * value - of_norm), max(high, of_norm)
+    return max(0.0, low), min(high, longest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of a norm: their pairs with themselves, how far each moves it (rows,), the most one could, what is expected.
+
+    ``expected`` is the sum of squared moves the scores lead one to expect.
+    """
+
+    own: float
+    moved: Float64s
+    most: float
+    expected: float = 0.0
+
+
+def _of_norm(seen: float, rows: _Rows, tail: float) -> float:
+    """The upper end for a norm's square, ``seen`` the sum over pairs of different rows."""
+    return (float(np.sqrt(max(seen + rows.own, 0.0))) + excess(rows.moved, rows.most, tail)) ** 2
+
+
+def _influence(claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
+    n, own, most, expected = n_rows(claims, ranks), 0.0, 0.0, 0.0
+    square, longest = np.zeros(n), np.ones(n)
+    if ranks > 1 or isinstance(claims, ColumnClaims):  # one claim comes true: 1 + (sum of squared scores) at most
+        for _, stratum, rows in strata_of(claims, ranks):
+            np.add.at(longest, rows, stratum.scores)
+    for s, stratum, rows in strata_of(claims, ranks):
+        weight = np.ones(len(rows)) if stratum.weights is None else stratum.weights
+        pairs = pair_count(weight)
+        if pairs <= 0:
+            continue
+        scale, squared, said = claims.shares[s] / (2.0 * pairs), np.square(weight), stratum.scores.astype(np.float64)
+        r = np.square(stratum.outcomes - said)
+        own += float(scale * (np.minimum(weight, squared) * r).sum())
+        expected += float(scale * (squared * said * (1.0 - said)).sum())
+        np.add.at(square, rows, scale * squared * r)
+        most = max(most, float((scale * squared * longest[rows]).max()))
+    return _Rows(own, np.sqrt(square), float(np.sqrt(most)), expected)
+
+
+def _lengths(claims: VectorClaims) -> tuple[Float64s, float, float]:
+    """Squares of the rows' residual vectors (n,), the largest there could be, and half the sum the scores expect."""
+    square, length = np.empty(len(claims.labels)), np.empty(len(claims.labels))
+    for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
+        wide = block.astype(np.float64)
+        length[where] = np.square(wide).sum(axis=1)
+        square[where] = length[where] - 2.0 * wide[np.arange(len(wide)), claims.labels[where]] + 1.0
+    return np.maximum(square, 0.0), 1.0 + float(length.max()), float((1.0 - length).sum()) / 2.0
 
 
 def _noise(

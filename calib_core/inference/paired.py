@@ -5,35 +5,69 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinningScheme
-from calib_core.claims import ColumnClaims, FlatClaims, Tally
-from calib_core.estimators import Binned, DebiasedL2, Estimator, as_estimator
+from calib_core.binning import BinningScheme, BinTable, Groups, tabulate
+from calib_core.claims import Claims, ColumnClaims, FlatClaims, Tally
+from calib_core.estimators import Estimator, as_estimator
 from calib_core.estimators.base import Question
-from calib_core.inference import draws
-from calib_core.inference.cells import column_sums, listed_sums
-from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.forms import interval
 from calib_core.inference.in_bins import InBins, target
+from calib_core.inference.intervals import Interval
+from calib_core.inference.joint_cells import (
+    FEWEST_SURPRISES,
+    Difference,
+    Residuals,
+    absolute_difference,
+    outer_difference,
+    squared_difference,
+)
 from calib_core.inference.multiple import holm
-from calib_core.inference.null import RESAMPLES
-from calib_core.inference.resampling import shares_follow_rows
+from calib_core.inference.score_differences import of_scores
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 from calib_core.registry import RegistryError
 
 DEFAULT = "debiased-l2"
-"""The estimator whose differences the paired bootstrap is valid for."""
+"""The estimator whose differences are told most sharply."""
 
-Sampler: TypeAlias = Callable[[Codes], Float64s]
+BinsOf = Literal["each", "first", "second"]
+"""Whose cells the rows are put in: each model's own, or one model's for both."""
+
+GROUP_ROWS = {1: 50, 2: 20}
+"""Fewest rows of the groups that claims by class are put in where no bins are given, by the order of the error."""
 
 LADDER = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """The p-values told where intervals are held against each other: the smallest of these at which they part."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Where simulations found intervals to hold the truth: all of these at once, outside they are a rough guide.
+
+    ``classes`` and ``rows`` least and most, ``cell_rows`` the fewest rows a judged cell holds on average, ``share`` the
+    least share of rows that is judged, ``level`` least and most.
+    """
+
+    notions: tuple[str, ...]
+    classes: tuple[int, int]
+    rows: tuple[int, int]
+    cell_rows: float
+    share: float
+    level: tuple[float, float]
+
+    def covers(self, notion: str, classes: int, rows: int, cell_rows: float, share: float, level: float) -> bool:
+        """Does a case lie within?"""
+        ranges = ((self.classes, classes), (self.rows, rows), (self.level, level))
+        inside = all(least <= value <= most for (least, most), value in ranges)
+        return inside and notion in self.notions and cell_rows >= self.cell_rows and share >= self.share
+
+
+SIMULATED = Domain(("confidence", "top-label"), (1, 100), (300, 20_000), 20.0, 0.9, (0.9, 0.95))
+"""What tests/simulations/paired_coverage.py covers: its rows are in ``paired.csv`` (``paired_table``)."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +75,9 @@ class PairedDifference:
     """An error of one model less that of another on the same rows, with its interval and the p-value of no difference.
 
     ``first`` and ``second`` are the two estimates, ``value`` their difference: below 0 the first model's error is
-    smaller. ``tested`` tells whether simulations of this library, or a theorem, cover the method.
+    smaller. ``point`` is the estimate of the true difference that lies in the interval; plug-in errors, which noise
+    pushes up, can differ by more. ``about`` says what the true difference is one of; ``tested`` whether simulations of
+    this library, or a theorem, cover the case.
     """
 
     first: float
@@ -52,6 +88,8 @@ class PairedDifference:
     level: float
     method: str
     tested: bool
+    about: str
+    point: float
 
     @property
     def value(self) -> float:
@@ -62,8 +100,8 @@ class PairedDifference:
         """What the numbers say, and how sure that is."""
         trust = "" if self.tested else ", not tested here: a rough guide"
         return (
-            f"Difference {self.value:.4f}, {self.level:.0%} interval {self.low:.4f} to {self.high:.4f}, "
-            f"p = {self.p_value:.3g} ({self.method}{trust})"
+            f"Difference {self.point:.4f}, {self.level:.0%} interval {self.low:.4f} to {self.high:.4f}, "
+            f"p = {self.p_value:.3g} ({self.method}{trust}): {self.about}"
         )
 
 
@@ -74,53 +112,64 @@ def paired_difference(
     estimator: str | Estimator = DEFAULT,
     bins: int | str | BinningScheme | None = None,
     *,
+    bins_of: BinsOf = "each",
     level: float = 0.9,
-    resamples: int = RESAMPLES,
     random_state: int = 0,
 ) -> PairedDifference:
-    """How much larger a's error is than b's on the same rows: T(a) - T(b), its interval, and a test of T(a) = T(b).
+    """How much larger a's error is than b's on the same rows: its interval, and a test of no difference.
 
-    What holds depends on the estimator.
+    What is done depends on the estimator.
 
-    - Scores of whole predictions (``reduction`` None): the mean of the rows' differences d_i, +- t * sd(d) / sqrt(n).
-    - Debiased squared error: rows are drawn anew for both models at once, R times. The errors of the resampled
-      differences D* around the plug-in difference P (which is their truth) stand for the error of D:
-      [D - q_high(D* - P), D - q_low(D* - P)], p = 2 (1 + min(#{D* - P >= D}, #{D* - P <= D})) / (R + 1), at most 1.
-      In simulations (500 and 2,000 rows, up to ten classes, twelve pairs of models, 100 runs each) the nominal 90 %
-      held the true difference in 86 to 100 %, more where models resemble each other or are nearly calibrated.
-    - Other binned errors (ECE, RMSCE, MCE): the bootstrap of their difference does not cover, paired or not (nominal
-      90 %: under 10 % for the ECE over ten classes), since noise inflates a plug-in error by an amount that depends on
-      the unknown error. Each model's own test inversion at level 1 - (1 - level) / 2 is taken instead and the
-      difference lies between the extremes of the two: it holds when they do, whatever the pairing, and is wide. The
-      p-value is the smallest of ``LADDER`` at which the two intervals part. ``value`` is the difference of the
-      estimates shown, which noise can take outside the interval.
-    - Anything else: the pivotal paired bootstrap, as an untested guide.
+    - Debiased squared error, where a row makes one claim (confidence, top-label, one class): an unbiased estimate from
+      pairs of rows that share a cell, with a normal interval from rows and pairs under both models
+      (``joint_cells.squared_difference``).
+    - ECE and debiased ECE of such claims: residuals summed by signs that other rows tell
+      (``joint_cells.absolute_difference``).
+    - Both, with fewer than ten outcomes' worth of squared residuals: bounds from counts, which never tell the models
+      apart.
+    - Scores of whole predictions (``reduction`` None): Student's interval for the mean of the rows' differences; a
+      score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
+    - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
+      not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
+      both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
+      smallest of ``LADDER`` at which the two intervals part.
 
-    The rows must be the same in the same order: InputError names the first whose labels differ. (Bare confidences have
-    no labels to compare.) What can mislead: binned errors on bins placed by each model's own scores differ by the bins.
+    Where no bins are given, claims by class are judged in groups of at least 20 rows (ECE: 50), each model in its own:
+    ``about`` says so. ``bins_of`` "first" or "second" puts every row in that model's cell for both models, as the base
+    model of a discrete recalibration has to be judged (P1 App. F); both must then make claims about the same outcomes.
 
-    References: Efron & Tibshirani 1993, §8.3 (paired resampling); P2 Def. 5.2.
+    Models that make the same claims differ by 0, exactly. The rows must be the same in the same order: InputError
+    names the first whose labels differ. (Bare confidences have no labels to compare.) What can mislead: errors on bins
+    placed by each model's own scores differ by the bins.
 
-    >>> a = Predictions([[0.9, 0.1]] * 10, [0] * 9 + [1])
-    >>> b = Predictions([[0.6, 0.4]] * 10, [0] * 9 + [1])
-    >>> made = paired_difference(a, b, None, "brier")  # 0.18 - 0.36: nine rows gain 0.3, one loses 0.9
+    References: P1 App. F; P2 Def. 5.2.
+
+    >>> a = Predictions([[0.9, 0.1]] * 200, [0] * 180 + [1] * 20)
+    >>> b = Predictions([[0.6, 0.4]] * 200, [0] * 180 + [1] * 20)
+    >>> made = paired_difference(a, b, None, "brier")  # 0.18 - 0.36: nine rows of ten gain 0.3, one loses 0.9
     >>> round(made.value, 2), made.low < -0.18 < made.high
     (-0.18, True)
+    >>> made = paired_difference(a, b)  # a is right as often as it says, b says 0.3 too little: 0 - 0.3^2
+    >>> round(made.point, 2), made.high < 0
+    (-0.09, True)
     """
     if not 0 < level < 1:
         raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
     first, second = _same_rows(a, b)
-    method: Any = as_estimator(estimator, bins)
     if reduction is None:
-        if not hasattr(method, "losses"):
-            raise RegistryError("this estimator needs a notion: give reduction=")
-        return _of_means(first, second, method, level)
+        return _of_scores(first, second, as_estimator(estimator, bins), level)
     notion = as_reduction(reduction)
-    asked = [Question(one.answered, notion, method) for one in (first, second)]
-    squared = isinstance(method, DebiasedL2) and method.squared
-    if not squared and target(method) is not None and isinstance(asked[0].claims, (FlatClaims, ColumnClaims)):
-        return _of_intervals(asked, level, random_state)
-    return _of_resamples(asked, level, resamples, random_state, squared)
+    method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
+    one, other = (Question(p.answered, notion, method) for p in (first, second))
+    about = target(method)
+    if _single(one) and _single(other) and about is not None and (about[0] == 1 or getattr(method, "squared", False)):
+        return _of_cells(one, other, int(about[0]), bins_of, level, random_state)
+    if bins_of != "each":
+        raise NotAnswerable(
+            "one model's bins can be used for both only where a row makes one claim and the error is the ECE or the "
+            "debiased squared error"
+        )
+    return _of_intervals(one, other, level, random_state)
 
 
 def compare(
@@ -130,13 +179,13 @@ def compare(
     bins: int | str | BinningScheme | None = None,
     *,
     level: float = 0.9,
-    resamples: int = RESAMPLES,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """Every pair of models on the same rows: their errors, the paired difference, its interval, and tests.
 
-    One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, method, tested. p_holm
-    is corrected for the number of pairs; the intervals are each at ``level``, not all at once.
+    One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, method, tested, about.
+    ``difference`` is the one that lies in the interval, which that of two plug-in values need not be. p_holm is
+    corrected for the number of pairs; the intervals are each at ``level``, not all at once.
 
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
     >>> compare({"one": p, "same": p}, None, "log-loss")[["difference", "p", "p_holm"]].values.tolist()
@@ -144,20 +193,20 @@ def compare(
     """
     if len(models) < 2:
         raise InputError("one model alone has nothing to be compared with; give two or more")
-    lines = []
-    for (one, p), (other, q) in combinations(models.items(), 2):
-        made = paired_difference(
-            p, q, reduction, estimator, bins, level=level, resamples=resamples, random_state=random_state
-        )
-        lines.append((one, other, made.first, made.second, made.value, made.low, made.high, made.p_value, made))
+    names = list(combinations(models, 2))
+    made = [
+        paired_difference(models[p], models[q], reduction, estimator, bins, level=level, random_state=random_state)
+        for p, q in names
+    ]
+    lines = [(*pair, m.first, m.second, m.point, m.low, m.high, m.p_value) for pair, m in zip(names, made, strict=True)]
     frame = pd.DataFrame(
-        [line[:-1] for line in lines],
-        columns=["first", "second", "first_value", "second_value", "difference", "low", "high", "p"],
+        lines, columns=["first", "second", "first_value", "second_value", "difference", "low", "high", "p"]
     )
     return frame.assign(
         p_holm=holm(frame["p"].to_numpy()),
-        method=[line[-1].method for line in lines],
-        tested=[line[-1].tested for line in lines],
+        method=[m.method for m in made],
+        tested=[m.tested for m in made],
+        about=[m.about for m in made],
     )
 
 
@@ -184,39 +233,156 @@ def _same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions
 # -- means of rows --------------------------------------------------------------------------------------------
 
 
-def _of_means(a: Predictions, b: Predictions, score: Any, level: float) -> PairedDifference:
-    terms = np.array([score.losses(a), score.losses(b)])
-    known = ~np.isnan(terms[0])
-    terms, weight = terms[:, known], np.ones(known.sum()) if a.weights is None else a.weights[known]
-    first, second = terms @ weight / weight.sum()
-    apart, n = terms[0] - terms[1], len(weight)
-    error = np.square(weight * (apart - (first - second))).sum() * n / max(n - 1, 1)
-    error = float(np.sqrt(error) / weight.sum())
-    half = error * float(student.ppf((1 + level) / 2, max(n - 1, 1)))
-    middle = float(first - second)
-    p = float(2 * student.sf(abs(middle) / error, max(n - 1, 1))) if error > 0 else float(middle == 0.0)
-    ends = middle - half, middle + half
-    return PairedDifference(float(first), float(second), *ends, p, level, "paired t", a.weights is None)
+def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> PairedDifference:
+    if not hasattr(score, "losses"):
+        raise RegistryError("this estimator needs a notion: give reduction=")
+    made, method, tested = of_scores(a, b, score, level)
+    return _told((score.of(a), score.of(b)), made, level, method, tested, "the difference of expected scores")
 
 
-# -- plug-in errors: the two intervals ------------------------------------------------------------------------
+def _told(
+    values: tuple[float, float], made: Difference, level: float, method: str, tested: bool, about: str
+) -> PairedDifference:
+    first, second = values
+    return PairedDifference(first, second, made.low, made.high, made.p_value, level, method, tested, about, made.point)
 
 
-def _of_intervals(asked: list[Question], level: float, random_state: int) -> PairedDifference:
-    method = asked[0].estimator
-    bins = [InBins(q, random_state) for q in asked]
+# -- one claim a row: residuals in cells ----------------------------------------------------------------------
+
+
+def _single(question: Question) -> bool:
+    """Does every row make one claim, and count as one?"""
+    claims = question.claims
+    return isinstance(claims, FlatClaims) and question.ranks == 1 and claims.weights is None
+
+
+def _with_groups(estimator: str | Estimator, claims: Claims) -> Any:
+    """The estimator in groups of enough rows, where it is given by key, reads bins and the claims are by class."""
+    method = as_estimator(estimator)
+    order = (target(method) or ("max", float))[0]
+    by_class = isinstance(claims, FlatClaims) and len(claims.strata) > 1
+    if isinstance(estimator, str) and by_class and order in GROUP_ROWS:
+        return as_estimator(estimator, Groups(GROUP_ROWS[int(order)]))
+    return method
+
+
+def _of_cells(
+    one: Question, other: Question, order: int, bins_of: BinsOf, level: float, random_state: int
+) -> PairedDifference:
+    asked = (one, other)
+    tables = _tables(asked, bins_of)
+    if _alike(one.claims, other.claims):
+        values = tuple(_value(q, t) for q, t in zip(asked, tables, strict=True))
+        return _same_claims((values[0], values[1]), level)
+    placed = [other, other] if bins_of == "second" else [one, one] if bins_of == "first" else [one, other]
+    cells = [t.cells(q.claims.scores, q.claims.codes) for q, t in zip(placed, tables, strict=True)]
+    first, second = (
+        Residuals(q.claims.outcomes - q.claims.scores.astype(np.float64), np.unique(at, return_inverse=True)[1])
+        for q, at in zip(asked, cells, strict=True)
+    )
+    judged = [float(m.judged.mean()) for m in (first, second)]
+    if min(judged) == 0:
+        raise NotAnswerable(
+            "every row is alone in its bin, where an error cannot be told from noise: choose fewer bins, or groups"
+        )
+    if order == 2:
+        made, method = squared_difference(first, second, level), "pairs of rows in both models' bins"
+    else:
+        made, method = absolute_difference(first, second, level, random_state), "signs from other rows"
+    if min(first.surprises, second.surprises) < FEWEST_SURPRISES or made.low == made.high:
+        made, method = outer_difference(first, second, made.point, level), "bounds from few outcomes, conservative"
+    notion = REDUCTIONS.recipe(one.reduction).key
+    rows_a_cell = min(j * len(m.cell) / m.cells for j, m in zip(judged, (first, second), strict=True))
+    classes = max(len(np.unique(q.claims.codes)) for q in asked)
+    tested = SIMULATED.covers(notion, classes, len(first.cell), rows_a_cell, min(judged), level)
+    where = _where(one.estimator.binning, bins_of, (first.cells, second.cells), min(judged) if order == 2 else 1.0)
+    values = (_value(one, tables[0]), _value(other, tables[1]))
+    kind = "squared" if order == 2 else "absolute"
+    return _told(values, made, level, method, tested, f"the difference of mean {kind} errors {where}")
+
+
+def _tables(asked: tuple[Question, Question], bins_of: BinsOf) -> tuple[BinTable, BinTable]:
+    """The table of each model, or of both models' claims in one model's cells."""
+    one, other = (tabulate(q.claims, [q.estimator.binning])[0] for q in asked)
+    if bins_of == "each":
+        return one, other
+    if not np.array_equal(asked[0].claims.outcomes, asked[1].claims.outcomes):
+        raise NotAnswerable(
+            "the two models predict different classes: they make claims about different outcomes, which no bins of one "
+            "of them can compare"
+        )
+    table, source, moved = (one, *asked) if bins_of == "first" else (other, *asked[::-1])
+    at = table.cells(source.claims.scores, source.claims.codes)
+    score = np.bincount(at, moved.claims.scores, table.count.size).reshape(table.count.shape).astype(np.float64)
+    shared = replace(table, tally=Tally(table.tally.count, score, table.tally.outcome))
+    return (table, shared) if bins_of == "first" else (shared, table)
+
+
+def _value(question: Question, table: BinTable) -> float:
+    """The estimate of claims counted into this table."""
+    return float(question.estimator.of_outcomes(table, table.tally.outcome[None])[0])
+
+
+def _where(binning: object, bins_of: BinsOf, cells: tuple[int, int], judged: float) -> str:
+    """Over which bins errors are compared, in words."""
+    number = f"{cells[0]}" if bins_of != "each" or cells[0] == cells[1] else f"{cells[0]} and {cells[1]}"
+    if isinstance(binning, Groups):
+        what = (
+            f"over {number} groups of at least {binning.rows} rows, chosen from the scores; finer errors are not seen"
+        )
+    else:
+        what = f"in {number} bins"
+    whose = "" if bins_of == "each" else f", those of the {bins_of} model"
+    return what + whose + ("" if judged == 1.0 else f"; {judged:.0%} of the rows share a bin and are judged")
+
+
+# -- all else: the two intervals ------------------------------------------------------------------------------
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Do two models make the same claims?"""
+    if isinstance(a, FlatClaims):
+        parts = ("scores", "codes", "outcomes")
+        return all(np.array_equal(getattr(a, part), getattr(b, part)) for part in parts)
+    labels = "hit" if isinstance(a, ColumnClaims) else "labels"
+    rows = all(np.array_equal(block, b.rows.part(where).array()) for where, block in a.rows.blocks())
+    return rows and np.array_equal(getattr(a, labels), getattr(b, labels))
+
+
+def _same_claims(values: tuple[float, float], level: float) -> PairedDifference:
+    made = Difference(0.0, 0.0, 0.0, 1.0)
+    return _told(values, made, level, "the same claims", True, "the difference of the same claims from themselves")
+
+
+def _of_intervals(one: Question, other: Question, level: float, random_state: int) -> PairedDifference:
+    values = tuple(q.answer(q.predictions).value for q in (one, other))
+    if _alike(one.claims, other.claims):
+        return _same_claims((values[0], values[1]), level)
+    intervals = [_intervals(q, random_state) for q in (one, other)]
 
     def ends(alpha: float) -> tuple[float, float, bool]:
         """The extremes of the difference at level 1 - alpha, and whether both intervals are tested."""
-        one, other = (each.interval(method, 1 - alpha / 2) for each in bins)
-        return one.low - other.high, one.high - other.low, one.tested and other.tested
+        mine, theirs = (each(1 - alpha / 2) for each in intervals)
+        return mine.low - theirs.high, mine.high - theirs.low, mine.tested and theirs.tested
 
     low, high, tested = ends(1 - level)
-    first, second = (q.answer(q.predictions).value for q in asked)
-    return PairedDifference(first, second, low, high, _parts_at(ends), level, "both models' own intervals", tested)
+    point = float(np.clip(values[0] - values[1], low, high))
+    made = Difference(point, low, high, _parts_at(ends))
+    about = "the difference of the two true errors, each as its own interval says"
+    return _told(
+        (values[0], values[1]), made, level, "extremes of both models' own intervals, conservative", tested, about
+    )
 
 
-def _parts_at(ends: Any) -> float:
+def _intervals(question: Question, random_state: int) -> Callable[[float], Interval]:
+    """Level -> the model's own interval, with what all levels share made once."""
+    if target(question.estimator) is not None and isinstance(question.claims, (FlatClaims, ColumnClaims)):
+        bins = InBins(question, random_state)
+        return lambda level: bins.interval(question.estimator, level)
+    return lambda level: interval(question, level, random_state)
+
+
+def _parts_at(ends: Callable[[float], tuple[float, float, bool]]) -> float:
     """The smallest alpha of the ladder whose interval leaves 0 out, 1 where none does; by bisection."""
     low, high = 0, len(LADDER)
     while low < high:
@@ -224,69 +390,3 @@ def _parts_at(ends: Any) -> float:
         least, most, _ = ends(LADDER[middle])
         low, high = (low, middle) if least > 0 or most < 0 else (middle + 1, high)
     return LADDER[low] if low < len(LADDER) else 1.0
-
-
-# -- resampled rows -------------------------------------------------------------------------------------------
-
-
-def _of_resamples(
-    asked: list[Question], level: float, resamples: int, random_state: int, squared: bool
-) -> PairedDifference:
-    first, second = (q.answer(q.predictions).value for q in asked)
-    # The truth of a world whose rows are these is their own plug-in error, from which no noise need be taken off.
-    truth = [_plug_in_square(q) if squared else value for q, value in zip(asked, (first, second), strict=True)]
-    n, sample = asked[0].predictions.n_rows, _sampler(asked)
-    streams = draws.streams(resamples, random_state)
-    drawn = np.concatenate([sample(rng.integers(n, size=(count, n))) for count, rng in streams])
-    errors = drawn[:, 0] - drawn[:, 1] - (truth[0] - truth[1])
-    found = first - second
-    below, above = np.quantile(errors, [(1 - level) / 2, (1 + level) / 2])
-    rarer = min((errors >= found - 1e-15).sum(), (errors <= found + 1e-15).sum())
-    p = min(1.0, 2 * (1 + float(rarer)) / (len(errors) + 1))
-    method = "paired bootstrap of the debiased square" if squared else "pivotal paired bootstrap"
-    tested = squared and asked[0].predictions.weights is None and all(map(_binary, asked))
-    return PairedDifference(first, second, float(found - above), float(found - below), p, level, method, tested)
-
-
-def _plug_in_square(question: Question) -> float:
-    plug_in = Binned(question.estimator.binning, order=2)
-    return float(plug_in(question.claims).value ** 2)
-
-
-def _sampler(asked: list[Question]) -> Sampler:
-    """Sets of rows (replicates, n) -> both models' values on them (replicates, 2)."""
-    counted = [of_counts(q.estimator, q.claims) if _binary(q) else None for q in asked]
-    if counted[0] is None or counted[1] is None:
-        return lambda rows: np.array([[q.answer(q.predictions.take(at)).value for q in asked] for at in rows])
-    models = [_on_tables(q, each) for q, each in zip(asked, counted, strict=True) if each is not None]
-
-    def sample(rows: Codes) -> Float64s:
-        count, n = rows.shape
-        at = (rows + np.arange(count)[:, None] * n).ravel()
-        times = np.bincount(at, minlength=count * n).reshape(count, n).T.astype(np.float64, order="C")
-        return np.array([values(times) for values in models]).T
-
-    return sample
-
-
-def _binary(question: Question) -> bool:
-    return isinstance(question.claims, (FlatClaims, ColumnClaims))
-
-
-def _on_tables(question: Question, counted: Counted) -> Callable[[Float64s], Float64s]:
-    """How often each row is taken, (n, replicates) -> the estimates."""
-    claims, table = question.claims, counted.table
-    by_column = isinstance(claims, ColumnClaims)
-    sums = column_sums(claims, table) if by_column else listed_sums(claims, table, question.ranks)
-    follow = shares_follow_rows(claims)
-
-    def values(times: Float64s) -> Float64s:
-        tally = sums.of(times)
-        rows = tally.count.sum(axis=2)
-        shares = rows / rows.sum(axis=1, keepdims=True) if follow else np.broadcast_to(table.shares, rows.shape)
-        if isinstance(question.estimator, DebiasedL2):
-            return question.estimator.of_sums(replace(table, tally=tally), shares)
-        parts = zip(shares, tally.count, tally.score, tally.outcome, strict=True)
-        return np.array([counted.value(replace(table, shares=s, tally=Tally(*part))) for s, *part in parts])
-
-    return values

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, tabulate_at
+from calib_core.binning import BinningScheme, bins_of, tabulate_at
 from calib_core.binning.base import IntervalScheme, as_intervals
 from calib_core.binning.table import padded
 from calib_core.claims import Claims, ColumnClaims, FlatClaims, Tally
@@ -24,9 +24,13 @@ SMALLEST = 1e-12
 
 
 def per_class_tests(
-    predictions: Predictions, notion: str | Reduction = "class-wise", bins: int | str | BinningScheme = 15
+    predictions: Predictions,
+    notion: str | Reduction = "class-wise",
+    bins: int | str | BinningScheme | None = None,
 ) -> pd.DataFrame:
     """One line a class: its calibration error, what calibrated probabilities show on average, and a test.
+
+    ``bins`` as for ``estimate``.
 
     Columns: class, rows (claims about it), error (the class's ECE), floor (mean error under calibration), p, and p_holm
     corrected for the number of classes; NaN for a class without claims. The statistic is n times the ECE,
@@ -55,7 +59,7 @@ def per_class_tests(
     claims = as_reduction(notion).split(rows)
     if not isinstance(claims, (FlatClaims, ColumnClaims)):
         raise NotAnswerable("per-class tests need binary claims about single classes; choose class-wise or top-label")
-    slices = _slices(claims, as_intervals(bins))
+    slices = _slices(claims, as_intervals(bins_of(predictions, bins)))
     found = [
         _tested(*(part[s].reshape(-1, _PARTS) for part in (slices.count, slices.score, slices.outcome)))
         for s in range(len(claims.strata))

@@ -10,11 +10,18 @@ from scipy.stats import norm
 
 from calib_core import scores
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s, safe_log
-from calib_core.inference.draws import distributions
+from calib_core.inference.draws import classes, distributions, streams
+from calib_core.inference.null import NoiseFloor
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 _TERMS = 100
+NORMAL = 0.1
+"""Berry-Esseen ratio up to which Spiegelhalter's Z is taken to be normal; above it outcomes are drawn."""
+_DRAWN_NUMBERS = 10_000_000
+_RESAMPLES = 199, 1999
+_ROUNDING = 1e-9
+"""Brier scores of a row that differ by less are equal."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     2.75
     """
     distributions(predictions.kind)
-    mean, variance = _moments(predictions, score)
+    mean, variance, _ = _moments(predictions, score)
     found = scores.brier_scores(predictions) if score == "brier" else scores.log_losses(predictions)
     weight = np.ones(len(found)) if predictions.weights is None else predictions.weights
     spread = float(np.sqrt((np.square(weight) * variance).sum()))
@@ -56,16 +63,90 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
 
 
-def _moments(predictions: Predictions, score: str) -> tuple[Float64s, Float64s]:
-    """Mean and variance of each row's score when its class follows its probabilities."""
+def shown_at_all(predictions: Predictions, random_state: int = 0) -> TestOfCalibration:
+    """Is a calibration error of any size shown? Spiegelhalter's test with the Brier score, at every number of rows.
+
+    T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, S the Brier score of the whole prediction; two-sided by
+    Z = T / sqrt(sum_i w_i^2 Var S(p_i, k)). Where only a claim is known (bare confidences, top-label) or rows need not
+    sum to 1 (per-class), S is that of the claim made: (h, 1 - h) against (right, wrong). Rows the model declines are
+    left out. The p-value is the normal one where rho = sum_i w_i^3 E|S - E S|^3 / (sum_i w_i^2 Var S)^(3/2) is at most
+    ``NORMAL`` (known from the scores; the normal law is off by at most 0.56 rho), else the rank of |T| among draws of
+    the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1), which rejects calibrated models at most at its
+    level for every n. Whole-number weights are copies. An outcome that was given probability 0 is impossible under
+    calibration: p = 0. Where every outcome was certain and came true, or none changes the score (uniform rows): p = 1,
+    nothing to test.
+
+    What can mislead: over- and under-confident regions cancel, and a claim of 1/2 has the same Brier score whatever
+    happens: p near 1 is no proof of calibration. Probabilities rounded to 0 say "impossible", and are taken at their
+    word. R falls with the number of rows where draws are needed (2,000 to 200).
+
+    References: Spiegelhalter 1986; Berry-Esseen constant 0.56, Shevtsova 2010; Monte Carlo tests, Dufour 2006.
+
+    >>> shown_at_all(Predictions.from_confidence([1.0] * 30, [True] * 30)).p_value
+    1.0
+    >>> shown_at_all(Predictions.from_confidence([1.0] * 30, [True] * 29 + [False])).p_value
+    0.0
+    >>> shown_at_all(Predictions.from_confidence([0.99] * 100, [True] * 80 + [False] * 20)).p_value < 0.001
+    True
+    """
+    whole = predictions.kind == "full"
+    name = "Spiegelhalter's Z, Brier score" + (" of whole predictions" if whole else " of the claims made")
+    judged = predictions.answered if whole else _claimed(predictions.answered)
+    judged = judged.written_out()
+    n = judged.n_rows
+    weight = np.ones(n) if judged.weights is None else judged.weights
+    mean, variance, third = _moments(judged, "brier")
+    spread = float(np.sqrt((np.square(weight) * variance).sum()))
+    excess = float((weight * (scores.brier_scores(judged) - mean)).sum())
+    # Uniform rows have equal losses but for rounding: what is smaller than that is no deviation.
+    slack = _ROUNDING * float(weight.sum())
+    impossible = bool(((scores.label_probs(judged) == 0) & (weight > 0)).any())
+    if spread <= slack:
+        excess = 0.0 if abs(excess) <= slack and not impossible else float(np.copysign(np.inf, excess))
+        return TestOfCalibration(name, excess, 0.0 if excess else 1.0)
+    z = excess / spread
+    if impossible:
+        return TestOfCalibration(name, z, 0.0)
+    rho = float((weight**3 * third).sum()) / spread**3
+    if rho <= NORMAL:
+        return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
+    order = np.lexsort((mean, variance, weight))
+    drawn = _drawn_excess(judged.take(order), weight[order], mean[order], random_state)
+    return TestOfCalibration(name, z, NoiseFloor(abs(excess), np.abs(drawn)).p_value)
+
+
+def _claimed(predictions: Predictions) -> Predictions:
+    """The claim made as a prediction of two classes: right, with its confidence, or wrong."""
+    h = predictions.confidence.astype(np.float64)
+    return Predictions(np.column_stack([h, 1.0 - h]), ~predictions.correct, weights=predictions.weights)
+
+
+def _drawn_excess(predictions: Predictions, weight: Float64s, mean: Float64s, random_state: int) -> Float64s:
+    """The excess for outcomes drawn from the predictions, (R,)."""
+    resamples = int(np.clip(_DRAWN_NUMBERS // predictions.n_rows, *_RESAMPLES))
+    found = []
+    for count, rng in streams(resamples, random_state):
+        total = np.zeros(count)
+        for where, block, drawn in classes(predictions.rows, rng, count):
+            p = block.astype(np.float64)
+            lost = np.square(p).sum(axis=1)[:, None] - 2.0 * np.take_along_axis(p, drawn, axis=1) + 1.0
+            total += weight[where] @ (lost - mean[where, None])
+        found.append(total)
+    return np.concatenate(found)
+
+
+def _moments(predictions: Predictions, score: str) -> tuple[Float64s, Float64s, Float64s]:
+    """Mean, variance and third absolute moment of each row's score when its class follows its probabilities."""
     n = predictions.n_rows
-    mean, variance = np.empty(n), np.empty(n)
+    mean, variance, third = np.empty(n), np.empty(n), np.empty(n)
     for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
         p = block.astype(np.float64)
         by_class = np.square(p).sum(axis=1, keepdims=True) - 2 * p + 1 if score == "brier" else -safe_log(p)
         mean[where] = (p * by_class).sum(axis=1)
-        variance[where] = (p * np.square(by_class - mean[where, None])).sum(axis=1)
-    return mean, variance
+        away = np.abs(by_class - mean[where, None])
+        variance[where] = (p * np.square(away)).sum(axis=1)
+        third[where] = (p * away**3).sum(axis=1)
+    return mean, variance, third
 
 
 def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") -> TestOfCalibration:

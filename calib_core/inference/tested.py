@@ -43,6 +43,22 @@ def rejection_table() -> pd.DataFrame:
     return _table("rejection.csv")
 
 
+def paired_table() -> pd.DataFrame:
+    """One line per simulated pair of models: law, notion, estimator, classes, rows, level, runs, and what was found.
+
+    Made by tests/simulations/paired_coverage.py. ``low_misses`` is the share of runs whose lower end lay above the true
+    difference, ``high_misses`` that whose upper end lay below it (a 90 % interval may miss in a tenth of all runs by
+    both together), ``half`` the share an interval of half the width would have missed, ``rejected`` that with p at
+    most 5 %. Confidence errors in 15 equal-width bins, top-label errors in groups of at least 20 rows
+    (ECE: 50), each model's own.
+
+    >>> found = paired_table()
+    >>> bool((found["low_misses"] + found["high_misses"] < found["half"]).mean() > 0.95)
+    True
+    """
+    return _table("paired.csv")
+
+
 def _table(name: str) -> pd.DataFrame:
     text = resources.files("calib_core.inference").joinpath(name).read_text(encoding="utf-8")
     head, *lines = [line.split(",") for line in text.splitlines() if line and not line.startswith("#")]

@@ -10,8 +10,8 @@ from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate
 from calib_core.inference.forms import rows_to_tell, typical_high
-from calib_core.inference.reach import full_scale
-from calib_core.inference.score_tests import TestOfCalibration, spiegelhalter
+from calib_core.inference.scale import full_scale
+from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.words import between, percent, rows
 from calib_core.predictions import NotAnswerable
 from calib_core.registry import RegistryError
@@ -28,7 +28,7 @@ class Verdict:
     within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it.
     too close to call: the interval holds the tolerance. too few rows to tell: it does, and would for a perfectly
     calibrated model too; about ``rows_needed`` rows would tell. ``low``, ``point`` and ``high`` are the interval on the
-    scale of the tolerance; ``shown`` tests whether there is an error of any size at all, None where it cannot be asked.
+    scale of the tolerance; ``shown`` tests whether there is an error of any size at all.
     """
 
     word: Word
@@ -37,7 +37,7 @@ class Verdict:
     low: float
     point: float
     high: float
-    shown: TestOfCalibration | None = None
+    shown: TestOfCalibration
     rows_needed: float | None = None
 
 
@@ -72,7 +72,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     _sane(estimate, span.low, span.point, span.high)
     limit = on_scale_of(estimate, eps)
     low, point, high = (_on_tolerance(estimate, end) for end in (span.low, span.point, span.high))
-    shown = _shown(estimate)
+    shown = shown_at_all(question.predictions)
     words = f"{_what(estimate)} is estimated at {percent(point)} ({level:.0%} interval {between(low, high)})"
     ends = (low, point, high, shown)
     if span.high < limit:
@@ -87,7 +87,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
             f"typically not be shown to be within {percent(eps)}; it would take about {rows(needed)} rows."
         )
         return Verdict("too few rows to tell", eps, text, *ends, needed)
-    text = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}. {_any_size(shown)}"
+    text = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}. {any_size(shown)}"
     return Verdict("too close to call", eps, text, *ends)
 
 
@@ -146,17 +146,8 @@ def _sane(estimate: Estimate, *ends: float) -> None:
             raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
 
 
-def _shown(estimate: Estimate) -> TestOfCalibration | None:
-    assert estimate.question is not None
-    try:
-        return spiegelhalter(estimate.question.predictions)
-    except NotAnswerable:
-        return None
-
-
-def _any_size(shown: TestOfCalibration | None) -> str:
-    if shown is None:
-        return "Whether there is an error of any size cannot be tested on these predictions."
+def any_size(shown: TestOfCalibration) -> str:
+    """Whether an error of any size is shown, in words."""
     if shown.p_value <= SHOWN_AT:
         return f"That there is an error, of whatever size, is shown ({shown.name}, p = {shown.p_value:.2g})."
     return f"No error of any size is shown ({shown.name}, p = {shown.p_value:.2g})."

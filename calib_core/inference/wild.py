@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import norm
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s
 from calib_core.binning import BinTable
@@ -19,6 +18,7 @@ from calib_core.estimators.base import Estimated
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.kernel.kernels import response
 from calib_core.estimators.smooth import smooth_errors
+from calib_core.inference.limits import beyond
 
 Listed: TypeAlias = FlatClaims | ColumnClaims
 Sizes: TypeAlias = Callable[[Float64s], Float64s]
@@ -62,47 +62,107 @@ def bounds(
 
     Such an error is T = S(r): a norm S of the residuals r = d + e, d what is true of the predictions and e noise
     of mean 0; the target is S(d). Being a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a subgradient g at d. No
-    claim moves S by more than its weight times its residual, so that g.e has a standard deviation of at most
-    sigma = sqrt(sum over rows of (sum of weight |residual| of the row's claims)^2). The ends are
-    max(0, T - q) with q the (1 + level)/2 point of S over residuals multiplied by standard normals (one a row, so
-    that claims about one row go together), and T + z sigma, z the normal point of the same level. Squared residuals
-    are, on average, at least as large as the noise's variance, so that both ends are careful: coverage is the level or
-    more whatever the shape of the error, up to the normal approximation. The smooth error, whose width is the error
-    itself, is no norm but has both properties. Where smoothing adds an error of its own, as kernel densities do, it is
-    part of the target. What can mislead: the swept error is judged on the bins its walk chose, which depend on the
-    outcomes; there the coverage table speaks, not the proof.
+    row moves S by more than its weight w_i times its residual |r_i| (``reach``). The ends are
 
-    References: wild bootstrap, Wu 1986; Liu 1988.
+        max(0, T - c q),  q the (1 + level)/2 point of S over residuals multiplied by standard normals, one a row,
+        min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``limits.beyond``.
+
+    Squared residuals are, on average, at least as large as the noise's variance; c is 1 unless the scores expect larger
+    ones than were seen (``unseen``). Where outcomes are many, X(B) is a
+    normal point, z sqrt(B), and 1.6 more; where few or none are seen it is what a count could have been and was not
+    (3.0 for none at level .9), so that the interval is never of zero width. No proof for finite n: the variance is
+    estimated; simulated. Coverage is the level or more. The smooth error, whose width is the error itself, is no norm
+    but has both properties. Where smoothing adds an error of its own, as kernel densities do, it is part of the target.
+    What can mislead: the swept error is judged on the bins its walk chose, which depend on the outcomes; there the
+    coverage table speaks, not the proof. Weights of very unequal size widen the upper end (its unit is the largest).
+
+    References: wild bootstrap, Wu 1986; Liu 1988; X of one weight, Fay & Feuer 1997.
     """
     picture = _PICTURES.get(type(estimator))
     if picture is None:
         return None
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
+    moved, expected = influence(claims, ranks)
     noise = _noise(lambda s, stratum: picture(estimator, claims, made, s, stratum), claims, ranks, random_state)
-    low = max(0.0, made.value - float(np.quantile(noise, 1.0 - tail)))
-    high = made.value + float(norm.isf(tail)) * float(np.sqrt(np.square(influence(claims, ranks)).sum()))
-    return low, min(high, 1.0)
+    hidden = unseen(float(np.square(moved).sum()), float(expected.sum()))
+    low = max(0.0, made.value - hidden * float(np.quantile(noise, 1.0 - tail)))
+    return low, min(made.value + excess(moved, reach(claims, ranks), tail), 1.0)
 
 
-def influence(claims: Listed, ranks: int = 1) -> Float64s:
-    """How far each row's residuals can move the aggregate, (rows,): sum over its claims of weight times |residual|."""
+def excess(moved: Float64s, most: float, tail: float) -> float:
+    """How far noise can have kept a sum down: ``most`` times X(B), B the squares of ``moved`` (n,) in units of it.
+
+    ``moved`` is how far each row's residual did move the sum, ``most`` how far one row can at most.
+    """
+    return most * beyond(float(np.square(moved / most).sum()), tail) if most > 0 else 0.0
+
+
+def unseen(seen: float, expected: float) -> float:
+    """By how much noise drawn from residuals falls short of what the scores expect: sqrt(expected / seen), 1 or more.
+
+    Residuals of near-certain claims that all came true are tiny: they tell of no noise, but the scores do.
+    """
+    return float(np.sqrt(max(1.0, expected / seen))) if seen > 0 else 1.0
+
+
+def influence(claims: Listed, ranks: int = 1) -> tuple[Float64s, Float64s]:
+    """How far each row's residuals move the aggregate, and what the scores expect of the square of that; each (rows,).
+
+    A row moves it by m = sum over its claims of weight times |residual|: A + a_j (1 - 2 s_j) where claim j came true,
+    A = sum of a s where none did. E m^2 takes claim j to come true with chance s_j (a s (1 - s) a for a single claim).
+    """
     if isinstance(claims, FlatClaims):
-        weight = np.ones(len(claims.scores)) if claims.weights is None else claims.weights
-        total = np.bincount(claims.codes, weight, minlength=len(claims.strata))
-        each = weight * (claims.shares / np.maximum(total, 1e-300))[claims.codes]
-        moved = each * np.abs(claims.outcomes - claims.scores.astype(np.float64))
-        return np.asarray(moved.reshape(ranks, -1).sum(axis=0))
+        each, said = (part.reshape(ranks, -1) for part in (each_weight(claims), claims.scores.astype(np.float64)))
+        none = (each * said).sum(axis=0)
+        moved = (each * np.abs(claims.outcomes.reshape(ranks, -1) - said)).sum(axis=0)
+        return moved, _expected_square(each, said, none, axis=0)
     n = claims.rows.shape[0]
-    found = np.empty(n)
+    moved, square = np.empty(n), np.empty(n)
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
-        hit = claims.hit[where]
-        found[where] = block.astype(np.float64) @ claims.shares
+        hit, said = claims.hit[where], block.astype(np.float64)
+        none = said @ claims.shares
+        square[where] = _expected_square(claims.shares, said, none[:, None], axis=1)
         known = np.flatnonzero(hit >= 0)
-        said = block[known, hit[known]].astype(np.float64)
-        found[where][known] += claims.shares[hit[known]] * (1.0 - 2.0 * said)
+        none[known] += claims.shares[hit[known]] * (1.0 - 2.0 * said[known, hit[known]])
+        moved[where] = none
     weight = np.ones(n) if claims.weights is None else claims.weights
-    return np.asarray(found * weight / weight.sum())
+    each = weight / weight.sum()
+    return moved * each, square * np.square(each)
+
+
+def _expected_square(each: Float64s, said: Float64s, none: Float64s, axis: int) -> Float64s:
+    left = np.maximum(1.0 - said.sum(axis=axis), 0.0)
+    return np.asarray(
+        (said * np.square(none + each * (1.0 - 2.0 * said))).sum(axis=axis) + left * np.square(none).reshape(left.shape)
+    )
+
+
+def reach(claims: Listed, ranks: int = 1) -> float:
+    """The most that any one row could move the aggregate by, whatever its outcome: a bound on ``influence``.
+
+    Its weight in the aggregate where a row makes one claim. Claims about several classes of a row, one of which comes
+    true, have residuals that add up to at most 1 + (sum of the row's scores): 2 where those are distributions.
+    """
+    if isinstance(claims, FlatClaims):
+        each = each_weight(claims)
+        if ranks == 1:
+            return float(each.max())
+        said = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
+        return float((each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + said, ranks)).max())
+    said = np.empty(claims.rows.shape[0])
+    for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
+        said[where] = block.astype(np.float64).sum(axis=1)
+    weight = np.ones(len(said)) if claims.weights is None else claims.weights
+    most = claims.shares.max() * np.minimum(1.0 + said, len(claims.shares))
+    return float((most * weight).max() / weight.sum())
+
+
+def each_weight(claims: FlatClaims) -> Float64s:
+    """What each listed claim weighs in the aggregate, (claims,): its share of its stratum, times the stratum's."""
+    weight = np.ones(len(claims.scores)) if claims.weights is None else claims.weights
+    total = np.bincount(claims.codes, weight, minlength=len(claims.strata))
+    return np.asarray(weight * (claims.shares / np.maximum(total, 1e-300))[claims.codes])
 
 
 def in_order(claims: Listed, ranks: int) -> Listed:

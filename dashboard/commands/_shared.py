@@ -188,32 +188,52 @@ def split_options(function: Command) -> Command:
 
 def bins_options(function: Command) -> Command:
     """Which bins estimators read."""
-    bins = click.option("--bins", type=click.IntRange(1, 1000), default=15, show_default=True, help="Number of bins.")
-    binning = click.option("--binning", default="equal-width", show_default=True, help="Where the bins lie.")
-    return bins(binning(function))
+    bins = click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins; equal-width where nothing else "
+                        "is said.")  # fmt: skip
+    points = click.option("--points", type=click.IntRange(1), help="Rows per bin, for --binning points-per-bin.")
+    binning = click.option("--binning", default="auto", show_default=True,
+                           help="Where the bins lie: a key (equal-width, equal-mass, distinct, ...), or auto: one bin "
+                           "a value where a calibrator's outputs are discrete, else 15 of equal width.")  # fmt: skip
+    return bins(points(binning(function)))
 
 
-def as_estimate(predictions: Predictions, notion: str | None, key: str, scheme: Recipe) -> Any:
+def as_estimate(predictions: Predictions, notion: str | None, key: str, scheme: Recipe | None) -> Any:
     """One estimate, on the bins chosen where the estimator takes bins of another's choice."""
     from calib_core import estimate
 
     return estimate(predictions, notion, key, bins_for(key, notion, scheme))
 
 
-def bins_for(key: str, notion: str | None, scheme: Recipe) -> Any:
-    """The bins an estimator is given: those chosen, or None where it places its own or reads none."""
+def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
+    """The bins an estimator is given: those chosen, or None where none are, or it places its own or reads none."""
     from calib_core import ESTIMATORS
 
+    if scheme is None:
+        return None
     binned = notion is not None and any(param.name == "binning" for param in ESTIMATORS[key].params)
     return scheme.build() if binned else None
 
 
-def scheme_of(binning: str, bins: int) -> Recipe:
-    """The binning scheme of the options."""
+def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:
+    """The binning scheme of the options; None where predictions are judged as they are declared."""
     from calib_core import BINNINGS
+    from dashboard.selection import AUTO, counted_by
 
-    counted = any(param.name == "bins" for param in BINNINGS[binning].params)
-    return BINNINGS.described(binning, **({"bins": bins} if counted else {}))
+    numbers = {name: value for name, value in (("bins", bins), ("points", points)) if value is not None}
+    if binning == AUTO:
+        if not numbers:
+            return None
+        binning = counted_by(next(iter(numbers)))  # a number that is given wins
+    for name in numbers.keys() - {param.name for param in BINNINGS[binning].params}:
+        raise click.UsageError(f"--{name} does not go with --binning {binning}.")
+    return BINNINGS.described(binning, **numbers)
+
+
+def binning_record(scheme: Recipe | None) -> Any:
+    """The bins of a record's options."""
+    from dashboard.selection import AUTO
+
+    return AUTO if scheme is None else scheme.to_dict()
 
 
 def calibrator_of(key: str, params: Sequence[str] = ()) -> Recipe:

@@ -17,7 +17,7 @@ Asked: TypeAlias = "tuple[str, str | None, str, Estimate | str]"
 
 NOTIONS = ("confidence", "top-label", "class-wise")
 TABLE = ("model", "notion", "estimator", "value", "low", "high", "floor", "floor_high", "p", "verdict")
-COLUMNS = (*TABLE, "method", "tested", "note")
+COLUMNS = (*TABLE, "bins", "method", "tested", "note")
 
 
 @click.command("audit")
@@ -28,6 +28,8 @@ COLUMNS = (*TABLE, "method", "tested", "note")
 @click.option("--tolerance", type=click.FloatRange(0, 1, min_open=True), default=0.02, show_default=True,
               help="The error that would not matter, for the verdicts.")  # fmt: skip
 @_shared.bins_options
+@click.option("--counting", type=click.Choice(["answered", "all"]), default="answered", show_default=True,
+              help="Where a calibrator abstains: every model on the rows that all answer, or on all rows.")  # fmt: skip
 @click.option("--calibrator", "calibrators", multiple=True, help="Also the predictions recalibrated by this one.")
 @_shared.split_options
 @_shared.rows_option
@@ -41,8 +43,10 @@ def command(
     keys: tuple[str, ...],
     slow: bool,
     tolerance: float,
-    bins: int,
+    bins: int | None,
+    points: int | None,
     binning: str,
+    counting: str,
     calibrators: tuple[str, ...],
     share: float,
     seed: int,
@@ -68,16 +72,22 @@ def command(
     loaded = _shared.load(file, read)
     if not as_json:
         _shared.warn(loaded)
-    scheme = _shared.scheme_of(binning, bins)
-    models = _models(loaded, calibrators, share, seed, rows)
+    scheme = _shared.scheme_of(binning, bins, points)
+    models, over = _same_rows(_models(loaded, calibrators, share, seed, rows), counting)
     lines = _lines(models, notions, keys, slow, scheme, tolerance)
     if as_json:
-        options = {"tolerance": tolerance, "binning": scheme.to_dict(), "share": share, "seed": seed, "rows": rows}
-        judged = {name: {"rows": model.n_rows, "coverage": model.coverage} for name, model in models.items()}
+        options = {
+            "tolerance": tolerance,
+            "binning": _shared.binning_record(scheme),
+            "share": share,
+            "seed": seed,
+            "rows": rows,
+        }
+        judged = {name: _rows(model, over[name]) for name, model in models.items()}
         record = {"file": _shared.file_record(loaded), "options": options, "models": judged, "lines": lines}
         _shared.write_json("audit", record | {"level": 0.9, "resamples_seed": 0})
         return
-    _show(loaded, models, lines, as_csv)
+    _show(loaded, models, over, lines, as_csv)
 
 
 def _models(
@@ -98,12 +108,20 @@ def _models(
     return made
 
 
+def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
+    """The models on the rows that the table is over, and the share of rows that each of them answers."""
+    from calib_core.study import over_same_rows
+
+    rows = over_same_rows(list(models.values()), "all" if counting == "all" else "answered")
+    return dict(zip(models, rows, strict=True)), {name: model.coverage for name, model in models.items()}
+
+
 def _lines(
     models: dict[str, Predictions],
     notions: tuple[str, ...],
     keys: tuple[str, ...],
     slow: bool,
-    scheme: Recipe,
+    scheme: Recipe | None,
     tolerance: float,
 ) -> list[dict[str, Any]]:
     from calib_core.inference import sharpen
@@ -140,7 +158,7 @@ def _questions(notions: tuple[str, ...], keys: tuple[str, ...], slow: bool) -> l
     return whole + [(notion, key) for notion in notions or NOTIONS for key in every]
 
 
-def _estimate(model: Predictions, notion: str | None, key: str, scheme: Recipe) -> Estimate | str:
+def _estimate(model: Predictions, notion: str | None, key: str, scheme: Recipe | None) -> Estimate | str:
     from calib_core import NotAnswerable
 
     try:
@@ -164,7 +182,7 @@ def _line(name: str, notion: str | None, key: str, made: Estimate | str, toleran
     line: dict[str, Any] = dict.fromkeys(COLUMNS) | {"model": name, "notion": notion, "estimator": key, "note": ""}
     if isinstance(made, str):
         return line | {"note": made}
-    line["value"] = made.value
+    line |= {"value": made.value, "bins": made.in_bins}
     try:
         span = made.interval()
         line |= {"low": span.low, "high": span.high, "method": span.method, "tested": span.tested}
@@ -177,18 +195,36 @@ def _line(name: str, notion: str | None, key: str, made: Estimate | str, toleran
     return line
 
 
-def _show(loaded: _shared.Loaded, models: dict[str, Predictions], lines: list[dict[str, Any]], as_csv: bool) -> None:
+def _rows(model: Predictions, coverage: float) -> dict[str, float]:
+    return {"rows": model.n_rows, "effective_rows": model.effective_rows, "coverage": coverage}
+
+
+def _show(
+    loaded: _shared.Loaded,
+    models: dict[str, Predictions],
+    over: dict[str, float],
+    lines: list[dict[str, Any]],
+    as_csv: bool,
+) -> None:
     import pandas as pd
+
+    from dashboard.selection import mixed
 
     frame = pd.DataFrame(lines, columns=list(COLUMNS))
     if as_csv:
         _shared.write_csv(frame)
         return
     first = next(iter(models.values()))
-    said = f"{_shared.plain(loaded.table.name)}: {first.n_rows:,} rows judged"
+    said = f"{_shared.plain(loaded.table.name)}: {first.n_rows:,} rows judged{first.worth_note}"
     click.echo(said + (f", {first.n_classes} classes" if first.n_classes else ""))
     answered = frame[frame["note"] == ""]
-    click.echo(_shared.table_text(answered[[c for c in TABLE if c != "model" or len(models) > 1]]))
+    shown = [c for c in TABLE if c != "model" or len(models) > 1]
+    click.echo(_shared.table_text(answered[[*shown, *(["bins"] if mixed(answered["bins"]) else [])]]))
+    for name, coverage in over.items():
+        if coverage < 1:
+            click.echo(
+                f"{_shared.plain(name)} answers {100 * coverage:.1f} % of the rows; every line is over the same rows."
+            )
     rough = list(dict.fromkeys(answered.loc[answered["tested"] == False, "estimator"]))  # noqa: E712  None is no answer
     if rough:
         click.echo(f"Intervals of {', '.join(rough)} are rough guides: their coverage is not tested here.")

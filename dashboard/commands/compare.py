@@ -38,7 +38,8 @@ def command(
     notions: tuple[str, ...],
     keys: tuple[str, ...],
     level: float,
-    bins: int,
+    bins: int | None,
+    points: int | None,
     binning: str,
     rows: str,
     read: tuple[str, ...],
@@ -66,11 +67,11 @@ def command(
     if not as_json:
         for each in loaded:
             _shared.warn(each)
-    scheme = _shared.scheme_of(binning, bins)
+    scheme = _shared.scheme_of(binning, bins, points)
     models = dict(zip(_names(files), (each.rows(rows) for each in loaded), strict=True))
     frame = _compared(models, notions, keys, scheme, level)
     if as_json:
-        options = {"binning": scheme.to_dict(), "rows": rows}
+        options = {"binning": _shared.binning_record(scheme), "rows": rows}
         judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
         _shared.write_json("compare", judged | {"level": level, "resamples_seed": 0, "lines": frame.to_dict("records")})
         return
@@ -85,7 +86,7 @@ def _names(files: tuple[Path, ...]) -> list[str]:
 
 
 def _compared(
-    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], scheme: Recipe, level: float
+    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], scheme: Recipe | None, level: float
 ) -> pd.DataFrame:
     import pandas as pd
 

@@ -29,7 +29,8 @@ def command(
     notion: str,
     estimator: str,
     level: float,
-    bins: int,
+    bins: int | None,
+    points: int | None,
     binning: str,
     rows: str,
     read: tuple[str, ...],
@@ -49,7 +50,7 @@ def command(
 
     loaded = _shared.load(file, read)
     _shared.warn(loaded)
-    made = _shared.as_estimate(loaded.rows(rows), notion, estimator, _shared.scheme_of(binning, bins))
+    made = _shared.as_estimate(loaded.rows(rows), notion, estimator, _shared.scheme_of(binning, bins, points))
     if made.recipe[1].key in SCORES:
         raise click.BadParameter(f"{estimator!r} is a score, not a calibration error.", param_hint="--estimator")
     span, allowed = made.interval(level), on_scale_of(made, limit)
@@ -57,6 +58,7 @@ def command(
     why = "within" if passed else "exceeded" if span.low > allowed else "not shown"
     told = f"{notion} {estimator} at most {limit:g}"
     ends = f"{100 * level:g} % interval {span.low:.4f} to {span.high:.4f}, value {made.value:.4f}, {loaded.table.name}"
+    ends += f"; bins: {made.in_bins}" if made.in_bins else ""
     rough = "" if span.tested else "; the interval is a rough guide, its coverage is not tested here"
     click.echo(_shared.plain(f"{why}: {told} ({ends}{rough})"))
     raise SystemExit(WITHIN if passed else NOT_WITHIN)

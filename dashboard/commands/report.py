@@ -27,8 +27,12 @@ _FLAGS = {"eps": "--tolerance", "calibrators": "--calibrator", "others": "--othe
               show_default=True, help="Where the report is written.")  # fmt: skip
 @click.option("--calibrator", "calibrators", multiple=True,
               help="Calibrator to be shown too: a key, or a recipe as JSON; as often as needed.")  # fmt: skip
-@click.option("--bins", type=int, help="Number of bins, 5 to 25; by default 10.")
-@click.option("--binning", help="Where the bins lie; by default equal-width.")
+@click.option("--bins", type=int, help="Number of bins, 5 to 25; equal-width where nothing else is said.")
+@click.option("--points", type=int, help="Rows per bin, for --binning points-per-bin.")
+@click.option("--binning", help="Where the bins lie; by default auto: one bin a value where a calibrator's outputs are "
+              "discrete, else 15 of equal width.")  # fmt: skip
+@click.option("--counting", type=click.Choice(["answered", "all"]),
+              help="Where a model abstains: tables over the rows all answer, by default, or over all.")  # fmt: skip
 @click.option("--share", type=float, help="Share of the rows calibrators are fitted on; by default 0.5.")
 @click.option("--seed", type=int, help="Seed of that division; by default 0.")
 @click.option("--tolerance", type=float, help="The error that would not matter, for the verdicts; by default 0.02.")
@@ -58,7 +62,9 @@ def command(
     output: Path,
     calibrators: tuple[str, ...],
     bins: int | None,
+    points: int | None,
     binning: str | None,
+    counting: str | None,
     share: float | None,
     seed: int | None,
     tolerance: float | None,
@@ -98,7 +104,16 @@ def command(
 
     if (pdf or figures) and chromium.found() is None:
         _shared.fail(chromium.MISSING)
-    flags = {"bins": bins, "binning": binning, "share": share, "seed": seed, "eps": tolerance, "slow": slow or None}
+    flags = {
+        "bins": bins,
+        "points": points,
+        "binning": binning,
+        "counting": counting,
+        "share": share,
+        "seed": seed,
+        "eps": tolerance,
+        "slow": slow or None,
+    }
     query = dict(parse_qsl(choices)) | {name: str(value) for name, value in flags.items() if value is not None}
     query["calibrators"] = _recipes(calibrators)
     options = Options(title, author, _sections(left_out, kept), date)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from calib_core import BINNINGS, Recipe
+from calib_core import Recipe
 from dashboard import compute
 from dashboard.compute import Model, Models
 from dashboard.selection import Selection
@@ -46,13 +46,14 @@ class Asked:
         return self.models.titled(self.selection.model)
 
     @property
-    def scheme(self) -> Recipe:
+    def scheme(self) -> Recipe | None:
+        """The bins chosen; None where each model is judged as its outputs are declared."""
         return self.selection.scheme
 
     @property
     def binned(self) -> str:
         """The bins in words, for the middle of a sentence."""
-        return f"{self.selection.bins} bins of {BINNINGS[self.selection.binning].title.lower()}"
+        return f"bins: {compute.bins_said(self.scheme)}"
 
     @property
     def large(self) -> bool:

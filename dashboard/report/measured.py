@@ -14,15 +14,22 @@ from dashboard.compute import Model
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.tables import Column
+from dashboard.selection import mixed
 
 INTERVAL = Column("90 % interval", ("low", "high", "interval_by"), lambda low, high, by: _starred(low, high, by))
-COLUMNS: tuple[Column, ...] = (
+_COLUMNS: tuple[Column, ...] = (
     tables.number("value"),
     INTERVAL,
     tables.number("noise floor", "floor"),
     tables.probability("p", "p_value"),
 )
 """Printed for every estimate, wherever it stands."""
+
+
+def columns(frame: pd.DataFrame) -> tuple[Column, ...]:
+    """What is printed of every estimate; with the bins where lines of the table were judged in different ones."""
+    return (*_COLUMNS, tables.text("bins")) if mixed(frame["bins"]) else _COLUMNS
+
 
 READING = (
     "Interval: where the true error lies, at 90 %. Noise floor: what 95 % of perfectly calibrated models with these "
@@ -51,6 +58,14 @@ def estimated(asked: Asked, model: Model, notion: str | None, estimator: str) ->
         return str(why)
 
 
+def ranked(asked: Asked, model: Model, notion: str | None, estimator: str) -> Estimate | str:
+    """The estimate as a line of a table of all models, over the same rows for each; or why there is none."""
+    try:
+        return compute.ranked(asked.selection, asked.models, model, notion, estimator)
+    except NotAnswerable as why:
+        return str(why)
+
+
 def quick(made: Estimate) -> bool:
     """Whether its interval and floor are there, or cost the counts of its bins only."""
     return compute.sharpened(made) or compute.of_counts(made)
@@ -75,6 +90,7 @@ def line(made: Estimate) -> dict[str, Any]:
         "high": span.high,
         **_floor(made),
         "interval_by": trust,
+        "bins": made.in_bins,
     }
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib_core import CALIBRATORS, exporting
+from calib_core import CALIBRATORS, NotAnswerable, exporting
 from calib_core.study import every_measure, ranks
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_binary_map, draw_constraint
-from dashboard.selection import Selection
+from dashboard.selection import Selection, mixed
 from dashboard.takeaway import onnx_bytes
 from dashboard.theme import markdown_plain, percent
 from dashboard.views import paired
@@ -31,7 +31,12 @@ def render() -> None:
     selection = widgets.selection()
     models = compute.models(selection)
     widgets.refusals(models.refused)
-    table = comparison(selection, models)
+    counting(models)
+    try:
+        table = comparison(selection, models)
+    except NotAnswerable as why:
+        st.info(f"{markdown_plain(why)}.")
+        return
     st.markdown("#### Every number of every ticked calibrator, on the test rows")
     st.dataframe(
         table,
@@ -42,11 +47,13 @@ def render() -> None:
     )
     st.caption(
         "Average rank: over all errors and scores that every shown model has, 1 is best. Empty cells: the calibrator "
-        "says nothing there, because it recalibrates only the claim it makes. Times are of this machine."
+        "says nothing there, because it recalibrates only the claim it makes. Times are of this machine. "
+        f"Bins: {compute.bins_said(selection.scheme)}. {compute.rows_said(selection, models)}"
     )
     with st.container(horizontal=True):
         widgets.download("Download this table (CSV)", "calibrators.csv", lambda: csv_bytes(table))
-        copied("cc.study.summaries(model, [bins], cc.study.every_measure())[0]", section="calibrators", key="measures")
+        call = "cc.study.summaries({}, [bins], cc.study.every_measure())[0]"
+        copied(in_python(selection, models, call), section="calibrators", key="measures")
     paired.draw(selection, models)
     _guarantees(models)
     _side_effects(models)
@@ -55,17 +62,43 @@ def render() -> None:
     _saved(models)
 
 
+def counting(models: Models) -> None:
+    """Where models abstain: which rows every number of a table is over."""
+    if compute.abstaining(models):
+        st.segmented_control(
+            "Rows of the table",
+            tuple(_COUNTING),
+            format_func=_COUNTING.__getitem__,
+            help="Some models abstain on rows. Every model is judged on the rows that all answer, or all of them on "
+            "every row, where the vector given in place of an answer counts as the prediction.",
+            **widgets.bound("counting"),
+        )
+
+
+def in_python(selection: Selection, models: Models, call: str) -> str:
+    """A call on each model's rows, as the table of them counts them."""
+    if not compute.abstaining(models):
+        return call.format("model")
+    alike = f"cc.study.over_same_rows([*models.values()], {selection.counting!r})"
+    return f"{{name: {call.format('rows')} for name, rows in zip(models, {alike})}}"
+
+
+_COUNTING = {"answered": "answered by all models", "all": "all rows"}
+
+
 def comparison(selection: Selection, models: Models) -> pd.DataFrame:
     """One line per model: average rank, every measure, times, side effects and what its contract says."""
-    values = pd.DataFrame(
-        [compute.every_measure(m, selection.scheme).set_index("measure")["value"] for m in models.shown]
-    ).reset_index(drop=True)
+    frames = [compute.every_measure(m, selection, models) for m in models.shown]
+    values = pd.DataFrame([frame.set_index("measure")["value"] for frame in frames]).reset_index(drop=True)
     shared = values.dropna(axis="columns")
     average = ranks(shared, every_measure()).mean(axis=1) if shared.shape[1] else np.nan
     fits = [compute.fit(m) for m in models.shown]
     flags = [CALIBRATORS[m.recipe.key].flags for m in models.shown]
     table = pd.DataFrame({"calibrator": [m.title for m in models.shown], "average rank": average})
     table = table.join(values)
+    bins = [compute.bins_of_measures(frame) for frame in frames]
+    if mixed(bins):
+        table["bins"] = bins
     table["fit (ms)"] = [1000 * f.fit_seconds for f in fits]
     table["apply (ms)"] = [1000 * f.apply_seconds for f in fits]
     table["returns"] = [f.judged.kind for f in fits]
@@ -81,7 +114,7 @@ def _column(name: str) -> Any:
         return st.column_config.NumberColumn(name, format="%.2f")
     if name == "calibrator":
         return st.column_config.TextColumn(name, pinned=True)
-    if name in ("returns", "keeps the class", "rows sum to one"):
+    if name in ("bins", "returns", "keeps the class", "rows sum to one"):
         return name
     return st.column_config.NumberColumn(name, format="%.4f")
 

@@ -114,7 +114,7 @@ def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]
 def _in_python(selection: Selection, page: tuple[int, ...]) -> str:
     """What the small diagrams show, of one model."""
     notion, held = repr(selection.notion), list(page)
-    table = f"cc.binning.tabulate(cc.REDUCTIONS.make({notion}).split(model), [bins])[0]"
+    table = f"cc.binning.tabulate(cc.REDUCTIONS.make({notion}).split(model), [cc.binning.bins_of(model, bins)])[0]"
     method = compute.kernel_recipe(selection.scale).python()
     drawn = {
         "reliability": f"cc.diagrams.class_panels(model, {held}, {notion}, bins).frame()",
@@ -164,7 +164,8 @@ def _errors(selection: Selection, models: Models, tables: list[tuple[str, ClassT
     shown = f"cc.diagrams.class_table(model, {selection.notion!r}, bins).frame().iloc[{list(page)}]"
     copied(shown, section="classes", key="class-errors", among=models.shown)
     st.caption(
-        "Error of each class on the test rows, before and after; the error of a class with few rows is mostly noise."
+        "Error of each class on the test rows, before and after; the error of a class with few rows is mostly noise. "
+        f"Bins: {compute.bins_said(selection.scheme)}."
     )
 
 

@@ -64,7 +64,8 @@ def sentence(source: Source, parts: Parts) -> str:
     how = parts.said
     if compute.split_by(source) == "share":
         how += f", share {source.share:g}, seed {source.seed}"
-    return f"{count(parts.fit.n_rows)} calibration rows ({how}), {count(parts.test.n_rows)} test rows"
+    fit, test = parts.fit, parts.test
+    return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}"
 
 
 def shared_finding(source: Source, parts: Parts) -> Finding | None:

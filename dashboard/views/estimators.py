@@ -141,9 +141,9 @@ def numbers(estimates: dict[tuple[str, str], Estimate | str]) -> pd.DataFrame:
     lines = []
     for (key, notion), made in estimates.items():
         if isinstance(made, Estimate):
-            known = measured.line(made) if compute.sharpened(made) else {"value": made.value}
+            known = measured.line(made) if compute.sharpened(made) else {"value": made.value, "bins": made.in_bins}
             lines.append({"estimator": key, "notion": notion, **known})
-    order = ["estimator", "notion", "value", "low", "high", "floor", "p_value", "interval_by"]
+    order = ["estimator", "notion", "value", "low", "high", "floor", "p_value", "interval_by", "bins"]
     return pd.DataFrame(lines).reindex(columns=order)
 
 
@@ -264,13 +264,13 @@ def _validity(selection: Selection, models: Models) -> list[tuple[str, ValidityP
 def _validity_in_python(selection: Selection, models: Models) -> str:
     """What `_validity` draws: pairs where the two models make the same claims, else each on its own bins."""
     asked = selection.asked
-    table = f"cc.binning.tabulate(cc.REDUCTIONS.make({asked!r}).split(models[{{!r}}]), [bins])[0]"
+    bins = "cc.binning.bins_of(models[{0!r}], bins)"
+    table = f"cc.binning.tabulate(cc.REDUCTIONS.make({asked!r}).split(models[{{0!r}}]), [{bins}])[0]"
     lines = []
     for model in models.shown:
         try:
             compute.validity_pair(model, asked, selection.scheme)
-            bins = compute.bins_for_pair(model, selection.scheme).python()
-            pair = f"models[{model.base.title!r}], models[{model.title!r}], {asked!r}, {bins}"
+            pair = f"models[{model.base.title!r}], models[{model.title!r}], {asked!r}, bins"
             lines.append(f"{model.title!r}: cc.diagrams.validity_pair({pair}).frame()")
         except NotAnswerable:
             with contextlib.suppress(NotAnswerable):

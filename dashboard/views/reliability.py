@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from calib_core import NotAnswerable
 from calib_core.diagrams import BinZoom, ReliabilityDiagram
 from calib_core.study import MEASURES, Measure
 from dashboard import compute, widgets
@@ -23,9 +24,9 @@ from dashboard.figures import (
     kernel_band,
     wilson_intervals,
 )
-from dashboard.selection import OVERLAYS, Selection
+from dashboard.selection import OVERLAYS, Selection, mixed
 from dashboard.theme import count, error, markdown_plain, percent
-from dashboard.views import kernel_notes, rows
+from dashboard.views import calibrators, kernel_notes, rows
 from dashboard.views.copied import copied
 
 BESIDE = 3
@@ -133,13 +134,21 @@ def _in_words(diagrams: list[tuple[str, ReliabilityDiagram]]) -> str:
 
 def _numbers(selection: Selection, models: Models, *, transposed: bool) -> None:
     """The summary of every model, one column (or line) each, and why some numbers are missing."""
-    frames = {m.title: compute.measures(m, selection.scheme) for m in models.shown}
+    calibrators.counting(models)
+    try:
+        frames = {m.title: compute.summary(m, selection, models) for m in models.shown}
+    except NotAnswerable as why:
+        st.info(f"{markdown_plain(why)}.")
+        return
     st.markdown("##### Before and after, on the test rows")
     table = before_and_after(frames)
     st.table(table.T if transposed else table)
-    scheme = selection.scheme.title[0].lower() + selection.scheme.title[1:]
-    copied("cc.study.summaries(model, [bins])[0]", section="calibrators", key="numbers")
-    st.caption(f"Errors with {markdown_plain(scheme)}; plug-in estimates, which noise pushes up.")
+    call = "cc.study.summaries({}, [bins])[0]"
+    copied(calibrators.in_python(selection, models, call), section="calibrators", key="numbers")
+    st.caption(
+        f"Bins: {compute.bins_said(selection.scheme)}; plug-in estimates, which noise pushes up. "
+        f"{compute.rows_said(selection, models)}"
+    )
     for title, frame in frames.items():
         for note, missing in frame[frame["note"] != ""].groupby("note", sort=False)["measure"]:
             st.caption(f"**{markdown_plain(title)}**, {', '.join(missing)} not defined: {markdown_plain(note)}.")
@@ -153,6 +162,9 @@ def before_and_after(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Measures as rows, models as columns, formatted; the best number of a row is bold, missing ones a dash."""
     values = pd.DataFrame({title: frame.set_index("measure")["value"] for title, frame in frames.items()})
     cells = {measure.name: _cells(values.loc[measure.name].to_numpy(), measure) for measure in MEASURES}
+    bins = [compute.bins_of_measures(frame) for frame in frames.values()]
+    if mixed(bins):
+        cells["Bins"] = bins
     return pd.DataFrame.from_dict(cells, orient="index", columns=[markdown_plain(title) for title in values.columns])
 
 
@@ -162,7 +174,7 @@ def _coverage(model: Model) -> None:
     if judged.abstained is not None:
         st.caption(
             f"**{markdown_plain(model.title)}** abstains on {percent(1 - judged.coverage)} of the test rows "
-            f"({count(int(judged.abstained.sum()))}): accuracy, stars, plusses, conf- and TL- errors are of the rest."
+            f"({count(int(judged.abstained.sum()))}): stars and plusses are of the rest."
         )
 
 

@@ -165,7 +165,7 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     verdicts = report.locator("table").first.locator("tbody tr")
     for name, test in tests.items():
         cells = verdicts.filter(has_text=name).locator("td").all_inner_texts()
-        assert cells[2] == f"{cc.estimate(test, 'top-label', 'ece', bins=10).value:.4f}"
+        assert cells[2] == f"{cc.estimate(test, 'top-label', 'ece', bins=15).value:.4f}"
     pair = paired_difference(tests["old.csv"], tests["new.csv"], "confidence", DEFAULT, 10)
     cells = report.get_by_role("row", name="old.csv new.csv").locator("td").all_inner_texts()
     assert cells[2] == f"{pair.value:.4f}".replace("-", "−")

@@ -100,6 +100,10 @@ def test_labels_that_are_refused(what):
     assert message(lambda: Predictions(GOOD, labels)) == expected
 
 
+SUMMABLE = (
+    "weights other than 0 lie between 1e-75 and 1e+75, so that their sums and squares can be worked out; divide all "
+    "weights by a common factor"
+)
 OTHERS = {
     "too few names": (
         lambda: Predictions(GOOD, [0, 0, 0], class_names=["a"]),
@@ -120,6 +124,18 @@ OTHERS = {
     "a missing weight": (
         lambda: Predictions(GOOD, [0, 0, 0], weights=[1, np.nan, 1]),
         "weights row 1 is nan; weights are finite and not negative",
+    ),
+    "weights whose squares are no numbers": (
+        lambda: Predictions(GOOD, [0, 0, 0], weights=[1, 1e305, 1]),
+        "weights row 1 is 1e+305; " + SUMMABLE,
+    ),
+    "weights whose ratios are no numbers": (
+        lambda: Predictions(GOOD, [0, 0, 0], weights=[1, 0, 1e-300]),
+        "weights row 2 is 1e-300; " + SUMMABLE,
+    ),
+    "subnormal weights": (
+        lambda: Predictions(GOOD, [0, 0, 0], weights=[5e-324] * 3),
+        "weights row 0 is 4.94066e-324; " + SUMMABLE,
     ),
     "no weight at all": (
         lambda: Predictions(GOOD, [0, 0, 0], weights=[0, 0, 0]),
@@ -278,6 +294,49 @@ def test_names_and_codes_are_the_same_labels():
         assert Predictions(GOOD, labels).labels.tolist() == [1, 0, 1]
     assert Predictions(GOOD, np.array(["1", "0", "1"], object)).labels.tolist() == [1, 0, 1]
     assert Predictions(GOOD, pd.Series(["dog", "cat", "dog"]), class_names=["cat", "dog"]).labels.tolist() == [1, 0, 1]
+
+
+def test_weights_that_are_no_counts_have_mean_1_over_the_rows_that_carry_any():
+    p = Predictions(GOOD, [0, 0, 0], weights=[0.1, 0, 0.2])
+    assert p.weights.tolist() == pytest.approx([2 / 3, 0, 4 / 3])
+    assert p.notes == (
+        "the weights are no counts of copies and were rescaled to mean 1: 3 rows are worth 1.8 of equal weight",
+    )
+    assert p.effective_rows == pytest.approx(1.8)
+    assert p.with_probs(p.probs).notes == ()  # nothing is done twice
+    np.testing.assert_array_equal(p.with_probs(p.probs).weights, p.weights)
+    kept = Predictions(GOOD, [0, 0, 0], weights=[0.5, 1.5, 1.0])
+    assert (kept.weights.tolist(), kept.notes) == ([0.5, 1.5, 1.0], ())
+    assert Predictions(GOOD, [0, 0, 0], weights=[1e-70, 3e-70, 2e-70]).weights.tolist() == pytest.approx([0.5, 1.5, 1])
+
+
+@pytest.mark.parametrize("given", [[1e-75, 1e75, 1e75], [1e75, 1e75, 1e75], [1e-75, 2e-75, 0.0]])
+def test_the_most_extreme_weights_that_are_taken_can_be_added_and_squared(given):
+    p = Predictions(GOOD, [0, 1, 1], weights=given)
+    squares = np.square(p.weights / p.weights.sum())
+    assert np.isfinite(p.weights.sum())
+    assert (squares[np.array(given) > 0] > np.finfo(float).tiny).all()
+    assert 1 <= p.effective_rows <= 3
+
+
+def test_copies_stay_as_they_are_until_they_are_too_many_to_be_copies():
+    counts = Predictions(GOOD, [0, 0, 0], weights=[2, 0, 5])
+    assert (counts.weights.tolist(), counts.notes, counts.effective_rows) == ([2, 0, 5], (), 7)
+    many = Predictions(GOOD, [0, 0, 0], weights=[1e8, 2e8, 0])
+    assert many.weights.tolist() == pytest.approx([2 / 3, 4 / 3, 0])
+    assert many.effective_rows == pytest.approx(1.8)
+    assert many.notes[0].startswith("the weights add up to more than 20,000,000 copies and were rescaled to mean 1")
+    assert many.written_out() is many
+    alike = Predictions(GOOD, [0, 0, 0], weights=[1e8, 1e8, 1e8])
+    assert (alike.weights.tolist(), alike.effective_rows) == ([1, 1, 1], 3)
+
+
+def test_chosen_rows_do_not_become_copies_by_being_chosen():
+    p = Predictions(np.repeat(GOOD[:1], 5, axis=0), [0] * 5, weights=[0.5, 1, 2, 1, 0.5])
+    part = p.take([1, 2])
+    assert part.weights.tolist() == pytest.approx([2 / 3, 4 / 3])
+    assert part.effective_rows == pytest.approx(1.8)
+    assert part.written_out() is part
 
 
 def test_weighted_accuracy():

@@ -139,9 +139,10 @@ def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() 
 
 @pytest.mark.parametrize("bins", [5, 10, 25])
 def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
-    selection = Selection(source=Source(data="demo:digits-naive-bayes"), bins=bins)
+    selection = Selection(source=Source(data="demo:digits-naive-bayes"), binning="equal-width", bins=bins)
     test = compute.parts(selection.source).test
-    frame = compute.measures(Model(selection.source, compute.BASE), selection.scheme).set_index("measure")["value"]
+    model = Model(selection.source, compute.BASE)
+    frame = compute.summary(model, selection, compute.Models((model,), ())).set_index("measure")["value"]
     # The slider's bins are merged from one fine grid: sums of the same numbers in another order.
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)

@@ -138,7 +138,7 @@ def test_every_class_has_a_test_corrected_for_their_number() -> None:
     selection = Selection(source=WINE, view="classes", notion="class-wise", sort="name")
     app = opened(selection)
     table = next(d.value for d in app.dataframe if "class" in d.value.columns)
-    tests = per_class_tests(compute.parts(WINE).test, "class-wise", selection.scheme.build())
+    tests = per_class_tests(compute.parts(WINE).test, "class-wise")
     np.testing.assert_allclose(table["p (Holm), Base model"], tests["p_holm"])
     assert "p (Holm), Temperature scaling" in table.columns
 

@@ -79,7 +79,9 @@ def test_python_lines_of_every_way_to_divide_rows(here: Path) -> None:
         Source(data=plain, test=other),
         Source(data=plain, reading='{"classes":["c","b","a"],"scores":["c","b","a"]}'),
     ):
-        assert_the_numbers_of_the_screen(Selection(source=source, calibrators=(changed,), bins=7))
+        assert_the_numbers_of_the_screen(
+            Selection(source=source, calibrators=(changed,), binning="equal-width", bins=7)
+        )
 
 
 def test_python_lines_of_several_models(here: Path) -> None:
@@ -102,6 +104,7 @@ def test_the_command_makes_the_same_report(here: Path) -> None:
     selection = Selection(
         source=Source(data=key, share=0.4, seed=3),
         calibrators=(*TEMPERATURE, changed),
+        binning="equal-width",
         bins=7,
         eps=0.05,
         zoom=6,

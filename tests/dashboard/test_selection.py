@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import CALIBRATORS, Recipe
-from dashboard.selection import VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+from dashboard.selection import AUTO, VIEWS, Selection, Source, class_notions, interval_schemes, model_keys
 
 texts = st.text(max_size=20)
 sources = st.builds(
@@ -30,7 +30,9 @@ selections = st.builds(
     source=sources,
     view=st.sampled_from(VIEWS),
     calibrators=st.lists(recipes, unique=True, max_size=4).map(tuple),
-    binning=st.sampled_from(binned_schemes()),
+    binning=st.sampled_from((AUTO, *interval_schemes())),
+    points=st.integers(2, 2000),
+    counting=st.sampled_from(("answered", "all")),
     bins=st.integers(5, 25),
     zoom=st.none() | st.integers(0, 24),
     model=texts,

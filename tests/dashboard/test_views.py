@@ -22,7 +22,17 @@ from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.compute import Model
-from dashboard.selection import CURVES, OVERLAYS, VIEWS, Selection, Source, binned_schemes, class_notions, model_keys
+from dashboard.selection import (
+    AUTO,
+    CURVES,
+    OVERLAYS,
+    VIEWS,
+    Selection,
+    Source,
+    class_notions,
+    interval_schemes,
+    model_keys,
+)
 from dashboard.theme import error
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table
@@ -64,7 +74,7 @@ def test_every_view_with_every_calibrator(view: str, key: str) -> None:
     assert title in [expander.label.replace("\\", "") for expander in app.expander]
 
 
-@pytest.mark.parametrize("binning", binned_schemes())
+@pytest.mark.parametrize("binning", [AUTO, *interval_schemes()])
 @pytest.mark.parametrize("notion", class_notions())
 @pytest.mark.parametrize("curve", CURVES)
 def test_the_classes_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
@@ -79,8 +89,9 @@ def test_the_calibrators_view_shows_what_is_computed() -> None:
     app = opened(selection)
     table = app.dataframe[0].value
     assert table["calibrator"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
+    models = compute.models(selection)
     for line, recipe in zip(table.itertuples(), (compute.BASE, *ticked), strict=True):
-        measured = compute.every_measure(Model(selection.source, recipe), selection.scheme)
+        measured = compute.every_measure(Model(selection.source, recipe), selection, models)
         expected = measured.set_index("measure")["value"]
         for measure, value in expected.items():
             np.testing.assert_equal(table.loc[line.Index, measure], value)
@@ -119,7 +130,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
     test = compute.parts(selection.source).test
     assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
     for key in (*SCORES, *error_keys()):
-        expected = cc.estimate(test, "confidence", key, *([10] if takes_bins(key) else []))
+        expected = cc.estimate(test, "confidence", key, *([15] if takes_bins(key) else []))
         cell = shown.loc[ESTIMATORS[key].title, "Confidence"]
         assert cell.startswith(error(expected.value))
         if compute.of_counts(expected):
@@ -136,7 +147,7 @@ def takes_bins(key: str) -> bool:
 def test_the_verdict_stands_above_every_view(view: str) -> None:
     selection = Selection(view=view, source=Source(data="demo:digits-random-forest"))
     app = opened(selection)
-    made = cc.estimate(compute.parts(selection.source).test, "top-label", "ece", bins=10)
+    made = cc.estimate(compute.parts(selection.source).test, "top-label", "ece", bins=15)
     assert made.verdict(selection.eps).word == "miscalibrated"
     line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
     assert line.startswith("**Base model: miscalibrated**")
@@ -161,17 +172,51 @@ def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
 
 
 def test_the_numbers_on_screen_are_those_computed() -> None:
-    selection = Selection(calibrators=(Recipe("CALIBRATORS", "temperature"),), bins=12)
+    selection = Selection(calibrators=(Recipe("CALIBRATORS", "temperature"),), binning="equal-width", bins=12)
     app = opened(selection)
     shown = app.table[0].value
     recipe = selection.calibrators[0]
-    measures = compute.measures(Model(selection.source, recipe), selection.scheme).set_index("measure")["value"]
+    models = compute.models(selection)
+    measures = compute.summary(Model(selection.source, recipe), selection, models).set_index("measure")["value"]
     cells = shown["Temperature scaling"].str.strip("*")
     assert cells["TL-ECE"] == f"{measures['TL-ECE']:.4f}"
     assert cells["conf-ECE"] == f"{measures['conf-ECE']:.4f}"
     frame = compute.reliability(Model(selection.source, recipe), selection.scheme).frame()
     trace = drawn(app)["reliability"].trace("Temperature scaling")
     np.testing.assert_array_equal(trace["y"], frame["accuracy"])
+
+
+def test_bins_are_chosen_by_kind_and_number() -> None:
+    app = opened(Selection(source=Source(data="demo:wine-logistic")))
+    assert "binning" not in app.query_params
+    assert not [s for s in app.slider if s.label == "Number of bins"]
+    app.selectbox(key="choice.binning").select("equal-mass").run()
+    assert not app.exception
+    assert app.slider(key="choice.bins").value == 15
+    app.slider(key="choice.bins").set_value(9).run()
+    assert (app.query_params["binning"], app.query_params["bins"]) == ("equal-mass", "9")
+    app.selectbox(key="choice.binning").select("points-per-bin").run()
+    app.number_input(key="choice.points").set_value(20).run()
+    assert not app.exception
+    assert app.query_params["points"] == "20"
+    app.selectbox(key="choice.binning").select("auto").run()
+    assert not app.exception
+    assert Selection.from_query(dict(app.query_params))[0].scheme is None
+
+
+@pytest.mark.parametrize("view", ["reliability", "calibrators"])
+def test_where_a_model_abstains_the_rows_of_the_table_are_chosen(view: str) -> None:
+    recipes = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "metacal-miscoverage"))
+    selection = Selection(view=view, calibrators=recipes)
+    app = opened(selection)
+    assert any("rows that all models answer" in c.value for c in app.caption)
+    app.segmented_control(key="choice.counting").set_value("all").run()
+    assert not app.exception
+    assert app.query_params["counting"] == "all"
+    assert not any("rows that all models answer" in c.value for c in app.caption)
+    assert any("counts as its prediction" in c.value for c in app.caption)
+    plain = opened(Selection(view=view))
+    assert "choice.counting" not in [control.key for control in plain.segmented_control]
 
 
 def test_a_click_on_a_bin_opens_its_classes_and_rows() -> None:

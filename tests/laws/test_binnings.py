@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from calib_core import BINNINGS, Predictions
 from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, IntervalScheme, PointsPerBin, tabulate
+from calib_core.binning.square_root import RootMass, RootWidth
 from calib_core.reductions import ClassWise, Confidence
 from calib_core.registry import Part
 
@@ -172,3 +173,15 @@ def test_columns_are_binned_one_by_one_as_listed_claims_are(scores):
             np.testing.assert_array_equal(by_column.count[j, :m], listed.count[0])
             assert (by_column.count[j, m:] == 0).all()
             np.testing.assert_allclose(by_column.tally.score[j, :m], listed.tally.score[0], rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("scheme", [PointsPerBin(1), PointsPerBin(3), RootMass(), RootWidth()], ids=repr)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_bins_never_exceed_rows_however_the_weights_are_scaled(scheme, scale):
+    """Rows that carry weight are counted, not what their weights add up to."""
+    rng = np.random.default_rng(0)
+    scores, weights = np.sort(rng.random(20)), rng.random(20) * (np.arange(20) % 4 > 0) * scale
+    edges = scheme.edges(scores, weights)
+    per_bin = 1 if isinstance(scheme, (RootMass, RootWidth)) else scheme.points
+    assert len(edges) + 1 <= 15 // per_bin
+    np.testing.assert_array_equal(edges, scheme.edges(scores, weights / scale))

@@ -84,14 +84,15 @@ def test_a_whole_weight_is_that_many_copies(notion, predictions):
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(weighted=False), factor=st.sampled_from((0.5, 3.0)))
 def test_equal_weights_are_no_weights(notion, predictions, factor):
-    # A whole weight is that many copies, so schemes that count rows into bins round differently at another scale.
-    by_count = PointsPerBin | EqualMass | RootMass
-    by_rows = EceSweep | KernelECE  # a bandwidth shrinks with the number of rows
-    chosen = [e for e in ALL if not isinstance(getattr(e, "binning", None), by_count) and not isinstance(e, by_rows)]
-    if factor == 3:  # three copies of every row: more bins by the square root, smaller corrections for noise
+    chosen = ALL  # equal weights that are no counts of copies are held as 1
+    if factor == 3:  # three copies of every row: bins by count round differently, smaller corrections for noise
+        by_count = PointsPerBin | EqualMass | RootMass | RootWidth
         by_copies = DebiasedL2 | DebiasedECE | KernelCalibrationError
+        by_rows = EceSweep | KernelECE  # a bandwidth shrinks with the number of rows
         chosen = [
-            e for e in chosen if not isinstance(e, by_copies) and not isinstance(getattr(e, "binning", None), RootWidth)
+            e
+            for e in ALL
+            if not isinstance(getattr(e, "binning", None), by_count) and not isinstance(e, by_rows | by_copies)
         ]
     weighed = Predictions(predictions.probs, predictions.labels, weights=np.full(predictions.n_rows, factor))
     np.testing.assert_allclose(

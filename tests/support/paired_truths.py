@@ -1,70 +1,133 @@
 """Pairs of models on the same rows with a known truth: how often intervals of their difference hold it.
 
-The true probability of the top class is h, drawn from Beta(5, 1.3); a model claims a function of h. The target is the
-difference of the binned errors with each bin's mean outcome replaced by the mean of its rows' true probabilities.
+Rows have true probabilities p of K classes. A model claims, of each row, that its predicted class is right with some
+confidence; the truth of the claim is the row's p of that class, its error d the truth less the confidence. The ECE of
+cells is sum_c |sum d| / N, their squared error sum_c sum_{i != j} d_i d_j / (n_c - 1) / M over the M rows in cells of
+n_c >= 2 rows: what estimates from pairs of rows are about.
 """
 
-import numpy as np
-from null_rates import gumbel_labels, spread_rows
+from dataclasses import dataclass
 
-from calib_core import Predictions
+import numpy as np
+
+from calib_core import REDUCTIONS, Predictions
+from calib_core.binning import EqualWidth, Groups, tabulate
+from calib_core.estimators import Binned, DebiasedL2
 from calib_core.inference import paired_difference
 
-MODELS = {
-    "calibrated": lambda h: h,
-    "over-confident": lambda h: h**0.5,
-    "a little over-confident": lambda h: h**0.8,
-    "up by 0.06": lambda h: np.clip(h + 0.06, 0, 1),
-    "rounded": lambda h: np.round(12 * h) / 12,
+ESTIMATORS = {"debiased-l2": DebiasedL2, "ece": Binned}
+
+
+def softmax(z):
+    e = np.exp(z - z.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def network(n, k, rng):
+    """Logits of a network most of whose confidences lie above .95."""
+    z = 1.5 * rng.standard_normal((n, k))
+    z[np.arange(n), rng.integers(k, size=n)] += np.log(k) + rng.normal(6, 3, n)
+    return z
+
+
+def top(p):
+    return p.max(1), p.argmax(1)
+
+
+def over_confident(n, k, rng):
+    z = network(n, k, rng)
+    return softmax(z), top(softmax(1.6 * z)), top(softmax(1.02 * z))
+
+
+def mildly(n, k, rng):
+    z = network(n, k, rng)
+    return softmax(z), top(softmax(1.1 * z)), top(softmax(1.02 * z))
+
+
+def two_networks(n, k, rng):
+    """Two models that often predict different classes, both too sure, by the same law: errors alike."""
+    z = network(n, k, rng)
+    one, other = (z + 1.5 * rng.standard_normal(z.shape) for _ in range(2))
+    return softmax(z), top(softmax(1.2 * one)), top(softmax(1.2 * other))
+
+
+def rounded(n, k, rng):
+    """Scores with two decimals, so that many are tied and many are 1."""
+    z = network(n, k, rng)
+    (sharp, c), (mild, _) = top(softmax(1.6 * z)), top(softmax(z))
+    return softmax(z), (np.round(sharp, 2), c), (np.round(mild, 2), c)
+
+
+def both_calibrated(n, k, rng):
+    """The truth, and its mean over ten ranges of confidence: neither errs but for rows that share a cell by chance."""
+    p = softmax(network(n, k, rng))
+    h, c = top(p)
+    part = np.argsort(np.argsort(h)) * 10 // n
+    return p, (h, c), ((np.bincount(part, h) / np.bincount(part))[part], c)
+
+
+def near_one(n, k, rng):
+    """Confidences 1 (six in ten rows) or .999 against .97, truth .98."""
+    p = np.full((n, k), 0.02 / (k - 1))
+    c = rng.integers(k, size=n)
+    p[np.arange(n), c] = 0.98
+    return p, (np.where(rng.random(n) < 0.6, 1.0, 0.999), c), (np.full(n, 0.97), c)
+
+
+LAWS = {
+    "over-confident": over_confident,
+    "mildly over-confident": mildly,
+    "two networks": two_networks,
+    "rounded": rounded,
+    "both calibrated": both_calibrated,
+    "near one": near_one,
 }
 
 
-def binned_error(said, truth, group, bins, order):
-    cells = np.minimum((said * bins).astype(int), bins - 1) + bins * group
-    count, gap = np.bincount(cells), np.abs(np.bincount(cells, truth - said))
-    held = count > 0
-    return (gap[held] ** order / count[held] ** (order - 1)).sum() / len(said)
+@dataclass(frozen=True)
+class Pair:
+    """Two models' predictions, and the truth of each one's claims (n,)."""
+
+    models: tuple
+    truths: tuple
 
 
-def claims(said, right, group, groups):
-    """Top-label predictions: class ``group`` said with confidence ``said``, right or else the next class."""
-    if groups == 1:
-        return Predictions.from_confidence(said, right)
-    label = np.where(right, group, (group + 1) % groups)
-    names = [str(g) for g in range(groups)]
-    return Predictions.from_confidence(said, predicted=group, labels=label, class_names=names)
+def drawn(law, n, k, rng):
+    p, *claims = LAWS[law](n, k, rng)
+    label = np.minimum((rng.random(n)[:, None] > np.cumsum(p, 1)).sum(1), k - 1)
+    names = [str(j) for j in range(k)]
+    models = tuple(Predictions.from_confidence(s, predicted=c, labels=label, class_names=names) for s, c in claims)
+    return Pair(models, tuple(p[np.arange(n), c] for _, c in claims))
 
 
-def held(first, second, estimator, n, groups, runs, resamples, seed, level=0.9, bins=15):
-    """Shares of runs whose interval holds the true difference, and whose p-value is at most 5 %."""
-    rng = np.random.default_rng([seed, n, groups])
-    inside, rejected = [], []
-    for _ in range(runs):
-        h, group = rng.beta(5, 1.3, n), rng.integers(groups, size=n)
-        right = rng.random(n) < h
-        said = [np.asarray(MODELS[name](h)) for name in (first, second)]
-        order = 1 if estimator == "ece" else 2
-        truth = [binned_error(s, h, group, bins, order) for s in said]
-        found = paired_difference(
-            *(claims(s, right, group, groups) for s in said),
-            "confidence" if groups == 1 else "top-label", estimator, bins, level=level, resamples=resamples,
-        )  # fmt: skip
-        inside.append(found.low - 1e-12 <= truth[0] - truth[1] <= found.high + 1e-12)
-        rejected.append(found.p_value <= 0.05)
-    return float(np.mean(inside)), float(np.mean(rejected))
+def bins_for(notion, key):
+    """The bins that are the default of this notion and estimator."""
+    return EqualWidth() if notion == "confidence" else Groups(20 if key == "debiased-l2" else 50)
 
 
-def held_class_wise(power, n, classes, runs, resamples, seed, bins=15):
-    """The same for the class-wise squared error of a calibrated model and one that claims its rows to a power."""
-    rng = np.random.default_rng([seed, n, classes])
-    inside = []
-    for _ in range(runs):
-        p = spread_rows(n, classes, rng, 1.5)
-        labels = gumbel_labels(p, rng)
-        sharp = p**power / (p**power).sum(1, keepdims=True)
-        group = np.broadcast_to(np.arange(classes), p.shape).ravel()
-        truth = [binned_error(s.ravel(), p.ravel(), group, bins, 2) for s in (p, sharp)]
-        models = (Predictions(p, labels), Predictions(sharp, labels))
-        found = paired_difference(*models, "class-wise", "debiased-l2", bins, resamples=resamples)
-        inside.append(found.low <= truth[0] - truth[1] <= found.high)
-    return float(np.mean(inside))
+def binned_truth(predictions, truth, notion, key):
+    claims = REDUCTIONS.make(notion).split(predictions)
+    at = tabulate(claims, [bins_for(notion, key)])[0].cells(claims.scores, claims.codes)
+    at = np.unique(at, return_inverse=True)[1]
+    d = truth - claims.scores
+    count, gap = np.bincount(at), np.bincount(at, d)
+    if key == "ece":
+        return np.abs(gap).sum() / len(at)
+    full = count >= 2
+    return ((gap**2 - np.bincount(at, d**2))[full] / (count[full] - 1)).sum() / count[full].sum()
+
+
+def outcome(pair, notion, key, level):
+    """Lower end above the truth, upper end below it, half the width missing it, p at most 5 %, called tested."""
+    first, second = (binned_truth(p, h, notion, key) for p, h in zip(pair.models, pair.truths, strict=True))
+    truth = first - second
+    made = paired_difference(*pair.models, notion, key, level=level)
+    narrow = abs(truth - made.point) > (made.high - made.low) / 4 + 1e-12
+    return made.low > truth + 1e-12, made.high < truth - 1e-12, narrow, made.p_value <= 0.05, made.tested
+
+
+def shares(law, questions, n, k, runs, seed, level=0.9):
+    """Shares of many runs, one line (as ``outcome``) for each (notion, estimator)."""
+    rng = np.random.default_rng([seed, n, k, sum(map(ord, law))])
+    pairs = (drawn(law, n, k, rng) for _ in range(runs))
+    return np.mean([[outcome(pair, *question, level) for question in questions] for pair in pairs], axis=0)

@@ -12,7 +12,7 @@ import numpy as np
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core.binning.base import BINNINGS
 from calib_core.binning.simplex.fixed import by_blocks
-from calib_core.binning.square_root import effective_rows
+from calib_core.predictions import effective_rows
 from calib_core.registry import Choice, Range
 
 _SLACK = 1e-9

@@ -10,9 +10,8 @@ from scipy.sparse import csr_array
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
 from calib_core.binning.base import BinningScheme, Partition, SimplexScheme, as_simplex
-from calib_core.binning.square_root import whole
 from calib_core.claims import Claims, VectorClaims
-from calib_core.predictions import NotAnswerable
+from calib_core.predictions import NotAnswerable, whole
 
 MOST_NUMBERS = 20_000_000
 """Largest table, occupied cells times classes: 160 MB for the means and as much for the frequencies."""

@@ -47,17 +47,23 @@ def _errors(asked: Asked) -> Iterator[Block | None]:
     yield Table(
         "calibrators-errors",
         "Expected calibration error of every model on the test rows; a model that makes no claims in a notion has no "
-        f"line there. {measured.READING}{measured.starred(frame)}",
+        f"line there. {measured.READING}{measured.starred(frame)}{_rows(asked)}",
         frame,
-        (tables.text("notion"), tables.text("model"), *measured.COLUMNS),
+        (tables.text("notion"), tables.text("model"), *measured.columns(frame)),
     )
+
+
+def _rows(asked: Asked) -> str:
+    """Which rows the table is over, where some models abstain."""
+    said = compute.rows_said(asked.selection, asked.models)
+    return f" {said}" if said else ""
 
 
 def _of_every_model(
     asked: Asked, notion: str | None, estimator: str, about: dict[str, Any]
 ) -> Generator[None, None, list[dict[str, Any]]]:
     """A line for every model that can be asked, beginning with what it is about."""
-    found = [(model, measured.estimated(asked, model, notion, estimator)) for model in asked.models.shown]
+    found = [(model, measured.ranked(asked, model, notion, estimator)) for model in asked.models.shown]
     yield from measured.sharpened(made for _, made in found)
     return [{**about, "model": m.title, **measured.line(made)} for m, made in found if not isinstance(made, str)]
 
@@ -72,9 +78,10 @@ def _scores(asked: Asked) -> Iterator[Block | None]:
         "calibrators-scores",
         "Accuracy (higher is better) and proper scores (lower is better) on the test rows; here the noise floor is "
         "what 95 % of calibrated models with these predictions do not fall short of, p the share that does as badly."
-        + measured.starred(frame),
+        + measured.starred(frame)
+        + _rows(asked),
         frame,
-        (tables.text("score"), tables.text("model"), *measured.COLUMNS),
+        (tables.text("score"), tables.text("model"), *measured.columns(frame)),
     )
 
 

@@ -132,7 +132,7 @@ def _all_classes(asked: Asked, named: list[tuple[Model, ClassTable]], order: NDA
     return Table(
         "classes",
         f"All {count(len(frame))} classes ({title}); mean score, mean outcome and gap are of {named[0][0].title}. "
-        f"Errors are plug-in values, which noise pushes up most where rows are few.{said}{cut}",
+        f"Errors are plug-in values, which noise pushes up most where rows are few; {asked.binned}.{said}{cut}",
         frame,
         (
             tables.text("class"),

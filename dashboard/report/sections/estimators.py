@@ -53,7 +53,7 @@ def _notion(asked: Asked, model: Model, notion: str, plain: dict[str, dict[str, 
             f"estimators-{notion}",
             f"{entry.title} calibration of {model.title}. {entry.caption}{measured.starred(frame)}",
             frame,
-            (tables.text("estimator"), *measured.COLUMNS),
+            (tables.text("estimator"), *measured.columns(frame)),
         )
     for why in dict.fromkeys(one for one in made.values() if isinstance(one, str)):
         titles = ", ".join(ESTIMATORS[key].title for key, one in made.items() if one == why)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, SCALES
+from calib_core.binning import bins_of
 from calib_core.estimators import ELSEWHERE
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
@@ -43,14 +44,21 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     yield _said((ESTIMATORS[key] for key in ESTIMATORS), ELSEWHERE)
     yield Heading("Bins and calibrators")
     recipes = dict.fromkeys(model.recipe.key for model in asked.models.shown)
-    yield _said([BINNINGS[asked.selection.binning], *(CALIBRATORS[key] for key in recipes)])
+    binnings = [BINNINGS[key] for key in _binnings(asked)]
+    yield _said([*binnings, *(CALIBRATORS[key] for key in recipes)])
     yield Heading("Settings")
     yield _settings(asked)
     yield _versions()
     yield Heading("Works cited")
     references = [entry.reference for family in (REDUCTIONS, ESTIMATORS) for entry in (family[k] for k in family)]
     references += [CALIBRATORS[key].reference for key in recipes]
-    yield Bullets(bibliography([*references, *INFERENCE, BINNINGS[asked.selection.binning].reference]))
+    yield Bullets(bibliography([*references, *INFERENCE, *(entry.reference for entry in binnings)]))
+
+
+def _binnings(asked: Asked) -> list[str]:
+    """Keys of the binnings in which something was judged."""
+    models = [compute.judged(model) for model in asked.models.shown]
+    return list(dict.fromkeys(BINNINGS.recipe(bins_of(model, compute.built(asked.scheme))).key for model in models))
 
 
 def _said(entries: Iterable[Entry[Any]], elsewhere: dict[str, str] | None = None) -> Bullets:

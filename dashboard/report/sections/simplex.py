@@ -71,7 +71,7 @@ def _cells(asked: Asked, model: Model) -> Iterator[Block | None]:
             f"Canonical calibration error of {model.title} on the cells of each partition. {measured.READING}"
             f"{measured.starred(frame)}",
             frame,
-            (tables.text("partition"), tables.text("norm"), *measured.COLUMNS),
+            (tables.text("partition"), tables.text("norm"), *measured.columns(frame)),
         )
 
 

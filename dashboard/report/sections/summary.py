@@ -34,16 +34,17 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         yield None
     test = compute.judged(asked.models.shown[0])
     yield Paragraph(
-        f"Judged on {count(test.n_rows)} test rows that no calibrator was fitted on; accuracy of the base model "
-        f"{percent(test.accuracy)}. Tolerance: an expected calibration error of {eps:g}.",
+        f"Judged on {count(test.n_rows)} test rows{test.worth_note} that no calibrator was fitted on; accuracy of the "
+        f"base model {percent(test.accuracy)}. Tolerance: an expected calibration error of {eps:g}.",
         lead="Question. Do the probabilities mean what they say?",
     )
     yield Bullets(tuple(said))
+    frame = pd.DataFrame(lines)
     yield Table(
         "verdicts",
         f"Verdict for a tolerance of {eps:g}; {asked.binned}. {measured.READING}",
-        pd.DataFrame(lines),
-        (tables.text("model"), tables.text("notion"), *measured.COLUMNS, tables.text("verdict")),
+        frame,
+        (tables.text("model"), tables.text("notion"), *measured.columns(frame), tables.text("verdict")),
     )
     yield Paragraph(
         "Within: the upper end of the interval is below the tolerance. Miscalibrated: the error stands out of the "

@@ -7,9 +7,7 @@ from scipy import stats
 
 from calib_core import ESTIMATORS, Predictions, estimate
 from calib_core.estimators import ConvexBinned, KernelCalibrationError
-from calib_core.estimators.base import Estimated
 from calib_core.estimators.kernel import Grid
-from calib_core.estimators.skce import Blocks
 from calib_core.estimators.smooth import fixed_point, smooth_errors
 from calib_core.inference import coverage_table, interval, kernel_intervals, rejection_table, wild
 from calib_core.reductions import as_reduction
@@ -73,7 +71,7 @@ def test_no_row_moves_an_error_further_than_its_influence(notion):
     p = sample(60)
     question = estimate(p, notion, "max-deviation").question
     claims, ranks = question.claims, question.ranks
-    moved = wild.influence(claims, ranks)
+    moved, _ = wild.influence(claims, ranks)
     n = wild.n_rows(claims, ranks)
     wanted = np.zeros(n)
     for s, stratum, rows in wild.strata_of(claims, ranks):
@@ -138,29 +136,133 @@ def test_the_order_of_the_rows_plays_no_part(notion):
         assert (two.low, two.high) == (pytest.approx(one.low, abs=1e-9), pytest.approx(one.high, abs=1e-9)), key
 
 
-def test_a_kernel_error_below_the_middle_of_noise_counts_as_the_middle(monkeypatch):
-    claims = as_reduction("confidence").split(sample())
+def expected_moves(claims, ranks):
+    """E of each row's squared influence, outcome by outcome, and the largest influence any outcome gives."""
+    n = wild.n_rows(claims, ranks)
+    own = {i: [] for i in range(n)}
+    for s, stratum, rows in wild.strata_of(claims, ranks):
+        for i, score in zip(rows, stratum.scores.astype(float), strict=True):
+            own[int(i)].append((claims.shares[s] / stratum.total, score))
+    square, most = np.zeros(n), 0.0
+    for i, claimed in own.items():
+        left = max(1.0 - sum(score for _, score in claimed), 0.0)
+        for j, chance in [*enumerate(score for _, score in claimed), (None, left)]:
+            moved = sum(w * abs((c == j) - score) for c, (w, score) in enumerate(claimed))
+            square[i] += chance * moved**2
+            most = max(most, moved)
+    return square, most
 
-    def ends(value):
-        monkeypatch.setattr(KernelCalibrationError, "__call__", lambda *_: Estimated(value, np.array([value])))
-        return kernel_intervals.inverted_pairs(KernelCalibrationError(), claims, 1, 0.9, 0)
 
-    assert ends(-1.0) == ends(-0.001)
-    assert 0.0005 < ends(-1.0)[1] < ends(0.01)[1]
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence"])
+def test_what_scores_expect_of_a_row_is_that_of_its_outcomes_one_by_one(notion):
+    question = estimate(sample(40), notion, "max-deviation").question
+    square, most = expected_moves(question.claims, question.ranks)
+    np.testing.assert_allclose(wild.influence(question.claims, question.ranks)[1], square, rtol=1e-9)
+    reach = wild.reach(question.claims, question.ranks)
+    assert most <= reach * (1 + 1e-12)
+    assert reach <= 2 * most
 
 
-def test_blocks_of_rows_give_students_interval_and_few_blocks_none():
-    values = np.random.default_rng(0).standard_normal(20) * 0.01 + 0.05
-    wanted = stats.t.interval(0.9, 19, values.mean(), stats.sem(values))
-    assert kernel_intervals.of_blocks(Blocks(values, np.full(20, 10.0)), 0.9) == pytest.approx(wanted)
-    assert kernel_intervals.of_blocks(Blocks(-values, np.full(20, 10.0)), 0.9) == (
-        0.0,
-        pytest.approx(wanted[1] - values.mean()),
-    )
-    assert kernel_intervals.of_blocks(Blocks(values[:7], np.full(7, 10.0)), 0.9) is None
+def near_one(law, n, rng):
+    """Scores where residuals tell of no noise: all .999, within .002 of 1, and 60 % exactly 1."""
+    spread = {"999": np.full(n, 0.999), "within": 1 - 0.002 * rng.random(n)}
+    return np.sort(spread.get(law, np.where(rng.random(n) < 0.6, 1.0, rng.beta(5, 1.3, n))))
+
+
+@pytest.mark.parametrize("law", ["999", "within", "atom"])
+@pytest.mark.parametrize("key", ["max-deviation", "ece-convex", "skce"])
+def test_near_certain_scores_hide_no_error_of_a_few_percent(key, law):
+    """Truth .05 below the scores, 30 and 100 rows: the upper end holds, that of the residuals alone does not."""
+    rng, below, old, runs = np.random.default_rng(4), 0, 0, 60
+    for n in (30, 100):
+        scores = near_one(law, n, rng)
+        true = np.maximum(scores - 0.05, 0.0)
+        squared = np.exp(-np.abs(scores[:, None] - scores)) * 0.05**2
+        aim = 0.05 if key != "skce" else (squared.sum() - np.trace(squared)) / (n * (n - 1))
+        for _ in range(runs):
+            asked = estimate(Predictions.from_confidence(scores, rng.random(n) < true), "confidence", key)
+            span = asked.interval()
+            assert span.low < span.high
+            below += span.high < aim
+            moved, _ = wild.influence(asked.question.claims)
+            plain = max(asked.value, 0) ** (0.5 if key == "skce" else 1) + 1.645 * np.sqrt(np.square(moved).sum())
+            old += plain ** (2 if key == "skce" else 1) < aim
+    limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / (2 * runs))
+    assert below / (2 * runs) <= limit
+    if law != "atom":
+        assert old / (2 * runs) > 0.05  # falsified twin: what residuals alone would say
+
+
+@pytest.mark.parametrize("key", ["max-deviation", "ece-convex", "smece", "skce"])
+def test_near_certain_calibrated_scores_show_no_error_however_few_the_outcomes(key):
+    rng = np.random.default_rng(5)
+    for n in (10, 30, 100):
+        scores = near_one("within", n, rng)
+        for correct in (np.ones(n, bool), np.arange(n) > 0):
+            span = estimate(Predictions.from_confidence(scores, correct), "confidence", key).interval()
+            assert (span.low, span.high > 0.5 / n**2) == (0.0, True), (n, key)
+
+
+def test_the_bounds_follow_the_level():
+    made = estimate(Predictions.from_confidence(np.full(50, 0.999), np.ones(50, bool)), "confidence", "max-deviation")
+    for level in (0.5, 0.9, 0.98):
+        assert made.interval(level).high == pytest.approx(0.001 + wild.upper_count(5e-5, (1 - level) / 2) / 50)
+    assert wild.upper_count(0, 0.05) == pytest.approx(-np.log(0.05))
+    assert stats.poisson.cdf(3, 3 + wild.upper_count(3, 0.05)) == pytest.approx(0.05)
+
+
+def pair_ends(p, level=0.9, block=100):
+    claims = as_reduction("canonical").split(p)
+    return pairs.of_blocks(KernelCalibrationError(block=block), claims, level)
+
+
+def test_blocks_of_rows_give_students_interval_where_outcomes_are_many():
+    p = sample(900)
+    values = KernelCalibrationError(block=100).blocks(as_reduction("canonical").split(p)).values
+    wanted = stats.t.interval(0.9, 8, values.mean(), stats.sem(values))
+    assert pair_ends(p) == (max(0.0, wanted[0]), pytest.approx(wanted[1]))
     many, few = (estimate(sample(n), "canonical", "skce").interval() for n in (900, 300))
-    assert (many.method, many.tested) == ("independent blocks of rows", True)
-    assert (few.method, few.tested) == ("pivotal bootstrap", False)
+    assert many.method == few.method == "independent blocks of rows"
+    assert few.high - few.low > many.high - many.low
+
+
+def test_the_norm_of_blocks_is_that_of_all_pairs_one_by_one():
+    """One block: the upper end is (S + X/n)^2 n/(n - 1) with S over all pairs, i = j counted."""
+    p = sample(40)
+    probs, n = p.probs.astype(float), 40
+    residual = np.eye(3)[p.labels] - probs
+    alike = np.exp(-np.abs(probs[:, None] - probs[None]).sum(-1) / 2) * (residual @ residual.T)
+    square = np.square(residual).sum(1)
+    longest = 1 + np.square(probs).sum(1).max()
+    size = np.sqrt(alike.sum()) / n + np.sqrt(longest) / n * wild.upper_count(square.sum() / longest, 0.05)
+    assert pair_ends(p)[1] == pytest.approx(size**2 * n / (n - 1))
+
+
+@pytest.mark.parametrize("rows", [30, 900])
+def test_whole_vectors_that_are_near_certain_have_intervals_with_room(rows):
+    """Truth .05 off: all blocks alike, or few of them, is no certainty; Student's interval alone fails."""
+    rng, k, below, plain, runs = np.random.default_rng(6), 10, 0, 0, 60
+    claimed = rng.integers(k, size=rows)
+    probs = np.full((rows, k), 0.001 / (k - 1))
+    probs[np.arange(rows), claimed] = 0.999
+    gap = np.zeros((rows, k))
+    gap[np.arange(rows), claimed], gap[np.arange(rows), (claimed + 1) % k] = -0.05, 0.05
+    alike = np.exp(-np.where(claimed[:, None] == claimed, 0, 0.999 - 0.001 / (k - 1))) * (gap @ gap.T)
+    aim = (alike.sum() - np.trace(alike)) / (rows * (rows - 1))
+    for _ in range(runs):
+        labels = np.where(rng.random(rows) < 0.05, (claimed + 1) % k, claimed)
+        p = Predictions(probs, labels)
+        low, high = pair_ends(p)
+        assert low < high
+        below += high < aim
+        values = KernelCalibrationError().blocks(as_reduction("canonical").split(p)).values
+        half = stats.sem(values) * stats.t.isf(0.05, len(values) - 1) if len(values) > 1 else 0.0
+        plain += values.mean() + half < aim
+    assert below / runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+    if rows == 30:
+        assert plain / runs > 0.2
+    certain = Predictions(np.repeat([[1.0, 0.0]], rows, axis=0), np.zeros(rows, int))
+    assert 0 == pair_ends(certain)[0] < pair_ends(certain)[1] < 20 / rows**2 + 0.2 / rows
 
 
 def test_a_luckily_small_kernel_error_leaves_room_for_a_true_one():

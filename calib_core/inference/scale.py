@@ -1,25 +1,10 @@
-"""How far single rows can move an aggregate of claims: what limits on rare outcomes are counted in."""
+"""The scale on which an error is held against a tolerance: the most that it can be in its notion."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from calib_core.claims import ColumnClaims, FlatClaims
-
-
-def reach(claims: FlatClaims | ColumnClaims, ranks: int = 1) -> float:
-    """The most that one row's outcome can move sum over claims of weight times residual, whatever the outcome.
-
-    1/n where a row makes one claim; where it makes several, one of which can come true, its residuals add up to at
-    most 2: a total of 2/(n K) in the mean over K classes, 2/(n k) over k ranks.
-    """
-    if isinstance(claims, ColumnClaims):
-        weight = np.ones(claims.rows.shape[0]) if claims.weights is None else claims.weights
-        return float(weight.max() / weight.sum() * _of_two(claims.shares))
-    weight = np.ones(len(claims.scores)) if claims.weights is None else claims.weights
-    total = np.bincount(claims.codes, weight, minlength=len(claims.strata))
-    each = (weight * (claims.shares / np.maximum(total, 1e-300))[claims.codes]).reshape(ranks, -1)
-    return float(np.sort(each, axis=0)[-2:].sum(axis=0).max())
 
 
 def full_scale(claims: FlatClaims | ColumnClaims, ranks: int = 1) -> float:

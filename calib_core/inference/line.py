@@ -1,0 +1,108 @@
+"""One estimate as a line: the number, what it is about, what noise would show, and the verdict; made here only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.estimators.base import Estimate
+from calib_core.inference.verdict import SHOWN_AT, Verdict
+from calib_core.predictions import NotAnswerable
+
+
+@dataclass(frozen=True)
+class EstimateLine:
+    """What screen, report, command line and gate show of one estimate.
+
+    ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
+    ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
+    at or below; ``p`` the chance that one shows as much as ``value``; ``verdict`` one of four words, with ``sentence``.
+    ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
+    None where there is no such number; ``note`` says why.
+    """
+
+    notion: str | None
+    estimator: str
+    title: str
+    rows: int
+    bins: str
+    value: float
+    point: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float = LEVEL
+    about: str = ""
+    method: str = ""
+    tested: bool | None = None
+    floor: float | None = None
+    p: float | None = None
+    verdict: str | None = None
+    sentence: str = ""
+    note: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The line as plain values, for JSON."""
+        return asdict(self)
+
+    @property
+    def stands_out(self) -> bool:
+        """Would a perfectly calibrated model rarely show as much?"""
+        return self.p is not None and self.p <= SHOWN_AT
+
+
+def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> EstimateLine:
+    """The line of an estimate: interval, noise floor and verdict are made if they are not there yet.
+
+    What an estimate cannot give (a score has no verdict, rows that are no distributions no noise floor) is None, and
+    ``note`` says why.
+
+    >>> from calib_core import Predictions, estimate
+    >>> line = estimate_line(estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)))
+    >>> line.verdict, line.low < line.point < line.high, line.value > line.floor
+    ('miscalibrated', True, True)
+    """
+    reduction, estimator = estimate.recipe
+    assert estimate.question is not None
+    notion = "" if reduction is None else f"{reduction.title} "
+    numbers: dict[str, Any] = {}
+    notes: list[str] = []
+    try:
+        span = estimate.interval(level)
+        numbers = {"point": span.point, "low": span.low, "high": span.high, "about": span.about}
+        numbers |= {"method": span.method, "tested": span.tested}
+        floor = estimate.noise_floor
+        numbers |= {"floor": floor.high, "p": floor.p_value}
+        if reduction is not None:
+            made: Verdict = estimate.verdict(eps, level)
+            numbers |= {"verdict": made.word, "sentence": made.sentence}
+    except NotAnswerable as why:
+        notes.append(str(why))
+    return EstimateLine(
+        notion=None if reduction is None else reduction.key,
+        estimator=estimator.key,
+        title=f"{notion}{estimator.title}",
+        rows=estimate.question.predictions.n_rows,
+        bins=estimate.in_bins,
+        value=estimate.value,
+        level=level,
+        note="; ".join(notes),
+        **numbers,
+    )
+
+
+def each_alone(lines: Sequence[EstimateLine]) -> str:
+    """What a table of many lines has to say about looking at many; empty for fewer than two tests.
+
+    >>> line = EstimateLine("confidence", "ece", "Confidence ECE", 10, "", 0.1, p=0.2)
+    >>> each_alone([line] * 20)
+    'Each of the 20 lines stands alone: about 1 of 20 would stand out by chance (p at most 0.05) if all was calibrated.'
+    """
+    tests = sum(line.p is not None for line in lines)
+    if tests < 2:
+        return ""
+    return (
+        f"Each of the {tests} lines stands alone: about {tests * SHOWN_AT:.2g} of {tests} would stand out by chance "
+        f"(p at most {SHOWN_AT:g}) if all was calibrated."
+    )

@@ -1,0 +1,128 @@
+"""Intervals for scores, which are means of rows: accuracy, Brier score, log loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Float64s, safe_log
+from calib_core.claims import FlatClaims
+from calib_core.estimators import Accuracy, Brier, LogLoss
+from calib_core.estimators.base import Question
+from calib_core.inference.draws import distributions
+from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.limits import beyond
+from calib_core.inference.wild import each_weight
+from calib_core.predictions import Predictions
+
+GIVEN = "the expected score of these rows, given the predictions"
+"""What intervals of the Brier score and the log loss are about."""
+RIGHT = "the share of rows like these that are right"
+"""What intervals of the accuracy are about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What rows lost and could have lost, each (n,): seen, expected by the scores, least and largest; their weights.
+
+    ``weight`` sums to 1.
+    """
+
+    seen: Float64s
+    expected: Float64s
+    least: Float64s
+    most: Float64s
+    weight: Float64s
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Ends for the mean of what these rows lose on average, given the predictions: each fails by (1 - level)/2.
+
+        Row i weighs w_i (1/N unweighted), its losses lie D_i apart. With c = max w_i D_i and
+        B = sum (w_i (loss_i - expected loss_i) / c)^2:
+
+            lower = mean - z c sqrt(B),  upper = mean + c X(B),  X(B) as in ``limits.beyond``,
+
+        both within what the rows can lose at all. z is the normal (1 + level)/2 point. (loss - expected)^2 is, on
+        average and whatever the truth, at least the loss's variance. Where heavy losses are rare the upper end is that
+        of a Poisson count of them: it holds room for those that did not happen. Two classes: loss - expected loss is
+        D_i (y_i - s_i). What can mislead: one row with a near-certain claim sets c for all; no proof for finite N (the
+        variance is estimated), simulated for 2 to 100 classes.
+
+        References: X(B) Fay & Feuer 1997.
+        """
+        tail = (1.0 - level) / 2
+        mean, reach = float(self.weight @ self.seen), float((self.weight * (self.most - self.least)).max())
+        if reach <= 0.0:  # the rows lose the same whatever comes true: nothing is uncertain
+            return mean, mean
+        seen = float(np.square(self.weight * (self.seen - self.expected) / reach).sum())
+        low = mean - float(norm.isf(tail)) * reach * float(np.sqrt(seen))
+        high = mean + reach * beyond(seen, tail)
+        return max(low, float(self.weight @ self.least)), min(high, float(self.weight @ self.most))
+
+
+@dataclass(frozen=True)
+class MeanBounds:
+    """Ends, how they were made, what they are about, and whether that was simulated or proven."""
+
+    low: float
+    high: float
+    method: str
+    about: str
+    tested: bool
+
+
+def of_mean(question: Question, level: float) -> MeanBounds | None:
+    """Interval for the accuracy, Brier score or log loss of whole predictions, or of claims that share no row.
+
+    Accuracy: Clopper-Pearson, exact for rows alike and careful for others (Hoeffding 1956). Brier score and log loss:
+    ``Losses.bounds``. The log loss is bounded as it is counted, with probabilities raised to LOG_FLOOR: where a score
+    is exactly 0 the method says so, since without the floor no upper end exists. Rows of unequal weight: Kish's number
+    of rows (accuracy), the weights themselves (others); not simulated, a rough guide. None for other questions.
+
+    References: Clopper & Pearson 1934; Hoeffding 1956, On the distribution of the number of successes.
+    """
+    score = question.estimator
+    if not isinstance(score, (Accuracy, Brier, LogLoss)):
+        return None
+    question = question.written_out
+    rows = question.predictions.answered
+    if question.reduction is not None and not (isinstance(question.claims, FlatClaims) and question.ranks == 1):
+        return None
+    if isinstance(score, Accuracy):
+        value = question.answer(question.predictions).value
+        exact = rows.weights is None
+        method = "Clopper-Pearson" if exact else "Clopper-Pearson, weighted rows counted as Kish's number of equal ones"
+        n = np.array([rows.effective_rows])
+        low, high = clopper_pearson(value * n, n, level)
+        return MeanBounds(float(low[0]), float(high[0]), method, RIGHT, exact)
+    losses = _of_rows(score, question.predictions) if question.reduction is None else _of_claims(score, question.claims)
+    floored = isinstance(score, LogLoss) and float(losses.most.max()) >= -np.log(LOG_FLOOR) * (1 - 1e-12)
+    method = "bounds for a mean of losses"
+    if floored:
+        method += f", of the log loss with scores raised to {LOG_FLOOR:.0e}: without that no upper end exists"
+    return MeanBounds(*losses.bounds(level), method, GIVEN, question.predictions.weights is None)
+
+
+def _of_rows(score: Any, predictions: Predictions) -> Losses:
+    distributions(predictions.kind)
+    n = predictions.n_rows
+    expected, least, most = np.empty(n), np.empty(n), np.empty(n)
+    for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
+        p = block.astype(np.float64)
+        lost = np.square(p).sum(axis=1, keepdims=True) - 2 * p + 1 if isinstance(score, Brier) else -safe_log(p)
+        expected[where] = (p * lost).sum(axis=1)
+        least[where], most[where] = lost.min(axis=1), lost.max(axis=1)
+    weight = np.ones(n) if predictions.weights is None else predictions.weights
+    return Losses(score.losses(predictions), expected, least, most, weight / weight.sum())
+
+
+def _of_claims(score: Any, claims: FlatClaims) -> Losses:
+    s = claims.scores.astype(np.float64)
+    lost = np.array([s, 1 - s]) ** 2 if isinstance(score, Brier) else -safe_log(np.array([1 - s, s]))
+    expected = (1 - s) * lost[0] + s * lost[1]
+    return Losses(
+        np.where(claims.outcomes, lost[1], lost[0]), expected, lost.min(axis=0), lost.max(axis=0), each_weight(claims)
+    )

@@ -1,0 +1,101 @@
+"""The one line that decides, declared before looking at outcomes, and the one test of whether anything is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calib_core.binning import BinningScheme
+from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.estimators.base import Estimate, estimate
+from calib_core.inference.in_bins import InBins
+from calib_core.inference.line import EstimateLine, estimate_line
+from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
+from calib_core.inference.verdict import any_size
+from calib_core.inference.words import percent
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions import REDUCTIONS
+
+ESTIMATOR = "ece"
+"""The error of the primary line."""
+MOST_NOISE = TOLERANCE
+"""The top-label line decides where noise alone would show less than this."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrimaryLine:
+    """The line a verdict rests on: its notion and why it is this one, known from scores alone; then what it shows.
+
+    ``notion`` is "top-label" where its cells hold enough rows to have power, else "confidence"; ``reason`` says so.
+    ``estimate`` is the expected calibration error there; ``line`` its line; ``shown`` tests on the whole prediction
+    whether there is an error of any size at all: the calibration error only says how large it is.
+    """
+
+    notion: str
+    reason: str
+    estimate: Estimate
+    eps: float
+    level: float
+
+    @cached_property
+    def line(self) -> EstimateLine:
+        """The estimate's line, made when asked."""
+        return estimate_line(self.estimate, self.eps, self.level)
+
+    @cached_property
+    def shown(self) -> TestOfCalibration:
+        """Spiegelhalter's test with the Brier score of the whole prediction."""
+        assert self.estimate.question is not None
+        return shown_at_all(self.estimate.question.predictions)
+
+    @property
+    def sentence(self) -> str:
+        """Verdict, whether any error is shown, and why this line decides."""
+        verdict = self.line.sentence or self.line.note
+        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.shown)}"
+        return f"{verdict}{shown} {self.reason}"
+
+
+def primary(
+    predictions: Predictions,
+    eps: float = TOLERANCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+) -> PrimaryLine:
+    """The line that decides about these predictions, chosen from their scores before any outcome is looked at.
+
+    Top-label, the strictest claim about the class predicted, where noise alone would show an error of less than
+    ``MOST_NOISE`` in its cells (the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n)); else confidence. With many
+    classes and few rows the top-label error has next to no power.
+
+    >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 4000, [0, 1] * 4000)
+    >>> primary(rows).notion, primary(rows.take(range(20))).notion
+    ('top-label', 'confidence')
+    """
+    noise = None
+    try:
+        strict = estimate(predictions, "top-label", ESTIMATOR, bins)
+        noise = expected_noise(strict)
+    except NotAnswerable:
+        reason = "Judged by confidence: the predicted classes are not known."
+    if noise is not None and noise < MOST_NOISE:
+        reason = (
+            f"Judged by {REDUCTIONS['top-label'].title.lower()}: with these rows noise alone would show about "
+            f"{percent(noise)} there."
+        )
+        return PrimaryLine("top-label", reason, strict, eps, level)
+    if noise is not None:
+        reason = (
+            f"Judged by confidence: with {predictions.n_rows:,} rows of {predictions.n_classes:,} classes noise alone "
+            f"would show about {percent(noise)} of top-label error, too much to tell."
+        )
+    return PrimaryLine("confidence", reason, estimate(predictions, "confidence", ESTIMATOR, bins), eps, level)
+
+
+def expected_noise(made: Estimate) -> float:
+    """The mean absolute error that a calibrated model would show in the cells of a binned error, from scores alone."""
+    assert made.question is not None
+    gaps = InBins(made.question.written_out, 0).gaps
+    return float(np.sqrt(2 / np.pi) * (gaps.weight @ gaps.claimed_deviation))

@@ -1,0 +1,154 @@
+"""One name, one number: the screen, the report and the command line say the same of the same rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import calib_core as cc
+from calib_core import Recipe
+from calib_core.datasets import DEMOS, demo
+from calib_core.defaults import BINS
+from calib_core.study import MEASURES, Measure, every_measure
+from dashboard import compute
+from dashboard.cli import main
+from dashboard.compute import Models
+from dashboard.report import Options
+from dashboard.report.asked import Asked
+from dashboard.report.sections import calibrators as section
+from dashboard.selection import Selection, Source
+from dashboard.views.calibrators import comparison
+from dashboard.views.reliability import before_and_after
+
+KEYS = ("temperature", "top-label-hb", "class-wise-hb")
+NOTIONS = ("confidence", "top-label", "class-wise")
+SMALL = ("wine-logistic", "breast-cancer-svm")
+"""Data sets whose intervals, which the command line and the report cannot leave out, are made quickly."""
+
+
+def chosen(key: str, *calibrators: str, **choices: Any) -> Selection:
+    recipes = tuple(Recipe("CALIBRATORS", each) for each in calibrators)
+    return Selection(source=Source(data=f"demo:{key}"), calibrators=recipes, **choices)
+
+
+def screen(selection: Selection, models: Models) -> dict[tuple[str, str], float]:
+    """(model, measure): the number beside the reliability diagram; it equals that of the calibrators' table."""
+    found: dict[tuple[str, str], float] = {}
+    table: Any = comparison(selection, models).set_index("calibrator")
+    for model in models.shown:
+        frame: Any = compute.summary(model, selection, models).set_index("measure")
+        for measure in MEASURES:
+            found[model.title, measure.name] = value = float(frame.loc[measure.name, "value"])
+            np.testing.assert_allclose(table.loc[model.title, measure.name], value, rtol=0, atol=1e-14)
+    return found
+
+
+def audited(key: str, folder: Path, *options: str) -> list[dict[str, Any]]:
+    """The lines of the record that the command writes about the same file."""
+    data, name = demo(key)
+    (folder / name).write_bytes(data)
+    words = ["audit", str(folder / name), "--json", *(w for k in KEYS for w in ("--calibrator", k)), *options]
+    ended = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert ended.exit_code == 0, ended.output
+    lines: list[dict[str, Any]] = json.loads(ended.stdout)["lines"]
+    return lines
+
+
+@pytest.mark.parametrize("key", [each.key for each in DEMOS])
+def test_the_screen_shows_what_the_library_says(key: str) -> None:
+    selection = chosen(key, *KEYS)
+    models = compute.models(selection)
+    found = screen(selection, models)
+    for model in models.shown:
+        for measure in MEASURES:
+            value = found[model.title, measure.name]
+            if np.isnan(value):
+                continue
+            made = cc.estimate(compute.judged(model), measure.reduction, measure.estimator)
+            assert value == pytest.approx(made.value, abs=1e-14), (model.title, measure.name)
+
+
+@pytest.mark.parametrize("key", SMALL)
+def test_the_command_and_the_report_say_what_the_screen_says(key: str, tmp_path: Path) -> None:
+    selection = chosen(key, *KEYS)
+    models = compute.models(selection)
+    found = screen(selection, models)
+    told = {"as given": models.shown[0].title}
+    compared = 0
+    for line in audited(key, tmp_path):
+        measure = next((m for m in MEASURES if (m.reduction, m.estimator) == (line["notion"], line["estimator"])), None)
+        if measure is None or line["value"] is None:
+            continue
+        title = told.get(line["model"], line["model"])
+        assert line["value"] == pytest.approx(found[title, measure.name], abs=1e-14), (title, measure.name)
+        compared += 1
+    assert compared >= 20
+    asked = Asked(selection, Options())
+    blocks = [block for part in (section._errors, section._scores) for block in part(asked) if block is not None]
+    errors, scores = (block.frame for block in blocks)  # type: ignore[union-attr]
+    names = {cc.REDUCTIONS[m.reduction].title: m.name for m in MEASURES if m.reduction and m.estimator == "ece"}
+    for line in [*errors.to_dict("records"), *scores.to_dict("records")]:
+        name = line.get("score") or names.get(line["notion"])
+        if name is not None:
+            assert line["value"] == pytest.approx(found[line["model"], name], abs=1e-14)
+    assert len(set(errors["bins"].str.partition(" (")[0])) == 2
+    assert "bins" in [column.heading for column in blocks[0].columns]  # type: ignore[union-attr]
+
+
+def test_lines_judged_in_different_bins_say_so_on_screen_and_others_do_not() -> None:
+    for calibrators, told in ((("temperature",), False), (KEYS, True)):
+        selection = chosen("wine-logistic", *calibrators)
+        models = compute.models(selection)
+        frames = {m.title: compute.summary(m, selection, models) for m in models.shown}
+        assert ("Bins" in before_and_after(frames).index) == told
+        assert ("bins" in comparison(selection, models)) == told
+    bins = before_and_after(frames).loc["Bins"]
+    assert bins.iloc[0] == f"{BINS} equal width"
+    assert bins.iloc[2] == f"one a value; TL-MCE of bins: {BINS} equal width"
+    given = chosen("wine-logistic", *KEYS, binning="equal-width", bins=7)
+    models = compute.models(given)
+    assert "bins" not in comparison(given, models)
+
+
+@pytest.mark.parametrize("counting", ["answered", "all"])
+def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str, tmp_path: Path) -> None:
+    selection = chosen("digits-naive-bayes", "temperature", "metacal-miscoverage", counting=counting)
+    models = compute.models(selection)
+    rows = compute.same_rows(selection, models)
+    n = {model.n_rows for model in rows.values()}
+    silent = compute.judged(models.shown[-1]).abstained
+    assert silent is not None
+    assert n == {int((~silent).sum()) if counting == "answered" else len(silent)}
+    tables: list[Any] = [compute.every_measure(m, selection, models).set_index("measure") for m in models.shown]
+    base, temperature, meta = tables
+    assert base.loc["Accuracy", "value"] == temperature.loc["Accuracy", "value"] == rows[models.shown[0]].accuracy
+    if counting == "answered":
+        assert meta.loc["Accuracy", "value"] == base.loc["Accuracy", "value"]
+        assert f"the {int((~silent).sum()):,} of {len(silent):,} rows" in compute.rows_said(selection, models)
+    made = compute.ranked(selection, models, models.shown[-1], "confidence", "ece")
+    assert made.value == pytest.approx(meta.loc["conf-ECE", "value"], abs=1e-14)
+
+
+def test_accuracies_and_errors_named_in_a_demos_text_are_those_of_its_file() -> None:
+    said = {"digits-mlp": "0.9 %", "wine-logistic": "3.6 %", "imbalanced-forest": "10 %"}
+    for each in DEMOS:
+        if each.key in said:
+            made = cc.estimate(cc.read_predictions(*demo(each.key)), "confidence")
+            digits = len(said[each.key].partition(".")[2].rstrip(" %"))
+            assert f"{100 * made.value:.{digits}f} %" == said[each.key]
+            assert (
+                f"confidence ECE of {said[each.key]}" in each.lesson
+                or f"confidence ECE is {said[each.key]}" in each.lesson
+            )
+
+
+def test_measures_have_one_name_each() -> None:
+    def asked(measures: tuple[Measure, ...]) -> dict[tuple[str | None, str], str]:
+        return {(m.reduction, m.estimator): m.name for m in measures}
+
+    every = asked(every_measure())
+    assert len(set(every.values())) == len(every)
+    assert asked(MEASURES).items() <= every.items()
