@@ -10,6 +10,7 @@ from calib_core.estimators import ConvexBinned, KernelCalibrationError
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.smooth import fixed_point, smooth_errors
 from calib_core.inference import coverage_table, interval, kernel_intervals, rejection_table, wild
+from calib_core.inference.limits import beyond
 from calib_core.reductions import as_reduction
 
 NORMS = ("max-deviation", "ece-convex", "ece-adaptive-convex", "ece-sweep", "smece", "ece-kde")
@@ -206,14 +207,14 @@ def test_near_certain_calibrated_scores_show_no_error_however_few_the_outcomes(k
 def test_the_bounds_follow_the_level():
     made = estimate(Predictions.from_confidence(np.full(50, 0.999), np.ones(50, bool)), "confidence", "max-deviation")
     for level in (0.5, 0.9, 0.98):
-        assert made.interval(level).high == pytest.approx(0.001 + wild.upper_count(5e-5, (1 - level) / 2) / 50)
-    assert wild.upper_count(0, 0.05) == pytest.approx(-np.log(0.05))
-    assert stats.poisson.cdf(3, 3 + wild.upper_count(3, 0.05)) == pytest.approx(0.05)
+        assert made.interval(level).high == pytest.approx(0.001 + beyond(5e-5, (1 - level) / 2) / 50)
+    assert beyond(0, 0.05) == pytest.approx(-np.log(0.05))
+    assert stats.poisson.cdf(3, 3 + beyond(3, 0.05)) == pytest.approx(0.05)
 
 
 def pair_ends(p, level=0.9, block=100):
     claims = as_reduction("canonical").split(p)
-    return pairs.of_blocks(KernelCalibrationError(block=block), claims, level)
+    return kernel_intervals.of_blocks(KernelCalibrationError(block=block), claims, level)
 
 
 def test_blocks_of_rows_give_students_interval_where_outcomes_are_many():
@@ -234,7 +235,7 @@ def test_the_norm_of_blocks_is_that_of_all_pairs_one_by_one():
     alike = np.exp(-np.abs(probs[:, None] - probs[None]).sum(-1) / 2) * (residual @ residual.T)
     square = np.square(residual).sum(1)
     longest = 1 + np.square(probs).sum(1).max()
-    size = np.sqrt(alike.sum()) / n + np.sqrt(longest) / n * wild.upper_count(square.sum() / longest, 0.05)
+    size = np.sqrt(alike.sum()) / n + np.sqrt(longest) / n * beyond(square.sum() / longest, 0.05)
     assert pair_ends(p)[1] == pytest.approx(size**2 * n / (n - 1))
 
 
