@@ -74,7 +74,9 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     limit = on_scale_of(estimate, eps)
     low, point, high = (_on_tolerance(estimate, end) for end in (span.low, span.point, span.high))
     shown = shown_at_all(question.predictions)
-    words = f"{_what(estimate)} is estimated at {percent(point)} ({level:.0%} interval {between(low, high)})"
+    words = (
+        f"{_what(estimate, span.about)} is estimated at {percent(point)} ({level:.0%} interval {between(low, high)})"
+    )
     ends = (low, point, high, shown)
     if span.high < limit:
         return Verdict("within", eps, f"Within {percent(eps)}: {words}.", *ends)
@@ -130,13 +132,15 @@ def _scale(estimate: Estimate) -> tuple[bool, float]:
     return squared, full if squared or order == 1 else math.sqrt(full)
 
 
-def _what(estimate: Estimate) -> str:
+def _what(estimate: Estimate, about: str) -> str:
+    """What the interval is about, as the subject of a sentence."""
     question = estimate.question
     assert question is not None
+    subject, _, finer = about.partition(", given these predictions")
     claims = question.claims
     if isinstance(claims, (FlatClaims, ColumnClaims)) and full_scale(claims, question.ranks) < 1.0:
-        return "the probability on wrong classes"
-    return "the error"
+        subject = subject.replace("the error", "the probability on wrong classes")
+    return subject + (" (finer errors are not seen)" if "finer" in finer else "")
 
 
 def _sane(estimate: Estimate, *ends: float) -> None:

@@ -150,7 +150,7 @@ def test_a_thousand_classes_far_off_read_miscalibrated():
 
 @pytest.mark.parametrize("eps", [math.nan, 0.0, -1.0, math.inf])
 def test_tolerances_that_are_none_are_refused(eps):
-    with pytest.raises(ValueError, match="eps|tolerance"):
+    with pytest.raises(ValueError, match=r"eps|tolerance"):
         estimate(certain(30, 3)).verdict(eps)
 
 
