@@ -35,6 +35,7 @@ from calib_core.inference.null import null_outcomes
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach
 from calib_core.predictions import NotAnswerable
+from calib_core.reductions import REDUCTIONS
 
 OF_BINS = "bins"
 """The order of the largest error of a bin over its classes."""
@@ -65,6 +66,13 @@ def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | No
     if isinstance(estimator, DebiasedL2):
         return 2, float if estimator.root else lambda theta: theta * theta
     return None
+
+
+def facts_of(question: Question) -> Facts:
+    """What decides whether a case is one that was simulated, but for its cells."""
+    rows = question.predictions.answered
+    entry = None if question.reduction is None else REDUCTIONS.find(question.reduction)
+    return Facts(None if entry is None else entry.key, rows.kind, rows.n_classes or 2, rows.n_rows, rows.effective_rows)
 
 
 def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
@@ -132,9 +140,7 @@ class InBins:
     @property
     def facts(self) -> Facts:
         """What decides whether the case is one that was simulated."""
-        rows, weights = self._question.predictions, self._claims.weights
-        weighted = weights is not None and bool((weights != weights[0]).any())
-        return Facts(rows.kind, weighted, rows.n_classes or 2, rows.n_rows, self.sparse)
+        return replace(facts_of(self._question), sparse=self.sparse)
 
     @property
     def disjoint(self) -> bool:

@@ -149,6 +149,11 @@ def _top_label():
     yield from (case(law, "shift .1", n, 100) for n in (300, 5000) for law in laws)
     yield from (case(law, truth, 5000, 1000) for law in ("beta 200", "beta 5") for truth in ("shift .1", "calibrated"))
     yield from (case(law, "class .01", 1000, 20) for law in laws[:3])
+    yield from (
+        case(law, truth, n, 3)
+        for n in (30, 100)
+        for law, truth in (("beta 5", "shift .1"), ("beta 200", "shift .0204"), ("certain", "shift .1"))
+    )
     cells = (("all .97", 100), ("beta 5", 20), ("beta 5", 100))
     yield from (case(law, "shift .1", 1000, k, binning="equal-width") for law, k in cells)
     yield from (case("beta 200", truth, 50_000, 1000, runs=150) for truth in ("calibrated", "shift .1"))
@@ -189,6 +194,9 @@ def _class_wise():
     yield from (case("network", truth, n, 20) for n in (80, 2000) for truth in ("calibrated", "over-confident"))
     for truth in ("calibrated", "shift .1"):
         yield case("network", truth, 300, 1000, estimators=("ece",), seconds=40.0)
+    # Between 20 and 100 classes with cells rich enough for inversion.
+    for (n, k), truth in itertools.product(((20_000, 20), (60_000, 50)), ("over-confident", "calibrated")):
+        yield case("network", truth, n, k, estimators=("ece",), seconds=120.0)
 
 
 def _top_k():
@@ -196,6 +204,7 @@ def _top_k():
         (20, 3), ("over-confident", "calibrated", "shift .1"), ("top-k-label", "top-k-confidence")
     ):
         yield Case("top-k", "network", truth, 1000, k, notion, runs=200)
+        yield Case("top-k", "network", truth, 200, k, notion, runs=200)
 
 
 def _by_rows():
@@ -212,7 +221,7 @@ def _by_rows():
         yield Case("rows", law, truth, n, estimators=quick, runs=250)
         if n in (30, 1000):
             yield Case("rows", law, truth, n, estimators=slow, runs=120)
-    for k, notion in ((3, "class-wise"), (10, "top-label")):
+    for k, notion in ((3, "class-wise"), (10, "top-label"), (10, "class-wise"), (100, "top-label")):
         yield from (
             Case("rows", "network", t, 500, k, notion, quick, runs=120) for t in ("over-confident", "calibrated")
         )
