@@ -8,7 +8,7 @@ from typing import Any
 
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate
-from calib_core.inference.verdict import SHOWN_AT, Verdict
+from calib_core.inference.verdict import SHOWN_AT, Verdict, Word
 from calib_core.predictions import NotAnswerable
 
 
@@ -38,7 +38,7 @@ class EstimateLine:
     tested: bool | None = None
     floor: float | None = None
     p: float | None = None
-    verdict: str | None = None
+    verdict: Word | None = None
     sentence: str = ""
     note: str = ""
 
