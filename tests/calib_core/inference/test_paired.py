@@ -393,13 +393,13 @@ def test_what_is_called_tested_was_simulated():
     assert Domain(("confidence",), (1, 5), (10, 20), 2.0, 0.5, (0.9, 0.9)).covers("confidence", 5, 20, 2.0, 0.5, 0.9)
     a, b = pair(400)
     assert paired_difference(a, b, level=0.9).tested
-    for beyond in (
+    for other in (
         paired_difference(a, b, level=0.99),
         paired_difference(*pair(100)),
         paired_difference(a, b, "confidence", "debiased-l2", 60),
     ):
-        assert not beyond.tested
-        assert "a rough guide" in beyond.sentence
+        assert not other.tested
+        assert "a rough guide" in other.sentence
 
 
 # -- every pair -----------------------------------------------------------------------------------------------
