@@ -1,9 +1,22 @@
 """The shipped table of coverages keeps its promise, and a table that does not is found out."""
 
+from dataclasses import replace
+
 import pytest
 from coverage_promise import at_most, broken
 
 from calib_core.inference import coverage_table
+from calib_core.inference.domain import (
+    ANY,
+    BINNED,
+    CANONICAL,
+    CANONICAL_KERNEL,
+    LEVELS,
+    OF_ROWS,
+    SQUARED_CLASSES,
+    Facts,
+    in_bins,
+)
 
 
 def test_the_shipped_table_keeps_the_promise_of_what_is_called_tested():
@@ -35,3 +48,54 @@ def test_what_runs_can_tell():
     assert at_most(250 / 300, 300) > 0.86 > at_most(240 / 300, 300)
     assert at_most(1.0, 300) == 1
     assert at_most(240 / 300, 300) == pytest.approx(0.8371, abs=5e-4)
+
+
+BINNED_KEYS = {"ece", "rmsce", "debiased-l2", "debiased-ece", "ece-adaptive"}
+ROW_KEYS = {"ece-convex", "ece-sweep", "ece-kde", "smece", "max-deviation", "skce"}
+ALIKE = {"class-specific": "confidence"}
+"""One class is one claim a row, as confidence is."""
+
+
+def reached(table, notion, keys, domain):
+    """Do tested lines of the table go as far as a domain claims?"""
+    lines = table[
+        (table["notion"] == ALIKE.get(notion, notion)) & table["estimator"].isin(keys) & (table["tested"] > 0)
+    ]
+    classes = lines["classes"].max() if domain.classes < ANY else ANY
+    return bool(len(lines) and classes >= domain.classes and lines["rows"].min() <= domain.rows)
+
+
+@pytest.mark.parametrize(("domains", "keys"), [(BINNED, BINNED_KEYS), (OF_ROWS, ROW_KEYS)], ids=["in bins", "of rows"])
+def test_what_is_declared_was_simulated(domains, keys):
+    table = coverage_table()
+    assert all(reached(table, notion, keys, domain) for notion, domain in domains.items())
+    assert (table["level"].min(), table["level"].max()) == LEVELS
+    wider = {notion: replace(domain, rows=1, classes=10_000) for notion, domain in domains.items()}
+    assert not any(reached(table, notion, keys, domain) for notion, domain in wider.items())
+
+
+def test_the_canonical_domains_were_simulated():
+    table = coverage_table()
+    cells, kernel = set(table["estimator"]) & {"ece", "rmsce"}, {"skce"}
+    assert reached(table, "canonical", cells, CANONICAL)
+    assert reached(table, "canonical", kernel, CANONICAL_KERNEL)
+
+
+def test_squared_class_wise_errors_are_tested_as_far_as_they_were_tried():
+    table = coverage_table()
+    tried = table[(table["notion"] == "class-wise") & (table["estimator"] == "rmsce") & (table["tested"] > 0)]
+    assert tried["classes"].max() == SQUARED_CLASSES["class-wise"]
+    weighed = table[table["law"].str.endswith("(weighted)") & (table["tested"] > 0)]
+    assert {"confidence", "top-label", "class-wise"} <= set(weighed["notion"])
+
+
+def test_outside_the_domain_an_interval_is_a_rough_guide():
+    facts = Facts("top-label", "full", 1000, 30, 30)
+    assert in_bins(facts, 1, 0.9)
+    assert not in_bins(facts, 1, 0.999)
+    assert not in_bins(replace(facts, classes=1001), 1, 0.9)
+    assert not in_bins(replace(facts, rows=29, worth=29), 1, 0.9)
+    assert not in_bins(replace(facts, notion=None), 1, 0.9)
+    assert not in_bins(replace(facts, sparse=True), 2, 0.9)
+    assert not in_bins(replace(facts, rows=1000, worth=400), 1, 0.9), "weights too unequal"
+    assert in_bins(replace(facts, rows=1000, worth=600), 1, 0.9)
