@@ -233,7 +233,7 @@ class InBins:
     @cached_property
     def _noise(self) -> Noise:
         unit = reach(self._claims, self._ranks)
-        residual = float(np.square(influence(self._claims, self._ranks)[0] / unit).sum())
+        residual = float(np.square(influence(self._claims, self._ranks) / unit).sum())
         if not self.disjoint:
             return Noise(unit, residual, residual)
         gaps = self.gaps
