@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators.base import Estimate
+from calib_core.estimators.base import ESTIMATORS, Estimate, Traits
 from calib_core.inference.verdict import SHOWN_AT, Verdict
+from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
 
 
@@ -20,7 +21,8 @@ class EstimateLine:
     ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
     at or below; ``p`` the chance that one shows as much as ``value``; ``verdict`` one of four words, with ``sentence``.
     ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
-    None where there is no such number; ``note`` says why.
+    ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
+    score. None where there is no such number; ``note`` says why.
     """
 
     notion: str | None
@@ -41,6 +43,26 @@ class EstimateLine:
     verdict: str | None = None
     sentence: str = ""
     note: str = ""
+    unit: Literal["share", "square", "score"] = "share"
+
+    def written(self, number: float | None) -> str:
+        """A number of this line as people read it: shares in percent, others in four digits; a dash for None.
+
+        >>> EstimateLine("confidence", "ece", "Confidence ECE", 10, "", 0.1234).written(0.1234)
+        '12 %'
+        >>> EstimateLine(None, "brier", "Brier score", 10, "", 0.1234, unit="score").written(0.1234)
+        '0.1234'
+        """
+        if number is None:
+            return "–"
+        return percent(number) if self.unit == "share" else f"{number:.4g}"
+
+    @property
+    def interval(self) -> str:
+        """Both ends as people read them, the unit once; a dash where there is none."""
+        if self.low is None or self.high is None:
+            return "–"
+        return f"{self.written(self.low).removesuffix(' %')} to {self.written(self.high)}"
 
     def record(self) -> dict[str, Any]:
         """The line as plain values, for JSON."""
@@ -88,8 +110,13 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
         value=estimate.value,
         level=level,
         note="; ".join(notes),
+        unit="square" if getattr(estimate.question.estimator, "squared", False) else _unit(estimator.key),
         **numbers,
     )
+
+
+def _unit(key: str) -> Literal["share", "score"]:
+    return (ESTIMATORS[key].flags or Traits()).unit
 
 
 def each_alone(lines: Sequence[EstimateLine]) -> str:

@@ -1,0 +1,144 @@
+"""What is said around lines of estimates: the same words on screen, in reports and by commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from calib_core import ESTIMATORS, Predictions, Recipe, estimate
+from calib_core.binning import bins_said
+from calib_core.defaults import LEVEL
+from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, primary, unbinned_bound
+from calib_core.inference.primary import ESTIMATOR as PRIMARY
+from calib_core.inference.words import percent
+
+AT_LEVEL = f"{percent(LEVEL)} interval"
+VALUE = (
+    "Value: what the estimator's formula says. Estimate: what the interval is about, which lies in it; a value above its "
+    "own interval is no mistake, since noise pushes up the value and not the interval."
+)
+FLOOR = (
+    "Noise floor: the 95 % point of what perfectly calibrated models with these predictions show; p: the share of them "
+    "that show as much as the value, or more."
+)
+WORDS = (
+    "Within: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above. Too close to "
+    "call: the interval holds the tolerance. Too few rows to tell: it does, and would for most perfectly calibrated "
+    "models with these predictions; that is known before any outcome is seen."
+)
+ROUGH = "a rough guide: their coverage was not simulated in cases like this"
+SLOPE = 1.0
+"""The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
+
+
+def headline(first: PrimaryLine) -> str:
+    """The word, and what it rests on: the estimate with its interval."""
+    line = first.line
+    if line.verdict is None:
+        return f"could not run ({line.note})"
+    ends = f"{percent(line.level)} interval {line.interval}"
+    return f"{line.verdict}: {line.title} {line.written(line.point)}, {ends}"
+
+
+def deciding(
+    predictions: Predictions, notion: str | None, estimator: str, scheme: Recipe | None, eps: float, level: float
+) -> PrimaryLine:
+    """The primary line, or the line of the notion and the estimator that were asked for, which then decides."""
+    reason = f"Judged by {notion}, as asked for."
+    if notion is None:
+        first = primary(predictions, eps, level, None if scheme is None else scheme.build())
+        if estimator == PRIMARY:
+            return first
+        notion, reason = first.notion, first.reason
+    bins = scheme.build() if scheme is not None and takes_bins(estimator) else None
+    return PrimaryLine(notion, reason, estimate(predictions, notion, estimator, bins), eps, level)
+
+
+def takes_bins(estimator: str) -> bool:
+    """Whether an estimator is given bins."""
+    return any(param.name == "binning" for param in ESTIMATORS[estimator].params)
+
+
+def details(first: PrimaryLine) -> tuple[str, ...]:
+    """What stands behind a verdict, a sentence each: why, how it was judged, what the formula says."""
+    line = first.line
+    return (
+        first.sentence,
+        *intervals([line]),
+        f"Bins: {line.bins}. By its formula the {line.title} is {line.written(line.value)}: noise pushes up a plug-in "
+        "error, and the interval takes that into account.",
+    )
+
+
+def intervals(lines: Iterable[EstimateLine]) -> tuple[str, ...]:
+    """What the intervals of a table are about, each said once, and which of them are rough guides.
+
+    >>> one = EstimateLine("confidence", "ece", "Confidence ECE", 9, "", 0.1, about="errors in bins", tested=True)
+    >>> intervals([one])
+    ('Intervals are about errors in bins.',)
+    """
+    known = [line for line in lines if line.about]
+    if not known:
+        return ()
+    found: dict[str, list[EstimateLine]] = {}
+    for line in known:
+        found.setdefault(line.about, []).append(line)
+    first, *rest = sorted(found, key=lambda about: -len(found[about]))
+    others = [f"those of {titles(found[about])} about {about}" for about in rest]
+    rough = [line for line in known if not line.tested]
+    every = "Intervals here are" if len(rough) == len(known) else f"Intervals of {titles(rough)} are"
+    return ("; ".join([f"Intervals are about {first}", *others]) + ".", *([f"{every} {ROUGH}."] if rough else []))
+
+
+def titles(lines: Sequence[EstimateLine]) -> str:
+    """What these lines are called, each once."""
+    return ", ".join(dict.fromkeys(line.title for line in lines))
+
+
+def without_bins(predictions: Predictions, notion: str, level: float = LEVEL) -> tuple[str, ...]:
+    """How large the error can be with what bins do not see: under each assumption a sentence, beside the bins' own end.
+
+    >>> rows = Predictions([[0.9, 0.1]] * 100, [0] * 90 + [1] * 10)
+    >>> [text.partition(",")[0] for text in without_bins(rows, "confidence")][1]
+    'If rows with higher scores are never less often right'
+    """
+    found = []
+    for assumption in ("lipschitz", "monotone"):
+        made = unbinned_bound(predictions, notion, assumption, SLOPE, level=(1 + level) / 2)  # type: ignore[arg-type]
+        found.append(f"{made.sentence} Of it {percent(made.binned)} is the upper end in {bins_said(made.bins)} bins.")
+    return (*found, "Both are assumptions, made before any plot was looked at; nothing here tests them.")
+
+
+VALUES_DIFFER = "The difference is the one its interval is about; that of two plug-in values, which noise pushes up, can lie outside."
+
+
+def difference_record(made: PairedDifference) -> dict[str, Any]:
+    """A paired difference as plain values, by the names that tables of lines have."""
+    return {
+        "difference": made.point,
+        "low": made.low,
+        "high": made.high,
+        "p": made.p_value,
+        "method": made.method,
+        "tested": made.tested,
+        "about": made.about,
+    }
+
+
+def differences(frame: pd.DataFrame) -> str:
+    """What the differences of a table (first, second, about, tested) are, each said once, and which are rough guides."""
+    alone = frame["about"].nunique() < 2
+    found = []
+    for about, part in frame.groupby("about", sort=False):
+        whose = "" if alone else f" of {_pairs(part)}"
+        found.append(f"What is told{whose}: {about}.")
+    rough = frame[~frame["tested"].astype(bool)]
+    if len(rough):
+        found.append(f"Intervals of {_pairs(rough)} are {ROUGH} (*).")
+    return " ".join(found)
+
+
+def _pairs(frame: pd.DataFrame) -> str:
+    return ", ".join(f"{a} and {b}" for a, b in zip(frame["first"], frame["second"], strict=True))
