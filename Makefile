@@ -27,6 +27,7 @@ simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/null_rejection.py --minutes 120
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/verdicts.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/paired_coverage.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/kernel_curves.py
 
 demo-data: $(VENV)/.dev-installed
 	$(BIN)/python -m demo_data.make_demo_data

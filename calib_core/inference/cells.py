@@ -18,6 +18,8 @@ MOST_CELLS = 1000
 """Most cells whose covariance is written down; for more, rows' noise is added up draw by draw."""
 _SMALL = 0.01
 """Probabilities below this move a cell's noise by at most a hundredth of what its outcomes do, and are left out."""
+_FEW_CLASSES = 20
+"""Up to so many classes they are not."""
 _AT_ONCE = 1 << 21
 """Claims written out at once."""
 
@@ -179,7 +181,7 @@ def _sparse(row: Codes, at: Codes, said: Float64s, hit: Float64s, weight: Float6
 def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[_Entries]:
     """Claims in parts: row (from 0 on), cell, score, outcome and weight of each, and the number of rows.
 
-    Of claims about every class those below ``_SMALL`` that did not come true are left out.
+    Of claims about many classes those below ``_SMALL`` that did not come true are left out.
     """
     if isinstance(claims, FlatClaims):
         m = len(claims.scores)
@@ -195,7 +197,7 @@ def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> 
         came_true = np.zeros(block.shape, dtype=bool)
         known = np.flatnonzero(hit >= 0)
         came_true[known, hit[known]] = True
-        row, column = np.nonzero((block >= _SMALL) | came_true)
+        row, column = np.nonzero((block >= (_SMALL if k > _FEW_CLASSES else 0.0)) | came_true)
         said, weight = block[row, column], np.ones(len(row)) if claims.weights is None else claims.weights[where][row]
         at = table.cells(said, column)
         yield row, at, said.astype(np.float64), came_true[row, column].astype(np.float64), weight, len(block)

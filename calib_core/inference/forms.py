@@ -10,7 +10,8 @@ from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.base import Question
 from calib_core.inference import kernel_intervals, means, simplex, wild
-from calib_core.inference.in_bins import InBins, target
+from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
+from calib_core.inference.in_bins import InBins, facts_of, target
 from calib_core.inference.intervals import NOISELESS, Interval, around, percentile, pivotal
 from calib_core.inference.null import calibrated_claims
 from calib_core.inference.resampling import bootstrap
@@ -18,13 +19,6 @@ from calib_core.registry import RegistryError
 
 LEAST_ROWS = 5
 """Rows per non-empty cell of the simplex, on average, below which nothing is claimed from below about an L1 error."""
-
-SIMULATED_CLASSES = 3
-"""Most classes of a canonical error whose interval is called tested: as many as the coverage table has.
-
-With 10 classes (4 truths, 11 Sierpinski cells, 2,000 rows, 200 runs each) the interval of the L1 error covered, that of
-the L2 error held the truth in .845 of the runs where the top probability was 0.05 too high: a rough guide.
-"""
 
 DRAWS, DRAWS_OF_ROWS = 9, 3
 """Outcomes drawn from the scores for a typical upper end."""
@@ -134,8 +128,7 @@ def _of_cells(question: Question, claims: Any, level: float, random_state: int) 
     if order == 1 and float(cells.worth.mean()) < LEAST_ROWS:
         method = "test inversion, upper end only: cells hold too few rows for a lower one"
         return around(value, (0.0, scale(high)), level, method, False)
-    # The coverage table has no case of weights, nor of more classes.
-    tested = claims.weights is None and len(claims.class_names) <= SIMULATED_CLASSES
+    tested = claims.weights is None and CANONICAL.holds(len(claims.class_names), len(claims.labels), level)
     return around(value, (scale(low), scale(high)), level, "test inversion", tested)
 
 
@@ -146,7 +139,8 @@ def _of_norms(question: Question, claims: Any, level: float, random_state: int) 
     ends = wild.bounds(question.estimator, claims, made, question.ranks, level, random_state)
     if ends is None:
         return None
-    return around(made.value, ends, level, "bounds for a norm of residuals", claims.weights is None, NOISELESS)
+    tested = of_rows(facts_of(question), level)
+    return around(made.value, ends, level, "bounds for a norm of residuals", tested, NOISELESS)
 
 
 def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
@@ -155,6 +149,7 @@ def _of_pairs(question: Question, claims: Any, level: float, random_state: int) 
     value = question.estimator(claims).value
     if isinstance(claims, VectorClaims):
         ends = kernel_intervals.of_blocks(question.estimator, claims, level)
-        return around(value, ends, level, "independent blocks of rows", claims.weights is None, NOISELESS)
+        tested = claims.weights is None and CANONICAL_KERNEL.holds(len(claims.class_names), len(claims.labels), level)
+        return around(value, ends, level, "independent blocks of rows", tested, NOISELESS)
     ends = kernel_intervals.inverted_pairs(question.estimator, claims, question.ranks, level, random_state)
-    return around(value, ends, level, "test inversion", claims.weights is None, NOISELESS)
+    return around(value, ends, level, "test inversion", of_rows(facts_of(question), level), NOISELESS)

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from calib_core._arrays import Float64s
+from calib_core._arrays import Codes, Float64s
 from calib_core.binning import BinTable, Groups, IntervalScheme
 from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
+from calib_core.estimators import Binned, DebiasedECE, DebiasedL2, MaxOfBins
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
@@ -35,6 +35,10 @@ from calib_core.inference.null import null_outcomes
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach
 from calib_core.predictions import NotAnswerable
+from calib_core.reductions import REDUCTIONS
+
+OF_BINS = "bins"
+"""The order of the largest error of a bin over its classes."""
 
 FEW_ROWS = 20
 """Rows a cell should hold."""
@@ -55,11 +59,20 @@ def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | No
     """Which binned error the estimator is about, and the scale it reports it on."""
     if isinstance(estimator, Binned):
         return estimator.order, float
+    if isinstance(estimator, MaxOfBins):
+        return OF_BINS, float
     if isinstance(estimator, DebiasedECE):
         return 1, float
     if isinstance(estimator, DebiasedL2):
         return 2, float if estimator.root else lambda theta: theta * theta
     return None
+
+
+def facts_of(question: Question) -> Facts:
+    """What decides whether a case is one that was simulated, but for its cells."""
+    rows = question.predictions.answered
+    entry = None if question.reduction is None else REDUCTIONS.find(question.reduction)
+    return Facts(None if entry is None else entry.key, rows.kind, rows.n_classes or 2, rows.n_rows, rows.effective_rows)
 
 
 def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
@@ -77,7 +90,9 @@ def judged_bins(question: Question) -> Question:
 
     Bins that were asked for always stay; groups are chosen from the scores, never from outcomes.
     """
-    if not question.free or target(question.estimator) is None:
+    of = target(question.estimator)
+    # Bins that classes share cannot be joined class by class.
+    if not question.free or of is None or of[0] == OF_BINS:
         return question
     claims = question.claims
     if not isinstance(claims, (FlatClaims, ColumnClaims)):
@@ -125,9 +140,7 @@ class InBins:
     @property
     def facts(self) -> Facts:
         """What decides whether the case is one that was simulated."""
-        rows, weights = self._question.predictions, self._claims.weights
-        weighted = weights is not None and bool((weights != weights[0]).any())
-        return Facts(rows.kind, weighted, rows.n_classes or 2, rows.n_rows, self.sparse)
+        return replace(facts_of(self._question), sparse=self.sparse)
 
     @property
     def disjoint(self) -> bool:
@@ -155,8 +168,8 @@ class InBins:
         of = target(estimator)
         assert of is not None
         order, scale = of
-        if order == "max":
-            return scale(largest_ends(self.gaps, level).high)
+        if order in ("max", OF_BINS):
+            return scale(self._largest(order, level).high)
         if order == 1:
             return scale(min(1.0, absolute_high(self.gaps, self._noise, level, self._normals)))
         if self._of_pairs:
@@ -209,13 +222,16 @@ class InBins:
         return IN_BINS
 
     def _made(self, order: int | str, level: float) -> Ends:
-        if order == "max":
-            return largest_ends(self.gaps, level)
+        if order in ("max", OF_BINS):
+            return self._largest(order, level)
         if order == 1:
             return absolute_ends(self.gaps, self._noise, level, self._errors, self._null, disjoint=self.disjoint)
         if self._of_pairs:
             return root_ends(self._pairs, self._several, self._null[:, self.gaps.rows > _ONE_ROW], level)
         return square_ends(self.gaps, self._noise, level, self._errors, self._null)
+
+    def _largest(self, order: int | str, level: float) -> Ends:
+        return largest_ends(self.gaps, level, np.nonzero(self._cells)[1] if order == OF_BINS else None)
 
     @property
     def _of_pairs(self) -> bool:
@@ -224,7 +240,7 @@ class InBins:
         return self.disjoint and (grouped or self.sparse)
 
     def _method(self, order: int | str) -> str:
-        if order == "max":
+        if order in ("max", OF_BINS):
             return "simultaneous Clopper-Pearson, conservative"
         if order == 2 and self._of_pairs:
             return "pairs of rows in a bin"
@@ -293,9 +309,21 @@ class InBins:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(which,)))
 
 
-def largest_ends(gaps: CellGaps, level: float) -> Ends:
-    """Bounds for the largest gap: all cells' bounds hold at once, whatever their dependence (Bonferroni)."""
+def largest_ends(gaps: CellGaps, level: float, bins: Codes | None = None) -> Ends:
+    """Bounds for the largest gap: all cells' bounds hold at once, whatever their dependence (Bonferroni).
+
+    With ``bins`` (cells,): for the largest mean, by weight, of the gaps of a bin's cells.
+    """
     low, high = clopper_pearson(gaps.outcome * gaps.rows, gaps.rows, 1 - (1 - level) / len(gaps.rows))
-    least = float(np.maximum(np.maximum(low - gaps.score, gaps.score - high), 0.0).max())
-    most = float(min(np.maximum(high - gaps.score, gaps.score - low).max(), 1.0))
-    return Ends(least, float(np.clip(np.abs(gaps.gap).max(), least, most)), most)
+    least = np.maximum(np.maximum(low - gaps.score, gaps.score - high), 0.0)
+    most = np.maximum(high - gaps.score, gaps.score - low)
+
+    def largest(each: Float64s) -> float:
+        if bins is None:
+            return float(each.max())
+        share = np.bincount(bins, gaps.weight)
+        mean = np.bincount(bins, gaps.weight * each) / np.where(share > 0, share, np.inf)
+        return float(mean.max())
+
+    end, start = min(largest(most), 1.0), largest(least)
+    return Ends(start, float(np.clip(largest(np.abs(gaps.gap)), start, end)), end)

@@ -14,6 +14,7 @@ from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.skce import pair_count, pair_sums
 from calib_core.inference.wild import excess, in_order, n_rows, residuals, strata_of, wild_chunks
+from calib_core.predictions import NotAnswerable
 
 LEAST_BLOCKS = 8
 """Blocks below which their spread is not taken for a measure of their mean's error."""
@@ -41,6 +42,8 @@ def inverted_pairs(
     """
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
+    if all(len(stratum.scores) < 2 for _, stratum, _ in strata_of(claims, ranks)):
+        raise NotAnswerable("this error is told from pairs of rows, and no two rows make the same kind of claim here")
     seen, rows = estimator(claims).value, _influence(claims, ranks)
     hidden = _unseen(float(np.square(rows.moved).sum()), rows.expected)
     noise = hidden**2 * _noise(estimator, claims, ranks, random_state)

@@ -72,7 +72,7 @@ def pairs(codes: Codes, scores: Float64s, outcomes: Float64s, weights: Float64s 
     total = float(mass[judged].sum())
     x = w * residuals
     sums, second, fourth = over(x), over(x * x), over(x**4)
-    scale = max(total, 1e-300)
+    scale = total or 1.0
     centred = np.square(residuals - (sums / np.maximum(mass, 1e-300))[codes])
     spread = over(w * centred) * np.divide(mass, per, where=judged, out=np.zeros(size))
     claim = scores * (1.0 - scores)

@@ -10,6 +10,7 @@ from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate
 from calib_core.inference.forms import rows_to_tell, typical_high
+from calib_core.inference.in_bins import OF_BINS, target
 from calib_core.inference.scale import full_scale
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.words import between, percent, rows
@@ -73,7 +74,9 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     limit = on_scale_of(estimate, eps)
     low, point, high = (_on_tolerance(estimate, end) for end in (span.low, span.point, span.high))
     shown = shown_at_all(question.predictions)
-    words = f"{_what(estimate)} is estimated at {percent(point)} ({level:.0%} interval {between(low, high)})"
+    words = (
+        f"{_what(estimate, span.about)} is estimated at {percent(point)} ({level:.0%} interval {between(low, high)})"
+    )
     ends = (low, point, high, shown)
     if span.high < limit:
         return Verdict("within", eps, f"Within {percent(eps)}: {words}.", *ends)
@@ -122,19 +125,22 @@ def _scale(estimate: Estimate) -> tuple[bool, float]:
     claims, estimator = question.claims, question.estimator
     squared = bool(getattr(estimator, "squared", False))
     order = getattr(estimator, "order", 2 if hasattr(estimator, "root") else 1)
-    if order == "max" or not isinstance(claims, (FlatClaims, ColumnClaims)):
+    largest = order == "max" or target(estimator) == (OF_BINS, float)
+    if largest or not isinstance(claims, (FlatClaims, ColumnClaims)):
         return squared, 1.0
     full = full_scale(claims, question.ranks)
     return squared, full if squared or order == 1 else math.sqrt(full)
 
 
-def _what(estimate: Estimate) -> str:
+def _what(estimate: Estimate, about: str) -> str:
+    """What the interval is about, as the subject of a sentence."""
     question = estimate.question
     assert question is not None
+    subject, _, finer = about.partition(", given these predictions")
     claims = question.claims
     if isinstance(claims, (FlatClaims, ColumnClaims)) and full_scale(claims, question.ranks) < 1.0:
-        return "the probability on wrong classes"
-    return "the error"
+        subject = subject.replace("the error", "the probability on wrong classes")
+    return subject + (" (finer errors are not seen)" if "finer" in finer else "")
 
 
 def _sane(estimate: Estimate, *ends: float) -> None:

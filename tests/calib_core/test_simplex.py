@@ -11,7 +11,7 @@ from calib_core.calibrators import SimplexBinning
 from calib_core.diagrams import canonical_validity, recalibration
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.inference import coverage_table, simplex
-from calib_core.inference.intervals import SIMULATED_CLASSES
+from calib_core.inference.domain import CANONICAL
 
 KEYS = ("sierpinski", "grid", "projection")
 SOME = settings(max_examples=20)
@@ -168,7 +168,7 @@ def test_only_what_was_simulated_is_called_tested():
     assert set(cells["truth"]) >= {"calibrated", "over-confident"}
     assert (cells["runs"] >= 200).all()
     assert (cells["coverage"] >= 0.85).all()
-    assert cells["classes"].max() == SIMULATED_CLASSES == 3
+    assert cells["classes"].max() == CANONICAL.classes == 3
     p, _ = drawn(600)
     for key in set(cells["estimator"]):
         assert estimate(p, "canonical", key, bins="sierpinski").interval().tested

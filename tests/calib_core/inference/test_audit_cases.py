@@ -150,7 +150,7 @@ def test_a_thousand_classes_far_off_read_miscalibrated():
 
 @pytest.mark.parametrize("eps", [math.nan, 0.0, -1.0, math.inf])
 def test_tolerances_that_are_none_are_refused(eps):
-    with pytest.raises(ValueError, match="eps"):
+    with pytest.raises(ValueError, match=r"eps|tolerance"):
         estimate(certain(30, 3)).verdict(eps)
 
 
@@ -224,7 +224,7 @@ def test_scores_of_few_or_certain_rows_have_intervals_of_some_width(name):
         if span is None:
             continue
         assert 0 <= span.low < span.high, (key, span)
-        assert span.low <= made.value <= span.high, (key, span)
+        assert span.low - 1e-9 <= made.value <= span.high + 1e-9, (key, span)
         assert key == "log-loss" or span.high <= {"accuracy": 1, "brier": 2}[key]
 
 

@@ -1,5 +1,8 @@
 """Intervals, resamples and verdicts: coverage, laws, and slow twins."""
 
+from dataclasses import replace
+from unittest.mock import ANY
+
 import numpy as np
 import pytest
 from null_rates import gumbel_labels, spread_rows
@@ -11,15 +14,17 @@ from calib_core.estimators import Binned
 from calib_core.inference import (
     CellGaps,
     bootstrap,
+    cells,
     clopper_pearson,
-    coverage_table,
     interval,
     inverted,
     percentile,
     pivotal,
     wilson,
 )
-from calib_core.inference.cells import column_sums, listed_sums
+from calib_core.inference.cells import claimed_noise, column_sums, listed_sums, unit_noise
+from calib_core.inference.intervals import IN_BINS
+from calib_core.inference.null import null_outcomes
 from calib_core.inference.resampling import shares_follow_rows
 from calib_core.reductions import as_reduction
 
@@ -37,38 +42,41 @@ def sample(n=400, k=4, seed=0, power=1.6):
 # -- the default ----------------------------------------------------------------------------------------------
 
 
-def test_the_shipped_table_shows_the_promised_coverage():
-    table = coverage_table()
-    assert (table["coverage"] >= 0.85).all()
-    assert (table["coverage"] >= 0.88).mean() >= 0.9
-    np.testing.assert_allclose(table["coverage"] + table["below"] + table["above"], 1, atol=0.0021)
-    assert {"confidence", "top-label", "class-wise"} <= set(table["notion"])
-
-
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("truth", [lambda s: s, lambda s: np.clip(s - 0.06, 0, 1)], ids=["calibrated", "shifted"])
 def test_the_default_covers(order, truth):
     rng = np.random.default_rng(1)
-    scores = rng.beta(5, 1.3, 800)
+    scores = rng.beta(5, 1.3, 3000)
     at = np.minimum((scores * 15).astype(int), 14)
     sums = np.bincount(at, truth(scores) - scores, minlength=15)
     rows = np.bincount(at, minlength=15)
     share = np.abs(np.divide(sums, rows, out=np.zeros(15), where=rows > 0))
-    target = (rows / 800 @ share**order) ** (1 / order)
+    target = (rows / 3000 @ share**order) ** (1 / order)
     held = 0
     for _ in range(200):
-        p = Predictions.from_confidence(scores, rng.random(800) < truth(scores))
+        p = Predictions.from_confidence(scores, rng.random(3000) < truth(scores))
         held += target in interval(estimate(p, "confidence", Binned(EqualWidth(15), order)).question)
     assert 0.86 <= held / 200 <= 0.99
 
 
-def test_intervals_over_cells_of_very_few_rows_claim_nothing_from_below():
+def test_cells_of_very_few_rows_are_judged_in_groups_unless_bins_were_given():
     rng = np.random.default_rng(0)
     p = spread_rows(1000, 100, rng, 4.5)
-    made = estimate(Predictions(p, gumbel_labels(p, rng)), "top-label")
-    assert (made.bins.count > 0).sum() > 1000 / 5
-    assert made.interval().low == 0
-    assert "upper end only" in made.interval().method
+    rows = Predictions(p, gumbel_labels(p, rng))
+    free, given = estimate(rows, "top-label"), estimate(rows, "top-label", bins=15)
+    assert free.value == given.value
+    assert (free.bins.count > 0).sum() > 1000 / 5
+    assert "groups of at least 20 rows each" in free.interval().about
+    assert "finer errors are not seen" in free.interval().about
+    assert free.interval() == replace(estimate(rows, "top-label", bins="groups").interval(), about=ANY)
+    assert given.interval().about == IN_BINS
+    assert given.interval().low == free.interval().low == 0
+    squares = estimate(rows, "top-label", "rmsce", 15).interval()
+    assert "bins of two rows and more" in squares.about
+    assert not squares.tested
+    assert estimate(rows, "top-label", "rmsce").interval().tested
+    rich = estimate(sample(4000), "confidence").interval()
+    assert rich.about == IN_BINS
 
 
 def test_inversion_by_one_cell_is_the_normal_interval_for_a_gap():
@@ -93,9 +101,9 @@ def test_no_gap_and_fewer_gaps_than_chance_leave_an_upper_end_above_0():
 @pytest.mark.parametrize("notion", [*NOTIONS, None])
 @pytest.mark.parametrize("key", list(ESTIMATORS))
 def test_every_estimate_has_an_interval_that_says_how_it_was_made(notion, key, monkeypatch):
-    from calib_core.inference import intervals
+    from calib_core.inference import forms
 
-    monkeypatch.setattr(intervals, "bootstrap", lambda asked, random_state: bootstrap(asked, 20, random_state))
+    monkeypatch.setattr(forms, "bootstrap", lambda asked, random_state: bootstrap(asked, 20, random_state))
     member = ESTIMATORS.make(key)
     if notion is None and not hasattr(member, "of"):
         pytest.skip("not a score of whole predictions")
@@ -115,9 +123,10 @@ SHARING = {"class-wise", "top-k-confidence", "top-k-label"}
 def test_debiased_errors_share_the_interval_of_what_they_estimate():
     p = sample()
     plain = {order: estimate(p, "top-label", Binned(order=order)).interval() for order in (1, 2)}
-    assert estimate(p, "top-label", "debiased-ece").interval() == plain[1]
-    squared = estimate(p, "top-label", "debiased-l2").interval()
-    assert (squared.low, squared.high) == (plain[2].low ** 2, plain[2].high ** 2)
+    assert estimate(p, "top-label", "debiased-ece", EqualWidth(15)).interval() == plain[1]
+    squared = estimate(p, "top-label", "debiased-l2", EqualWidth(15)).interval()
+    ends = (plain[2].low ** 2, plain[2].point ** 2, plain[2].high ** 2)
+    assert (squared.low, squared.point, squared.high) == ends
 
 
 def test_the_largest_error_is_bounded_for_all_cells_at_once():
@@ -157,11 +166,33 @@ def test_the_noise_of_cells_is_standard_and_correlated_as_residuals_are():
     p = sample(300, 2)
     claims = as_reduction("class-wise").split(p)
     table = tabulate(claims, [EqualWidth(4)])[0]
-    sums = column_sums(claims, table)
-    noise = sums.noise(np.random.default_rng(0).standard_normal((300, 20_000)))
+    noise = unit_noise(claims, table, 1, np.random.default_rng(0), 20_000).reshape(20_000, 2, 4)
     np.testing.assert_allclose(noise.std(0)[table.count > 0], 1, atol=0.03)
     # Two classes: a row's residuals are opposite, in mirrored bins.
     np.testing.assert_allclose(noise[:, 0, :], -noise[:, 1, ::-1], atol=1e-9)
+
+
+def test_the_noise_of_many_cells_is_that_of_their_covariance(monkeypatch):
+    """Row by row in parts, as for tables too large for a covariance, and from the covariance: the same law."""
+    p = sample(400, 3)
+    claims = as_reduction("class-wise").split(p)
+    table = tabulate(claims, [EqualWidth(4)])[0]
+    small = unit_noise(claims, table, 1, np.random.default_rng(0), 4000)
+    monkeypatch.setattr(cells, "MOST_CELLS", 0)
+    monkeypatch.setattr(cells, "_AT_ONCE", 100)
+    large = unit_noise(claims, table, 1, np.random.default_rng(1), 4000)
+    filled = (table.count > 0).ravel()
+    np.testing.assert_allclose(np.cov(large.T)[filled][:, filled], np.cov(small.T)[filled][:, filled], atol=0.12)
+
+
+def test_claimed_noise_is_that_of_drawn_classes():
+    p = sample(2000, 3)
+    claims = as_reduction("class-wise").split(p)
+    table = tabulate(claims, [EqualWidth(3)])[0]
+    normal = claimed_noise(claims, table, np.random.default_rng(0), 4000)
+    drawn = null_outcomes(claims, table)(np.random.default_rng(1), 4000).reshape(4000, -1)
+    scale = np.sqrt(np.maximum(drawn.var(0), 1e-12))
+    np.testing.assert_allclose(np.cov((normal / scale).T), np.cov((drawn / scale).T), atol=0.12)
 
 
 # -- resamples ------------------------------------------------------------------------------------------------
@@ -257,15 +288,19 @@ def test_verdicts_follow_their_rule():
     scores = rng.beta(5, 1.3, 20_000)
     good = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores))
     assert good.verdict(0.05).word == "within"
-    assert good.verdict(0.0001).word == "not shown"
+    assert good.verdict(0.0001).word == "too few rows to tell"
     bad = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.1))
     assert bad.verdict(0.02).word == "miscalibrated"
     assert bad.verdict(0.3).word == "within", "a real error can be small enough"
     few = estimate(Predictions.from_confidence(scores[:30], rng.random(30) < scores[:30])).verdict()
-    assert (few.word, few.eps) == ("not shown", 0.02)
-    assert "more rows are needed" in few.sentence
+    assert (few.word, few.eps) == ("too few rows to tell", 0.02)
+    assert few.rows_needed > 1000
+    assert "it would take about" in few.sentence
+    near = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.02)).verdict(0.02)
+    assert near.word == "too close to call"
+    assert "is shown" in near.sentence
     assert bad.verdict(0.02) is bad.verdict(0.02)
-    with pytest.raises(RegistryError, match=r"^eps is 0; it must be above 0$"):
+    with pytest.raises(RegistryError, match=r"^the tolerance is 0; it must lie above 0"):
         bad.verdict(0)
 
 
@@ -291,4 +326,4 @@ def test_a_calibrator_judged_on_the_rows_it_was_fitted_on_is_not_shown_to_be_cal
     overfit = CALIBRATORS.make("confidence").fit_on(fit).apply(fit)
     made = estimate(overfit, "confidence", "ece", "distinct")
     assert made.value < made.noise_floor.mean / 3
-    assert made.verdict(0.01).word == "not shown"
+    assert made.verdict(0.01).word == "too few rows to tell"

@@ -296,11 +296,13 @@ def test_weights_that_are_no_counts_are_answered_but_not_called_tested():
 def test_the_tables_hold_what_they_promise():
     table = coverage_table()
     assert {"smece", "ece-kde", "ece-convex", "max-deviation", "skce", "ece-sweep"} <= set(table["estimator"])
-    by_rows = table[table["estimator"].isin([*NORMS, "skce"])]
-    assert (by_rows["coverage"] >= 0.85).all()
     rejected = rejection_table()
     assert set(rejected["rows"]) == {100, 300, 1000, 3000, 10_000}
-    assert set(rejected["classes"]) == {2, 3, 10, 30, 100}
-    assert rejected["rejected_exact"].between(0.035, 0.065).all()
+    spread, network = (rejected[rejected["law"] == law] for law in ("spread rows", "network"))
+    assert set(spread["classes"]) == {2, 3, 10, 30, 100}
+    assert set(network["classes"]) == {3, 10, 100, 1000}
+    assert spread["rejected_exact"].between(0.035, 0.065).all()
+    # 2000 runs and as many draws: a share of .05 is known to .007.
+    assert network["rejected_exact"].between(0.03, 0.075).all()
     assert (rejected["rejected"] <= rejected["rejected_exact"] + 0.01).all()
-    assert rejected[rejected["estimator"] != "mce"]["rejected"].between(0.03, 0.065).all()
+    assert spread[spread["estimator"] != "mce"]["rejected"].between(0.03, 0.065).all()
