@@ -118,7 +118,8 @@ def _tolerance() -> None:
         max_value=0.5,
         step=0.005,
         format="%g",
-        help="The error you could live with: the verdict says within, miscalibrated, too close to call, or too few rows to tell.",
+        help="The error you could live with: the verdict says within, miscalibrated, too close to call, or too few "
+        "rows to tell.",
         **widgets.bound("eps"),
     )
 

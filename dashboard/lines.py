@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,8 +17,8 @@ from calib_core.inference.words import percent
 
 AT_LEVEL = f"{percent(LEVEL)} interval"
 VALUE = (
-    "Value: what the estimator's formula says. Estimate: what the interval is about, which lies in it; a value above its "
-    "own interval is no mistake, since noise pushes up the value and not the interval."
+    "Value: what the estimator's formula says. Estimate: what the interval is about, which lies in it. A value above "
+    "its own interval is no mistake: noise pushes up the value, not the interval."
 )
 FLOOR = (
     "Noise floor: the 95 % point of what perfectly calibrated models with these predictions show; p: the share of them "
@@ -106,12 +107,20 @@ def without_bins(predictions: Predictions, notion: str, level: float = LEVEL) ->
     """
     found = []
     for assumption in ("lipschitz", "monotone"):
-        made = unbinned_bound(predictions, notion, assumption, SLOPE, level=(1 + level) / 2)  # type: ignore[arg-type]
+        made = unbinned_bound(predictions, notion, assumption, SLOPE, level=(1 + level) / 2)
         found.append(f"{made.sentence} Of it {percent(made.binned)} is the upper end in {bins_said(made.bins)} bins.")
     return (*found, "Both are assumptions, made before any plot was looked at; nothing here tests them.")
 
 
-VALUES_DIFFER = "The difference is the one its interval is about; that of two plug-in values, which noise pushes up, can lie outside."
+def caption(described: Callable[..., object]) -> str:
+    """The docstring of a public function as running text: what a table of it is called by, word for word."""
+    return " ".join((inspect.getdoc(described) or "").partition("\n>>>")[0].replace("``", "").split())
+
+
+VALUES_DIFFER = (
+    "The difference is the one that its interval is about; that of two plug-in values, which noise pushes up, can lie "
+    "outside."
+)
 
 
 def difference_record(made: PairedDifference) -> dict[str, Any]:
@@ -128,7 +137,7 @@ def difference_record(made: PairedDifference) -> dict[str, Any]:
 
 
 def differences(frame: pd.DataFrame) -> str:
-    """What the differences of a table (first, second, about, tested) are, each said once, and which are rough guides."""
+    """What the differences of a table (first, second, about, tested) are, each said once, and the rough guides."""
     alone = frame["about"].nunique() < 2
     found = []
     for about, part in frame.groupby("about", sort=False):

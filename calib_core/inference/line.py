@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from calib_core.defaults import LEVEL, TOLERANCE
@@ -85,9 +85,6 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
     >>> line.verdict, line.low < line.point < line.high, line.value > line.floor
     ('miscalibrated', True, True)
     """
-    reduction, estimator = estimate.recipe
-    assert estimate.question is not None
-    notion = "" if reduction is None else f"{reduction.title} "
     numbers: dict[str, Any] = {}
     notes: list[str] = []
     try:
@@ -96,22 +93,33 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
         numbers |= {"method": span.method, "tested": span.tested}
         floor = estimate.noise_floor
         numbers |= {"floor": floor.high, "p": floor.p_value}
-        if reduction is not None:
+        if estimate.recipe[0] is not None:
             made: Verdict = estimate.verdict(eps, level)
             numbers |= {"verdict": made.word, "sentence": made.sentence}
     except NotAnswerable as why:
         notes.append(str(why))
+    return replace(plain_line(estimate), level=level, note="; ".join(notes), **numbers)
+
+
+def plain_line(estimate: Estimate) -> EstimateLine:
+    """The line of an estimate that is not asked how sure it is: nothing is computed.
+
+    >>> from calib_core import Predictions, estimate
+    >>> plain_line(estimate(Predictions([[0.9, 0.1]], [0]))).low is None
+    True
+    """
+    reduction, estimator = estimate.recipe
+    # The bins stand in a column of their own.
+    named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
+    assert estimate.question is not None
     return EstimateLine(
         notion=None if reduction is None else reduction.key,
         estimator=estimator.key,
-        title=f"{notion}{estimator.title}",
+        title=named.title if reduction is None else f"{reduction.title} {named.title}",
         rows=estimate.question.predictions.n_rows,
         bins=estimate.in_bins,
         value=estimate.value,
-        level=level,
-        note="; ".join(notes),
         unit="square" if getattr(estimate.question.estimator, "squared", False) else _unit(estimator.key),
-        **numbers,
     )
 
 

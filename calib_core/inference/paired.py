@@ -134,10 +134,10 @@ def paired_difference(
       both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
       smallest of ``LADDER`` at which the two intervals part.
 
-    ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims about
-    the same outcomes. Where no bins are given (``declared_bins``): a model that is declared discrete and one that is
-    not are both judged one bin a value of the discrete one, as the base model of a recalibration has to be (P1 App. F);
-    two discrete ones each one bin a value; of others claims by class are judged in groups of at least 20 rows (ECE:
+    ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims
+    about the same outcomes. Where no bins are given (``declared_bins``): a model that is declared discrete and one that
+    is not are both judged one bin a value of the discrete one, as the base model of a recalibration has to be (P1 App.
+    F); two discrete ones each one bin a value; of others claims by class are judged in groups of at least 20 rows (ECE:
     50), each model in its own. ``about`` says which.
 
     Models that make the same claims differ by 0, exactly. The rows must be the same in the same order: InputError
@@ -300,9 +300,7 @@ def _with_groups(estimator: str | Estimator, claims: Claims) -> Any:
     return method
 
 
-def _of_cells(
-    one: Question, other: Question, bins_of: BinsOf, level: float, random_state: int
-) -> PairedDifference:
+def _of_cells(one: Question, other: Question, bins_of: BinsOf, level: float, random_state: int) -> PairedDifference:
     asked, order = (one, other), 2 if getattr(one.estimator, "squared", False) else 1
     tables = _tables(asked, bins_of)
     if _alike(one.claims, other.claims):

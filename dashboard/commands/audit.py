@@ -102,8 +102,8 @@ def command(
         }
         judged = {name: _rows(model, over[name]) | _told(*first[name]) for name, model in models.items()}
         record = {"file": _shared.file_record(loaded), "options": options, "models": judged}
-        record["lines"] = [_record(line) for line in lines]
-        _shared.write_json("audit", record | {"level": LEVEL, "resamples_seed": SEED})
+        told = {"lines": [_record(line) for line in lines], "level": LEVEL, "resamples_seed": SEED}
+        _shared.write_json("audit", record | told)
         return
     _show(loaded, models, over, first, lines)
 

@@ -14,14 +14,14 @@ import streamlit as st
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
 from calib_core.diagrams import TradeOff, ValidityPlot
 from calib_core.estimators import ELSEWHERE
-from calib_core.inference import EstimateLine, coverage_table, each_alone, rejection_table, sharpen
+from calib_core.inference import EstimateLine, coverage_table, each_alone, plain_line, rejection_table, sharpen
 from calib_core.study import SCORES, error_keys
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_sweep, draw_trade, draw_validity
-from dashboard.lines import AT_LEVEL, FLOOR, VALUE, intervals, takes_bins
+from dashboard.lines import AT_LEVEL, FLOOR, VALUE, caption, intervals, takes_bins
 from dashboard.selection import Selection
 from dashboard.theme import count, markdown_plain, p_value
 from dashboard.views import verdicts
@@ -58,9 +58,9 @@ def render() -> None:
         column_config={"_index": st.column_config.Column(width=TITLES)},
     )
     st.caption(
-        f"Value; once asked for, the estimate with its {AT_LEVEL}, and the noise floor. {VALUE} {FLOOR} Of accuracy: what "
-        "95 % stay above. Orange: stands out of the noise (p at most 0.05); blue: does not; no colour: not asked yet. "
-        f"Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
+        f"Value; once asked for, the estimate with its {AT_LEVEL}, and the noise floor. {VALUE} {FLOOR} Of accuracy: "
+        "what 95 % stay above. Orange: stands out of the noise (p at most 0.05); blue: does not; no colour: not "
+        f"asked yet. Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
     )
     known = list(lines.values())
     st.caption(markdown_plain(" ".join(filter(None, (each_alone(known), *intervals(known))))))
@@ -140,9 +140,7 @@ def sharp(estimates: dict[Key, Estimate | str], selection: Selection) -> dict[Ke
     }
 
 
-def written(
-    estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def written(estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table as text, and the colour of each cell."""
     text: dict[str, dict[str, str]] = {}
     colour: dict[str, dict[str, str]] = {}
@@ -157,16 +155,9 @@ def written(
 
 def numbers(estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]) -> pd.DataFrame:
     """The table for programs: a line per estimate, with all that is known of it."""
-    told = [
-        lines[key].record() if key in lines else {"notion": key[1], "estimator": key[0], **_plain(made)}
-        for key, made in estimates.items()
-        if isinstance(made, Estimate)
-    ]
+    known = {key: made for key, made in estimates.items() if isinstance(made, Estimate)}
+    told = [(lines.get(key) or plain_line(made)).record() for key, made in known.items()]
     return pd.DataFrame(told, columns=[field.name for field in fields(EstimateLine)])
-
-
-def _plain(made: Estimate) -> dict[str, object]:
-    return {"value": made.value, "bins": made.in_bins}
 
 
 def cell(made: Estimate | str, line: EstimateLine | None) -> str:
@@ -174,7 +165,7 @@ def cell(made: Estimate | str, line: EstimateLine | None) -> str:
     if isinstance(made, str):
         return "–"
     if line is None:
-        return written_value(made)
+        return plain_line(made).written(made.value)
     value, point, floor = (line.written(number) for number in (line.value, line.point, line.floor))
     return f"{value}; estimate {point}, {line.interval}; floor {floor}"
 

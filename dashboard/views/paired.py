@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -11,6 +10,8 @@ from calib_core.inference import holm
 from dashboard import compute, widgets
 from dashboard.compute import Models
 from dashboard.export import csv_bytes
+from dashboard.lines import AT_LEVEL, VALUES_DIFFER, difference_record, takes_bins
+from dashboard.lines import differences as differences_said
 from dashboard.selection import WHOLE, Selection
 from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
@@ -43,17 +44,17 @@ def draw(selection: Selection, models: Models) -> None:
     )
     st.caption(
         "Difference: error of the first less that of the second, so below 0 the first errs less. Low and high: its "
-        "90 % interval, each pair by itself. p: of no difference; p (Holm): corrected for the number of pairs, so "
-        "that one false alarm among all of them stays as rare as one alone. Where a method is marked as a rough "
-        "guide, its coverage was not tested."
+        f"{AT_LEVEL}, each pair by itself. {VALUES_DIFFER} p: of no difference; p (Holm): corrected for the number of "
+        "pairs, so that one false alarm among all of them stays as rare as one alone."
     )
+    st.caption(markdown_plain(differences_said(frame)))
     with st.container(horizontal=True):
         widgets.download("Download this table (CSV)", "paired-differences.csv", lambda: csv_bytes(frame))
         copied(_in_python(selection, frame), section="calibrators", key="paired")
 
 
 def _in_python(selection: Selection, frame: pd.DataFrame) -> str:
-    bins = ", bins" if compute.takes_bins(selection.differ) else ""
+    bins = ", bins" if takes_bins(selection.differ) else ""
     pairs = list(zip(frame["first"], frame["second"], strict=True))
     made = f"cc.inference.paired_difference(models[a], models[b], {selection.compared!r}, {selection.differ!r}{bins})"
     return f"{{(a, b): {made} for a, b in {pairs}}}"
@@ -80,8 +81,7 @@ def differences(selection: Selection, models: Models) -> tuple[pd.DataFrame, lis
         if isinstance(made, str):
             refused.append(made)
             continue
-        method = made.method if made.tested else f"{made.method} (rough guide)"
-        lines.append((a.title, b.title, made.value, made.low, made.high, made.p_value, np.nan, method))
-    frame = pd.DataFrame(lines, columns=["first", "second", *NUMBERS, "method"])
-    frame["p (Holm)"] = holm(frame["p"].to_numpy())
+        lines.append({"first": a.title, "second": b.title, **difference_record(made)})
+    frame = pd.DataFrame(lines, columns=["first", "second", *NUMBERS, "method", "tested", "about"])
+    frame["p (Holm)"] = holm(frame["p"].to_numpy(dtype=float))
     return frame, list(dict.fromkeys(refused))

@@ -62,9 +62,7 @@ def _rows(asked: Asked) -> str:
     return f" {said}" if said else ""
 
 
-def _of_every_model(
-    asked: Asked, notion: str | None, estimator: str, about: str
-) -> Generator[None, None, list[Named]]:
+def _of_every_model(asked: Asked, notion: str | None, estimator: str, about: str) -> Generator[None, None, list[Named]]:
     """A line for every model that can be asked, after what it is about and whose it is."""
     found = [(model, measured.ranked(asked, model, notion, estimator)) for model in asked.models.shown]
     yield from measured.sharpened(made for _, made in found)
@@ -74,7 +72,7 @@ def _of_every_model(
 
 def _framed(lines: list[Named], about: str) -> tuple[pd.DataFrame, str]:
     """Lines as a table, and what has to be said below it."""
-    names, models, made = ([line[i] for line in lines] for i in range(3))
+    names, models, made = zip(*lines, strict=True) if lines else ((), (), ())
     return measured.framed(made, **{about: names, "model": models}), measured.reading(made)
 
 

@@ -154,9 +154,7 @@ def _trade(asked: Asked) -> Iterator[Block | None]:
     yield None
     points = []
     for model in asked.models.shown:
-        squared, whole = (
-            measured.estimated(asked, model, notion, key) for key in ("debiased-l2", "brier")
-        )
+        squared, whole = (measured.estimated(asked, model, notion, key) for key in ("debiased-l2", "brier"))
         if not isinstance(squared, str) and not isinstance(whole, str):
             points.append((model.title, squared.value, whole.value))
     yield Heading("Calibration against sharpness")

@@ -344,7 +344,9 @@ def test_without_bins_both_models_are_judged_in_those_of_the_discrete_one(notion
     assert made.second == pytest.approx(estimate(after, *asked).value, abs=1e-12)
     # A model that only looks discrete, bins that are given, and an estimator with bins of its own: nothing is shared.
     assert "value" not in paired_difference(before, after.as_discrete(False), *asked).about
-    assert paired_difference(before, after, *asked, 15) == paired_difference(before, after.as_discrete(False), *asked, 15)
+    assert paired_difference(before, after, *asked, 15) == paired_difference(
+        before, after.as_discrete(False), *asked, 15
+    )
     assert declared_bins(before, after, *asked) == (Distinct(), "second")
     assert declared_bins(after, after, *asked) == (Distinct(), "each")
     assert declared_bins(before, after, notion, "ece-adaptive") == (None, "each")
