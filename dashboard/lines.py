@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from string import ascii_lowercase
 from typing import Any
-
-import pandas as pd
 
 from calib_core import ESTIMATORS, Predictions, Recipe, estimate
 from calib_core.binning import bins_said
 from calib_core.defaults import LEVEL
-from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, primary, unbinned_bound
+from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, each_alone, primary, unbinned_bound
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
 from calib_core.inference.words import percent
 
@@ -29,7 +28,7 @@ WORDS = (
     "call: the interval holds the tolerance. Too few rows to tell: it does, and would for most perfectly calibrated "
     "models with these predictions; that is known before any outcome is seen."
 )
-ROUGH = "a rough guide: their coverage was not simulated in cases like this"
+STAR = "*: a rough guide; such cases were not simulated."
 SLOPE = 1.0
 """The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
 
@@ -67,35 +66,41 @@ def details(first: PrimaryLine) -> tuple[str, ...]:
     line = first.line
     return (
         first.sentence,
-        *intervals([line]),
+        *below([line]),
         f"Bins: {line.bins}. By its formula the {line.title} is {line.written(line.value)}: noise pushes up a plug-in "
         "error, and the interval takes that into account.",
     )
 
 
-def intervals(lines: Iterable[EstimateLine]) -> tuple[str, ...]:
-    """What the intervals of a table are about, each said once, and which of them are rough guides.
+def marked(claims: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
+    """A mark for every interval of a table, and the sentences below it that say what the marks mean, each once.
 
-    >>> one = EstimateLine("confidence", "ece", "Confidence ECE", 9, "", 0.1, about="errors in bins", tested=True)
-    >>> intervals([one])
-    ('Intervals are about errors in bins.',)
+    ``claims`` hold what an interval is about (empty where there is none) and whether it is tested. A letter tells
+    intervals about different things apart, a star marks a rough guide.
+
+    >>> marked([("the error in these bins", True)])
+    ([''], ('Intervals are about the error in these bins.',))
+    >>> marked([("one", True), ("", None), ("two", False)])
+    (['a', '', 'b*'], ('Intervals are about (a) one; (b) two.', '*: a rough guide; such cases were not simulated.'))
     """
-    known = [line for line in lines if line.about]
-    if not known:
-        return ()
-    found: dict[str, list[EstimateLine]] = {}
-    for line in known:
-        found.setdefault(line.about, []).append(line)
-    first, *rest = sorted(found, key=lambda about: -len(found[about]))
-    others = [f"those of {titles(found[about])} about {about}" for about in rest]
-    rough = [line for line in known if not line.tested]
-    every = "Intervals here are" if len(rough) == len(known) else f"Intervals of {titles(rough)} are"
-    return ("; ".join([f"Intervals are about {first}", *others]) + ".", *([f"{every} {ROUGH}."] if rough else []))
+    every = list(claims)
+    abouts = list(dict.fromkeys(about for about, _ in every if about))
+    letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
+    marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
+    told = "; ".join(f"({letters[about]}) {about}" if letters else about for about in abouts)
+    star = any("*" in mark for mark in marks)
+    return marks, (*([f"Intervals are about {told}."] if told else []), *([STAR] if star else []))
 
 
-def titles(lines: Sequence[EstimateLine]) -> str:
-    """What these lines are called, each once."""
-    return ", ".join(dict.fromkeys(line.title for line in lines))
+def marks(lines: Iterable[EstimateLine]) -> list[str]:
+    """The marks of lines that stand in one table."""
+    return marked((line.about, line.tested) for line in lines)[0]
+
+
+def below(lines: Sequence[EstimateLine]) -> tuple[str, ...]:
+    """What has to be said below a table of lines: how many looks it is, and what its intervals are about."""
+    about = marked((line.about, line.tested) for line in lines)[1]
+    return (*filter(None, [each_alone(lines)]), *about)
 
 
 def without_bins(predictions: Predictions, notion: str, level: float = LEVEL) -> tuple[str, ...]:
@@ -134,20 +139,3 @@ def difference_record(made: PairedDifference) -> dict[str, Any]:
         "tested": made.tested,
         "about": made.about,
     }
-
-
-def differences(frame: pd.DataFrame) -> str:
-    """What the differences of a table (first, second, about, tested) are, each said once, and the rough guides."""
-    alone = frame["about"].nunique() < 2
-    found = []
-    for about, part in frame.groupby("about", sort=False):
-        whose = "" if alone else f" of {_pairs(part)}"
-        found.append(f"What is told{whose}: {about}.")
-    rough = frame[~frame["tested"].astype(bool)]
-    if len(rough):
-        found.append(f"Intervals of {_pairs(rough)} are {ROUGH} (*).")
-    return " ".join(found)
-
-
-def _pairs(frame: pd.DataFrame) -> str:
-    return ", ".join(f"{a} and {b}" for a, b in zip(frame["first"], frame["second"], strict=True))

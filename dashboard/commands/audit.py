@@ -23,7 +23,7 @@ Primary: TypeAlias = "tuple[PrimaryLine, tuple[str, ...]]"
 
 NOTIONS = ("confidence", "top-label", "class-wise")
 SHARES = ("value", "point", "low", "high", "floor")
-TABLE = ("model", "notion", "estimator", *SHARES, "p", "verdict")
+TABLE = ("model", "notion", "estimator", *SHARES, "about", "p", "verdict", "bins")
 
 
 @click.command("audit")
@@ -233,8 +233,7 @@ def _show(
 ) -> None:
     import pandas as pd
 
-    from calib_core.inference import each_alone
-    from dashboard.lines import FLOOR, VALUE, intervals
+    from dashboard.lines import FLOOR, VALUE, below, marks
     from dashboard.selection import mixed
 
     one = next(iter(models.values()))
@@ -243,16 +242,19 @@ def _show(
     for name, (line, bounds) in first.items():
         told += [f"{name}: {text}" if len(models) > 1 else text for text in (line.sentence, *bounds)]
     answered = [(name, line) for name, line in lines if line.value == line.value]
-    if answered:
-        cells = pd.DataFrame([_cells(name, line) for name, line in answered])
-        shown = [c for c in TABLE if c != "model" or len(models) > 1]
-        told.append(_shared.table_text(cells[[*shown, *(["bins"] if mixed(cells["bins"]) else [])]]))
+    made = [line for _, line in answered]
+    if made:
+        cells = pd.DataFrame([_cells(name, line) for name, line in answered]).assign(about=marks(made))
+        needed = {"model": len(models) > 1, "about": any(cells["about"]), "bins": mixed(cells["bins"])}
+        told.append(_shared.table_text(cells[[name for name in TABLE if needed.get(name, True)]]))
     for name, coverage in over.items():
         if coverage < 1:
             told.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
-    made = [line for _, line in answered]
-    told += [*filter(None, [each_alone(made)]), *intervals(made), *([VALUE, FLOOR] if made else [])]
-    told += [f"{line.title}: {line.note}." for _, line in lines if line.note]
+    told += [*below(made), *([VALUE, FLOOR] if made else [])]
+    noted = [line for _, line in lines if line.note]
+    for note in dict.fromkeys(line.note for line in noted):
+        titles = dict.fromkeys(line.title for line in noted if line.note == note)
+        told.append(f"{', '.join(titles)}: {note}.")
     for text in told:
         click.echo("\n".join(map(_shared.plain, text.split("\n"))))
 

@@ -116,22 +116,19 @@ def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[st
 
 
 def _show(frame: pd.DataFrame, as_csv: bool) -> None:
-    from dashboard.lines import ROUGH
+    from dashboard.lines import VALUES_DIFFER, marked
 
     if as_csv:
         _shared.write_csv(frame)
         return
     answered = frame[frame["note"] == ""]
-    click.echo(_shared.table_text(answered.drop(columns=["method", "tested", "about", "note"])))
+    marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
+    shown = answered.drop(columns=["method", "tested", "note"] + ([] if any(marks) else ["about"]))
+    click.echo(_shared.table_text(shown.assign(about=marks) if any(marks) else shown))
     for line in frame[frame["note"] != ""].to_dict("records"):
         click.echo(_shared.plain(f"{_asked(line)}: {line['note']}."))
-    lines = answered.to_dict("records")
-    for about in dict.fromkeys(line["about"] for line in lines):
-        whose = ", ".join(dict.fromkeys(_asked(line) for line in lines if line["about"] == about))
-        click.echo(_shared.plain(f"{whose}: {about}."))
-    rough = ", ".join(dict.fromkeys(_asked(line) for line in lines if not line["tested"]))
-    if rough:
-        click.echo(f"Intervals of {rough} are {ROUGH}.")
+    for text in (*below, *([VALUES_DIFFER] if len(answered) else [])):
+        click.echo(_shared.plain(text))
 
 
 def _asked(line: dict[Any, Any]) -> str:

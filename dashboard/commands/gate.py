@@ -45,7 +45,7 @@ def command(
       calib gate predictions.csv --max-ece 0.05
       calib gate predictions.npz --max-ece 0.02 --notion confidence --bins 10 && ./deploy
     """
-    from dashboard.lines import deciding, headline, intervals
+    from dashboard.lines import below, deciding, headline
 
     loaded = _shared.load(file, read)
     _shared.warn(loaded)
@@ -54,7 +54,7 @@ def command(
     line = first.line
     if line.verdict is None:
         _shared.fail(f"no verdict: {line.note}")
-    told = [f"{headline(first)}; {loaded.table.name}, {line.rows:,} rows", first.sentence, *intervals([line])]
+    told = [f"{headline(first)}; {loaded.table.name}, {line.rows:,} rows", first.sentence, *below([line])]
     told[-1:] = [f"{told[-1]} Bins: {line.bins}."] if line.bins else told[-1:]
     click.echo("\n".join(map(_shared.plain, told)))
     raise SystemExit(WITHIN if line.verdict == "within" else NOT_WITHIN)

@@ -9,16 +9,18 @@ from typing import Any
 import pandas as pd
 
 from calib_core import Estimate, NotAnswerable
-from calib_core.inference import EstimateLine, each_alone, sharpen
+from calib_core.inference import EstimateLine, sharpen
 from dashboard import compute
 from dashboard.compute import Model
-from dashboard.lines import AT_LEVEL, FLOOR, VALUE, intervals
+from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, marks
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.tables import Column
 from dashboard.selection import mixed
 
-INTERVAL = Column(AT_LEVEL, ("low", "high", "tested"), lambda low, high, tested: _starred(low, high, tested))
+INTERVAL = Column(
+    AT_LEVEL, ("low", "high", "mark"), lambda low, high, mark: f"{tables.span(low, high)} {mark}".rstrip()
+)
 _COLUMNS: tuple[Column, ...] = (
     tables.number("estimate", "point"),
     INTERVAL,
@@ -36,25 +38,17 @@ def columns(frame: pd.DataFrame) -> tuple[Column, ...]:
 
 
 READING = f"{VALUE} {FLOOR}"
-UNTESTED = "*"
-
-
-def _starred(low: float | None, high: float | None, tested: object) -> str:
-    said = tables.span(low, high)
-    return f"{said} {UNTESTED}" if tested == False and said != tables.NOT_KNOWN else said  # noqa: E712  None is no answer
 
 
 def framed(made: Sequence[EstimateLine], **about: Sequence[Any]) -> pd.DataFrame:
     """Lines as a table, what each is about (a model, a title) in columns before them."""
     frame = pd.DataFrame([line.record() for line in made], columns=[field.name for field in fields(EstimateLine)])
-    return pd.DataFrame(about).join(frame.drop(columns=list(about), errors="ignore"))
+    return pd.DataFrame(about).join(frame.drop(columns=list(about), errors="ignore").assign(mark=marks(made)))
 
 
 def reading(made: Sequence[EstimateLine]) -> str:
     """What has to be said below a table of these lines: how many looks it is, and what its intervals are about."""
-    rough = [line for line in made if line.tested is False]
-    star = " *: a rough guide." if rough else ""
-    return " ".join(["", *filter(None, (each_alone(made), *intervals(made)))]) + star
+    return " ".join(["", *below(made)])
 
 
 def estimated(asked: Asked, model: Model, notion: str | None, estimator: str) -> Estimate | str:

@@ -14,14 +14,14 @@ import streamlit as st
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
 from calib_core.diagrams import TradeOff, ValidityPlot
 from calib_core.estimators import ELSEWHERE
-from calib_core.inference import EstimateLine, coverage_table, each_alone, plain_line, rejection_table, sharpen
+from calib_core.inference import EstimateLine, coverage_table, plain_line, rejection_table, sharpen
 from calib_core.study import SCORES, error_keys
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_sweep, draw_trade, draw_validity
-from dashboard.lines import AT_LEVEL, FLOOR, VALUE, caption, intervals, takes_bins
+from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks, takes_bins
 from dashboard.selection import Selection
 from dashboard.theme import count, markdown_plain, p_value
 from dashboard.views import verdicts
@@ -49,6 +49,7 @@ def render() -> None:
     estimates = _estimates(selection, model)
     _sharpen(estimates, selection.asked)
     lines = sharp(estimates, selection)
+    known = list(lines.values())
     frame, colours = written(estimates, lines)
     st.dataframe(
         frame.style.apply(lambda _: colours, axis=None),
@@ -62,8 +63,7 @@ def render() -> None:
         "what 95 % stay above. Orange: stands out of the noise (p at most 0.05); blue: does not; no colour: not "
         f"asked yet. Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
     )
-    known = list(lines.values())
-    st.caption(markdown_plain(" ".join(filter(None, (each_alone(known), *intervals(known))))))
+    st.caption(markdown_plain(" ".join(below(known))))
     with st.container(horizontal=True):
         widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(numbers(estimates, lines)))
         copied(_in_python(estimates), section="estimators", key="estimators", of=model)
@@ -142,11 +142,12 @@ def sharp(estimates: dict[Key, Estimate | str], selection: Selection) -> dict[Ke
 
 def written(estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table as text, and the colour of each cell."""
+    mark = dict(zip(lines, marks(lines.values()), strict=True))
     text: dict[str, dict[str, str]] = {}
     colour: dict[str, dict[str, str]] = {}
     for (key, notion), made in estimates.items():
         row, column, line = ESTIMATORS[key].title, REDUCTIONS[notion].title, lines.get((key, notion))
-        text.setdefault(column, {})[row] = cell(made, line)
+        text.setdefault(column, {})[row] = f"{cell(made, line)} {mark.get((key, notion), '')}".rstrip()
         colour.setdefault(column, {})[row] = "" if line is None else STANDS_OUT if line.stands_out else HIDDEN
     frame = pd.DataFrame(text)
     known = frame.columns[(frame != "–").any()]

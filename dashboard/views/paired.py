@@ -11,7 +11,6 @@ from dashboard import compute, widgets
 from dashboard.compute import Models
 from dashboard.export import csv_bytes
 from dashboard.lines import AT_LEVEL, VALUES_DIFFER, difference_record, takes_bins
-from dashboard.lines import differences as differences_said
 from dashboard.selection import WHOLE, Selection
 from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
@@ -45,9 +44,9 @@ def draw(selection: Selection, models: Models) -> None:
     st.caption(
         "Difference: error of the first less that of the second, so below 0 the first errs less. Low and high: its "
         f"{AT_LEVEL}, each pair by itself. {VALUES_DIFFER} p: of no difference; p (Holm): corrected for the number of "
-        "pairs, so that one false alarm among all of them stays as rare as one alone."
+        "pairs, so that one false alarm among all of them stays as rare as one alone. About: what the true difference "
+        "is one of. A rough guide: such cases were not simulated."
     )
-    st.caption(markdown_plain(differences_said(frame)))
     with st.container(horizontal=True):
         widgets.download("Download this table (CSV)", "paired-differences.csv", lambda: csv_bytes(frame))
         copied(_in_python(selection, frame), section="calibrators", key="paired")
@@ -81,7 +80,8 @@ def differences(selection: Selection, models: Models) -> tuple[pd.DataFrame, lis
         if isinstance(made, str):
             refused.append(made)
             continue
-        lines.append({"first": a.title, "second": b.title, **difference_record(made)})
-    frame = pd.DataFrame(lines, columns=["first", "second", *NUMBERS, "method", "tested", "about"])
+        method = made.method if made.tested else f"{made.method} (rough guide)"
+        lines.append({"first": a.title, "second": b.title, **difference_record(made), "method": method})
+    frame = pd.DataFrame(lines, columns=["first", "second", *NUMBERS, "about", "method"])
     frame["p (Holm)"] = holm(frame["p"].to_numpy(dtype=float))
     return frame, list(dict.fromkeys(refused))

@@ -12,14 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe
 from calib_core.diagrams import RecalibrationDiagram
-from calib_core.inference import EstimateLine, each_alone, plain_line, sharpen
+from calib_core.inference import EstimateLine, plain_line, sharpen
 from dashboard import compute, widgets
 from dashboard.chart import chart, waiting
 from dashboard.compute import Model
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_recalibration, draw_validity
 from dashboard.figures.recalibration import speaking
-from dashboard.lines import AT_LEVEL, intervals
+from dashboard.lines import AT_LEVEL, below, marks
 from dashboard.selection import Selection
 from dashboard.theme import count, error, markdown_plain
 from dashboard.views import rows
@@ -154,9 +154,10 @@ def _about(selection: Selection, model: Model, part: int, scheme: Recipe, diagra
     if len(diagram.cells) <= AT_ONCE:
         sharpen(every)
     lines = [(norm, _line(selection, made)) for norm, made in estimates]
-    said += [f"**Canonical error, {norm}: {_told(line)}**{_around(line)}." for norm, line in lines]
     known = [line for _, line in lines]
-    st.caption(" ".join([*said, *map(markdown_plain, filter(None, (each_alone(known), *intervals(known))))]))
+    for (norm, line), mark in zip(lines, marks(known), strict=True):
+        said.append(f"**Canonical error, {norm}: {_told(line)}**{_around(line)}{markdown_plain(mark)}.")
+    st.caption(" ".join([*said, *map(markdown_plain, below(known))]))
     if not all(map(compute.sharpened, every)):
         st.button("Intervals and noise floors", key=f"simplex.sharpen.{part}", on_click=sharpen, args=(every,))
 

@@ -95,8 +95,8 @@ def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     selection = BOTH.replace(calibrators=(), others=((FOREST, ""), (MLP, "")))
     frame, _ = differences(selection, compute.models(selection))
     held = next(b.frame for b in reported(selection) if getattr(b, "name", "") == "differences")
-    shown = held[["first", "second", "value", "low", "high", "p", "p_holm"]]
-    assert shown.to_numpy().tolist() == frame.drop(columns="method").to_numpy().tolist()
+    shown = held[["first", "second", "difference", "low", "high", "p", "p_holm"]]
+    assert shown.to_numpy().tolist() == frame.drop(columns=["method", "about"]).to_numpy().tolist()
     refused = reported(BOTH.replace(calibrators=(), differ="ece", differ_in="whole"))
     assert not any(getattr(block, "name", "") == "differences" for block in refused)
     said = [block for block in refused if getattr(block, "lead", "") == "Not answered."]

@@ -16,6 +16,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, ESTIMATORS, Predictions, Recipe
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
+from calib_core.inference import estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
 from calib_core.study import SCORES, error_keys
 from dashboard import compute
@@ -33,7 +34,7 @@ from dashboard.selection import (
     interval_schemes,
     model_keys,
 )
-from dashboard.theme import error
+from dashboard.theme import error, markdown_plain
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table
 
@@ -127,31 +128,35 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
     selection = Selection(view="estimators", source=Source(data="demo:wine-logistic"), asked="confidence")
     app = opened(selection)
     shown = app.dataframe[0].value
+    captions = " ".join(c.value.replace("\\", "") for c in app.caption)
     test = compute.parts(selection.source).test
     assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
     for key in (*SCORES, *error_keys()):
-        expected = cc.estimate(test, "confidence", key, *([15] if takes_bins(key) else []))
+        expected = cc.estimate(test, "confidence", key)
         cell = shown.loc[ESTIMATORS[key].title, "Confidence"]
-        assert cell.startswith(error(expected.value))
+        line = estimate_line(expected) if compute.of_counts(expected) else plain_line(expected)
+        assert cell.startswith(line.written(line.value))
         if compute.of_counts(expected):
-            span, floor = expected.interval(), expected.noise_floor
-            assert cell == f"{error(expected.value)} [{error(span.low)}, {error(span.high)}] floor {error(floor.high)}"
+            told = f"estimate {line.written(line.point)}, {line.interval}; floor {line.written(line.floor)}"
+            assert cell.partition("; ")[2].startswith(told)
+            assert line.about in captions
+    assert "Each of the " in captions
     assert "Canonical" in shown.columns
-
-
-def takes_bins(key: str) -> bool:
-    return any(p.name == "binning" for p in ESTIMATORS[key].params)
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_verdict_stands_above_every_view(view: str) -> None:
     selection = Selection(view=view, source=Source(data="demo:digits-random-forest"))
     app = opened(selection)
-    made = cc.estimate(compute.parts(selection.source).test, "top-label", "ece", bins=15)
-    assert made.verdict(selection.eps).word == "miscalibrated"
+    first = primary(compute.parts(selection.source).test, selection.eps)
+    assert first.line.verdict == "miscalibrated"
     line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
     assert line.startswith("**Base model: miscalibrated**")
-    assert error(made.value) in line
+    assert markdown_plain(f"{first.line.written(first.line.point)}, 90 % interval {first.line.interval}") in line
+    said = [c.value for c in app.caption]
+    assert markdown_plain(first.sentence) in said
+    assert first.reason in first.sentence
+    assert any(markdown_plain(f"By its formula the {first.line.title} is") in text for text in said)
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -13,7 +13,7 @@ from calib_core.study import every_measure
 from dashboard import compute
 from dashboard.compute import Model
 from dashboard.figures import draw_binary_map, draw_constraint
-from dashboard.lines import VALUES_DIFFER, difference_record, differences
+from dashboard.lines import VALUES_DIFFER, difference_record, marked
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
@@ -110,12 +110,13 @@ def _differences(asked: Asked) -> Iterator[Block | None]:
     if not lines:
         return
     frame = pd.DataFrame(lines)
+    frame["mark"], below = marked(zip(frame["about"], frame["tested"], strict=True))
     frame["p_holm"] = holm(frame["p"].to_numpy())
     claims = "whole predictions" if notion is None else f"{REDUCTIONS[notion].title.lower()} claims"
     yield Table(
         "differences",
         f"{ESTIMATORS[asked.selection.differ].title} of {claims}: first less second, so below 0 the first errs less. "
-        f"{VALUES_DIFFER} p: of no difference; Holm: corrected for the number of pairs. {differences(frame)}",
+        f"{VALUES_DIFFER} p: of no difference; Holm: corrected for the number of pairs. {' '.join(below)}",
         frame,
         (
             tables.text("first"),

@@ -31,7 +31,7 @@ INFERENCE = (
 INTERVALS = (
     "Intervals are about what stands with them: of binned errors the error in these bins, given these predictions, or "
     "in groups of enough rows chosen from the scores, where bins hold few rows and none were asked for; finer errors "
-    "are not seen. Of kernel, smooth, convex, swept and cumulative errors they are about the estimator's noiseless value.",
+    "are not seen. Of kernel, smooth, convex, swept and cumulative errors: this estimator's noiseless value.",
     "Mean absolute errors: test inversion where cells are rich in outcomes, by what the scores claim (Casella & Berger "
     "2002); elsewhere the observed error plus a Poisson limit of what unseen outcomes can hide (Garwood 1936; Fay & "
     "Feuer 1997). Lower ends: only cells that stand out from noise carry the error (Donoho & Johnstone 1994). Squared "
