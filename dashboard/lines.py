@@ -12,9 +12,9 @@ from calib_core.binning import bins_said
 from calib_core.defaults import LEVEL
 from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, each_alone, primary, unbinned_bound
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
-from calib_core.inference.words import percent
+from calib_core.inference.words import at_level, percent
 
-AT_LEVEL = f"{percent(LEVEL)} interval"
+AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = (
     "Value: what the estimator's formula says. Estimate: what the interval is about, which lies in it. A value above "
     "its own interval is no mistake: noise pushes up the value, not the interval."
@@ -38,7 +38,7 @@ def headline(first: PrimaryLine) -> str:
     line = first.line
     if line.verdict is None:
         return f"could not run ({line.note})"
-    ends = f"{percent(line.level)} interval {line.interval}"
+    ends = f"{at_level(line.level)} interval {line.interval}"
     return f"{line.verdict}: {line.title} {line.written(line.point)}, {ends}"
 
 

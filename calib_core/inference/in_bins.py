@@ -44,6 +44,8 @@ FEW_ROWS = 20
 """Rows a cell should hold."""
 FEW_VARIANCE = 5.0
 """What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
+SPARSE_SHARE = 0.1
+"""Share of the rows in cells of too few from which on cells count as sparse."""
 _ONE_ROW = 1.0 + 1e-9
 _MANY_ROWS = 50_000
 """Rows beyond which outcomes in rich cells are drawn from their normal limit."""
@@ -51,8 +53,6 @@ _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 """Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
 _NO_ERRORS = np.zeros((0, 0))
 _STEPS_OF_SEARCH, _DRAWS_OF_SEARCH = 8, 3
-SPARSE_SHARE = 0.1
-"""Share of the rows in cells of too few from which on cells count as sparse."""
 
 
 def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import beta, norm
 
 from calib_core._arrays import Float64s
+from calib_core.inference.words import at_level
 
 IN_BINS = "the error in these bins, given these predictions"
 """What intervals of binned errors are about."""
@@ -39,7 +40,8 @@ class Interval:
     def sentence(self) -> str:
         """What the two numbers say, and how sure that is."""
         trust = "its coverage is tested" if self.tested else "its coverage is not tested here: read it as a rough guide"
-        return f"{self.level:.0%} interval {self.low:.4f} to {self.high:.4f} ({self.method}; {trust})"
+        ends = f"{at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}"
+        return f"{ends} for {self.about} ({self.method}; {trust})"
 
 
 def around(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import norm
 
 from calib_core._arrays import BLOCK_BYTES, Bools, Float64s
-from calib_core.inference.limits import beyond, excess
+from calib_core.inference.limits import beyond, surplus
 
 DRAWS = 4000
 """Noise draws for few cells; fewer for many, where single draws vary less."""
@@ -133,7 +133,7 @@ def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) 
     tail = (1.0 - level) / 2
     if not gaps.rich:
         return _size(gaps, gaps.gap, 1) + noise.unit * beyond(noise.residual, tail)
-    return _inverted_high(gaps, 1, level, gaps.deviation * errors) + noise.unit * excess(noise.outcome, tail)
+    return _inverted_high(gaps, 1, level, gaps.deviation * errors) + noise.unit * surplus(noise.outcome, tail)
 
 
 def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s) -> Ends:
@@ -152,7 +152,7 @@ def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, nu
 def square_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
     """Upper end for the root of the squared error over cells of many rows."""
     high = _inverted_high(gaps, 2, level, gaps.deviation * errors)
-    return high + noise.unit * excess(noise.outcome, (1.0 - level) / 2)
+    return high + noise.unit * surplus(noise.outcome, (1.0 - level) / 2)
 
 
 def inverted(
@@ -165,7 +165,7 @@ def inverted(
     theta with alpha/2 <= P(T_theta <= T) <= 1 - alpha/2. For p = 2 the direction is the observed one, d / norm. For
     p = 1 the law depends on how the error is spread over cells, which noise hides, so each end takes the direction
     that makes it careful: the lower one only cells that stand out from the noise (beyond sqrt(2 log cells) deviations,
-    the largest excess over all cells when all are noise), the upper one the observed gaps
+    the largest surplus over all cells when all are noise), the upper one the observed gaps
     with half as much again in proportion to the deviations.
 
     ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the

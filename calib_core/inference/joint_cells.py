@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import gamma, norm
+from scipy.stats import norm
 
 from calib_core._arrays import Bools, Codes, Float64s
+from calib_core.inference.limits import beyond
 
 FOLDS = 5
 """Parts of the rows; a part's signs come from the others."""
@@ -61,19 +62,6 @@ class Difference:
     low: float
     high: float
     p_value: float
-
-
-def excess(count: float, alpha: float) -> float:
-    """X(B): how far the mean of a Poisson count can lie above an observed ``count``, real, at one-sided level alpha.
-
-    The upper limit for a weighted sum with equal weights less the count.
-
-    References: Garwood 1936; Fay & Feuer 1997.
-
-    >>> round(excess(0.0, 0.05), 2), round(excess(1.0, 0.05), 2)
-    (3.0, 3.74)
-    """
-    return float(gamma.isf(alpha, count + 1.0)) - count
 
 
 def squared_difference(a: Residuals, b: Residuals, level: float) -> Difference:
@@ -179,4 +167,4 @@ def outer_difference(a: Residuals, b: Residuals, point: float, level: float) -> 
 
 def _upper(model: Residuals, level: float) -> float:
     r, m = np.where(model.judged, model.values, 0.0), int(model.judged.sum())
-    return min(1.0, (float(np.abs(model.sums(r)).sum()) + excess(float(np.square(r).sum()), (1.0 - level) / 2)) / m)
+    return min(1.0, (float(np.abs(model.sums(r)).sum()) + beyond(float(np.square(r).sum()), (1.0 - level) / 2)) / m)

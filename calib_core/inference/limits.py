@@ -21,10 +21,10 @@ def beyond(count: float, tail: float) -> float:
     return float(gamma.isf(tail, count + 1.0) - count)
 
 
-def excess(count: float, tail: float) -> float:
+def surplus(count: float, tail: float) -> float:
     """What the Poisson limit adds to the normal one, D(B) = X(B) - z sqrt(B): log(1/tail) at 0, 1 to 2 for many.
 
-    >>> round(excess(0.0, 0.05), 2), 1.2 < excess(1e4, 0.05) < 1.7
+    >>> round(surplus(0.0, 0.05), 2), 1.2 < surplus(1e4, 0.05) < 1.7
     (3.0, True)
     """
     return beyond(count, tail) - float(norm.isf(tail)) * float(np.sqrt(count))

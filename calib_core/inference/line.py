@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Traits
-from calib_core.inference.verdict import SHOWN_AT, Verdict
+from calib_core.inference.verdict import SHOWN_AT, Verdict, Word
 from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
 
@@ -40,7 +40,7 @@ class EstimateLine:
     tested: bool | None = None
     floor: float | None = None
     p: float | None = None
-    verdict: str | None = None
+    verdict: Word | None = None
     sentence: str = ""
     note: str = ""
     unit: Literal["share", "square", "score"] = "share"

@@ -27,6 +27,7 @@ from calib_core.inference.joint_cells import (
 )
 from calib_core.inference.multiple import holm
 from calib_core.inference.score_differences import of_scores
+from calib_core.inference.words import at_level
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 from calib_core.registry import RegistryError
@@ -100,7 +101,7 @@ class PairedDifference:
         """What the numbers say, and how sure that is."""
         trust = "" if self.tested else ", not tested here: a rough guide"
         return (
-            f"Difference {self.point:.4f}, {self.level:.0%} interval {self.low:.4f} to {self.high:.4f}, "
+            f"Difference {self.point:.4f}, {at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}, "
             f"p = {self.p_value:.3g} ({self.method}{trust}): {self.about}"
         )
 

@@ -54,7 +54,7 @@ class PrimaryLine:
     def sentence(self) -> str:
         """Verdict, whether any error is shown, and why this line decides."""
         verdict = self.line.sentence or self.line.note
-        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.shown)}"
+        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.line.verdict, self.shown)}"
         return f"{verdict}{shown} {self.reason}"
 
 

@@ -11,7 +11,8 @@ from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.estimators import Accuracy
-from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference, excess
+from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
+from calib_core.inference.limits import beyond
 from calib_core.predictions import Predictions
 
 _HALVINGS = 60
@@ -60,12 +61,12 @@ def bounded_difference(middle: float, largest: float, surprises: float, n: int, 
     D (``largest``) is the most one outcome can change a row's difference, B (``surprises``) the sum of squares of
     (difference less its expectation) / D. What can mislead: wide, since one unseen outcome could change much.
     """
-    half = largest * excess(surprises, (1 - level) / 2) / n
+    half = largest * beyond(surprises, (1 - level) / 2) / n
     # The level at which the half width is what was seen, by bisection: the p-value that goes with the interval.
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         p = (low + high) / 2
-        wide = largest * max(excess(surprises, p / 2), 0.0) / n > abs(middle)
+        wide = largest * max(beyond(surprises, p / 2), 0.0) / n > abs(middle)
         low, high = (p, high) if wide else (low, p)
     return Difference(middle, middle - half, middle + half, high)
 

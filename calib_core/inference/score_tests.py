@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.stats import norm
 
 from calib_core import scores
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s, safe_log
+from calib_core.defaults import SEED
 from calib_core.inference.draws import classes, distributions, streams
 from calib_core.inference.null import NoiseFloor
 from calib_core.predictions import NotAnswerable, Predictions
@@ -22,6 +24,9 @@ _DRAWN_NUMBERS = 10_000_000
 _RESAMPLES = 199, 1999
 _ROUNDING = 1e-9
 """Brier scores of a row that differ by less are equal."""
+
+_KEPT: WeakKeyDictionary[Predictions, TestOfCalibration] = WeakKeyDictionary()
+"""Many lines of a table are about the same predictions."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
 
 
-def shown_at_all(predictions: Predictions, random_state: int = 0) -> TestOfCalibration:
+def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCalibration:
     """Is a calibration error of any size shown? Spiegelhalter's test with the Brier score, at every number of rows.
 
     T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, S the Brier score of the whole prediction; two-sided by
@@ -89,6 +94,14 @@ def shown_at_all(predictions: Predictions, random_state: int = 0) -> TestOfCalib
     >>> shown_at_all(Predictions.from_confidence([0.99] * 100, [True] * 80 + [False] * 20)).p_value < 0.001
     True
     """
+    if random_state != SEED:
+        return _shown(predictions, random_state)
+    if predictions not in _KEPT:
+        _KEPT[predictions] = _shown(predictions, SEED)
+    return _KEPT[predictions]
+
+
+def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
     whole = predictions.kind == "full"
     name = "Spiegelhalter's Z, Brier score" + (" of whole predictions" if whole else " of the claims made")
     judged = predictions.answered if whole else _claimed(predictions.answered)

@@ -14,7 +14,7 @@ from calib_core.claims import VectorClaims
 from calib_core.guarantees import cell_eps
 from calib_core.inference import draws
 from calib_core.inference.inversion import RICH, CellGaps, draws_for, inverted
-from calib_core.inference.limits import beyond, excess
+from calib_core.inference.limits import beyond, surplus
 from calib_core.predictions import NotAnswerable
 
 _AT_ONCE = 4_000_000
@@ -111,7 +111,7 @@ def _raised(table: SimplexTable, order: int, level: float, high: float) -> float
         surprises = float((table.worth * (1.0 - (table.frequency * claimed).sum(axis=1))).sum())
         return float(table.weight @ np.abs(table.gap).sum(axis=1)) / 2 + unit * beyond(max(surprises, 0.0), tail)
     outcomes = float((table.worth * (1.0 - table.frequency.max(axis=1))).sum())
-    return high + unit * excess(max(outcomes, 0.0), tail)
+    return high + unit * surplus(max(outcomes, 0.0), tail)
 
 
 def _largest(table: SimplexTable, level: float) -> tuple[float, float]:

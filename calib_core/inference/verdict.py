@@ -13,7 +13,7 @@ from calib_core.inference.forms import rows_to_tell, typical_high
 from calib_core.inference.in_bins import OF_BINS, target
 from calib_core.inference.scale import full_scale
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
-from calib_core.inference.words import between, percent, rows
+from calib_core.inference.words import at_level, between, chance, percent, rows
 from calib_core.predictions import NotAnswerable
 from calib_core.registry import RegistryError
 
@@ -29,7 +29,7 @@ class Verdict:
     within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it.
     too close to call: the interval holds the tolerance. too few rows to tell: it does, and would for a perfectly
     calibrated model too; about ``rows_needed`` rows would tell. ``low``, ``point`` and ``high`` are the interval on the
-    scale of the tolerance; ``shown`` tests whether there is an error of any size at all.
+    scale of the tolerance; ``shown`` tests whether there is an error of any size, where it is too close to call.
     """
 
     word: Word
@@ -38,7 +38,7 @@ class Verdict:
     low: float
     point: float
     high: float
-    shown: TestOfCalibration
+    shown: TestOfCalibration | None = None
     rows_needed: float | None = None
 
 
@@ -73,25 +73,23 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     _sane(estimate, span.low, span.point, span.high)
     limit = on_scale_of(estimate, eps)
     low, point, high = (_on_tolerance(estimate, end) for end in (span.low, span.point, span.high))
-    shown = shown_at_all(question.predictions)
-    words = (
-        f"{_what(estimate, span.about)} is estimated at {percent(point)} ({level:.0%} interval {between(low, high)})"
-    )
-    ends = (low, point, high, shown)
+    found = f"({at_level(level)} interval {between(low, high)})"
+    words = f"{_what(estimate, span.about)} is estimated at {percent(point)} {found}"
+    ends = (low, point, high)
     if span.high < limit:
         return Verdict("within", eps, f"Within {percent(eps)}: {words}.", *ends)
     if span.low > limit:
         return Verdict("miscalibrated", eps, f"Miscalibrated: {words}, above the tolerance of {percent(eps)}.", *ends)
-    typical = typical_high(question, level)
+    typical, rows_judged = typical_high(question, level), question.predictions
     if typical >= limit:
         needed = rows_to_tell(question, limit, level, typical)
         text = (
             f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
             f"typically not be shown to be within {percent(eps)}; it would take about {rows(needed)} rows."
         )
-        return Verdict("too few rows to tell", eps, text, *ends, needed)
-    text = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}. {any_size(shown)}"
-    return Verdict("too close to call", eps, text, *ends)
+        return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed)
+    text, shown = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}.", shown_at_all(rows_judged)
+    return Verdict("too close to call", eps, f"{text} {any_size('too close to call', shown)}", *ends, shown)
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
@@ -152,8 +150,11 @@ def _sane(estimate: Estimate, *ends: float) -> None:
             raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
 
 
-def any_size(shown: TestOfCalibration) -> str:
-    """Whether an error of any size is shown, in words."""
+def any_size(word: Word | None, shown: TestOfCalibration) -> str:
+    """Whether an error of any size is shown, in words; beside the verdict, which it must not seem to contradict."""
+    by = f"({shown.name}, {chance(shown.p_value)})"
     if shown.p_value <= SHOWN_AT:
-        return f"That there is an error, of whatever size, is shown ({shown.name}, p = {shown.p_value:.2g})."
-    return f"No error of any size is shown ({shown.name}, p = {shown.p_value:.2g})."
+        return f"That there is an error, of whatever size, is shown {by}."
+    if word == "miscalibrated":
+        return f"The score of all rows together does not see it {by}: errors that cancel escape that test."
+    return f"No error of any size is shown {by}."

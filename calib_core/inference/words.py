@@ -37,3 +37,21 @@ def rows(number: float) -> str:
     """
     unit = 10.0 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
     return f"{int(math.ceil(number / unit - 1e-9) * unit):,}"
+
+
+def chance(p: float) -> str:
+    """A p-value: two digits that count, none below one in ten thousand.
+
+    >>> chance(0.0321), chance(0.0), chance(0.5)
+    ('p = 0.032', 'p < 0.0001', 'p = 0.5')
+    """
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def at_level(level: float) -> str:
+    """A level of confidence.
+
+    >>> at_level(0.9), at_level(0.995)
+    ('90 %', '99.5 %')
+    """
+    return f"{100 * level:.6g} %"

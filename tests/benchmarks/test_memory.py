@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pytest
 
 from calib_core import REDUCTIONS, Predictions, estimate
 from calib_core.diagrams import class_table, reliability, zoom
@@ -36,3 +37,20 @@ def test_the_base_model_analysis_stays_within_a_quarter_of_the_array():
     finally:
         tracemalloc.stop()
     assert peak <= 0.25 * probs.nbytes, f"peak {peak / probs.nbytes:.0%} of the array"
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(400_000, 2), (4_000, 300)], ids=["many rows", "many classes"])
+def test_a_class_wise_interval_draws_no_matrix_of_rows_and_replicates(rows, classes):
+    """A thousand draws of 400,000 rows were 6 GB at once; now cells are drawn, or rows in parts."""
+    rng = np.random.default_rng(0)
+    probs = rng.random((rows, classes), dtype=np.float32) ** 8
+    probs /= probs.sum(1, keepdims=True)
+    p = Predictions(probs, rng.integers(classes, size=rows))
+    made = estimate(p, "class-wise", "ece")
+    tracemalloc.start()
+    try:
+        made.interval()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 512e6, f"peak {peak / 1e6:.0f} MB"

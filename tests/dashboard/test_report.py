@@ -346,7 +346,7 @@ def test_names_are_text_in_spreadsheets(hostile: Report) -> None:
 
 
 def test_names_are_text_in_latex(hostile: Report) -> None:
-    known = r"(textbackslash|textless|textgreater|textasciitilde|textasciicircum|textbar|char\d+|usepackage|begin|end|"
+    known = r"(textbackslash|textless|textgreater|textasciitilde|textasciicircum|textbar|textbf|char\d+|usepackage|begin|end|"
     known += r"centering|caption|label|toprule|midrule|bottomrule)"
     for name, data in hostile.latex_files().items():
         lines = data.decode().splitlines()

@@ -1,10 +1,13 @@
 """Laws of scores and truth like those of networks, how far curves are off under them, and how often bands hold."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import expit, logit
 
 from calib_core import Predictions
-from calib_core.diagrams import corp_band, kernel_curve
+from calib_core.diagrams import KERNEL_CURVE, corp_band, kernel_curve
+from calib_core.estimators.kernel import Fixed
 
 
 def _odds(mean, deviation):
@@ -47,11 +50,17 @@ def drawn(law, n, seed):
     return s, truth(s)
 
 
-def noiseless(s, chance, **how):
-    """The curve were every outcome replaced by its probability: each row twice, with the weights of both outcomes."""
+def noiseless(s, chance, method=KERNEL_CURVE, **how):
+    """The curve were every outcome replaced by its probability: each row twice, with the weights of both outcomes.
+
+    At the bandwidth of the rows themselves: rows of unequal weight are worth another number of them.
+    """
+    plain = kernel_curve(Predictions.from_confidence(s, chance > 0.5), method=method, band="none", **how)
+    same = replace(method, bandwidth=Fixed(plain.bandwidth))
     both = np.concatenate([chance, 1 - chance])
     known = np.concatenate([np.ones(len(s), bool), np.zeros(len(s), bool)])
-    return kernel_curve(Predictions.from_confidence(np.tile(s, 2), known, weights=both), band="none", **how)
+    rows = Predictions.from_confidence(np.tile(s, 2), known, weights=both)
+    return kernel_curve(rows, method=same, band="none", **how)
 
 
 def kernel_coverage(law, n, runs, band, seed=0, narrowed=1.0, **how):

@@ -16,10 +16,10 @@ from calib_core.inference import paired_difference, paired_table
 from calib_core.inference.joint_cells import (
     Residuals,
     absolute_difference,
-    excess,
     outer_difference,
     squared_difference,
 )
+from calib_core.inference.limits import beyond
 from calib_core.inference.paired import LADDER, SIMULATED, Domain, declared_bins
 from calib_core.inference.score_differences import BOUND, accuracy_difference, bounded_difference
 
@@ -244,7 +244,7 @@ def test_excess_is_the_exact_upper_limit_of_a_count():
     from scipy.stats import poisson
 
     for count in (0, 1, 7, 40):
-        assert poisson.cdf(count, count + excess(count, 0.05)) == pytest.approx(0.05)
+        assert poisson.cdf(count, count + beyond(count, 0.05)) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize("key", ["debiased-l2", "ece"])
@@ -254,7 +254,7 @@ def test_a_model_that_was_always_right_is_not_proven_so(key):
     nearly = Predictions.from_confidence(np.full(n, 0.99), np.ones(n, bool))
     made = paired_difference(sure, nearly, "confidence", key)
     assert made.high >= -np.log(0.05) / n - 1e-12
-    assert made.low <= -(0.01 + excess(n * 0.01**2, 0.05) / n) + 1e-12
+    assert made.low <= -(0.01 + beyond(n * 0.01**2, 0.05) / n) + 1e-12
     assert made.p_value == 1
     assert not made.tested
     bounds = outer_difference(
@@ -423,13 +423,13 @@ def test_what_is_called_tested_was_simulated():
     assert Domain(("confidence",), (1, 5), (10, 20), 2.0, 0.5, (0.9, 0.9)).covers("confidence", 5, 20, 2.0, 0.5, 0.9)
     a, b = pair(400)
     assert paired_difference(a, b, level=0.9).tested
-    for beyond in (
+    for other in (
         paired_difference(a, b, level=0.99),
         paired_difference(*pair(100)),
         paired_difference(a, b, "confidence", "debiased-l2", 60),
     ):
-        assert not beyond.tested
-        assert "a rough guide" in beyond.sentence
+        assert not other.tested
+        assert "a rough guide" in other.sentence
 
 
 # -- every pair -----------------------------------------------------------------------------------------------
