@@ -58,7 +58,12 @@ def _shared(estimate: Estimate) -> Hashable:
     if target(asked.estimator) is None or of_counts(asked.estimator, asked.claims, estimate.bins) is None:
         return id(estimate)
     # Intervals may be about wider bins, which not every estimator of these can be judged in.
-    return id(asked.predictions), asked.reduction, asked.estimator.binning, judged_bins(asked.written_out).estimator.binning
+    return (
+        id(asked.predictions),
+        asked.reduction,
+        asked.estimator.binning,
+        judged_bins(asked.written_out).estimator.binning,
+    )
 
 
 def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:
