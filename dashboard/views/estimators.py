@@ -34,7 +34,7 @@ LARGE = 5_000_000
 """Beyond this many probabilities every notion by every estimator would take minutes."""
 _TRADED = ("debiased-l2", "brier")
 """What is held against each other: squared calibration error and mean squared error."""
-TITLES = 240
+TITLES = 210
 """Pixels the longest name of an estimator needs."""
 STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-color: rgba(0, 114, 178, 0.16)"
 
@@ -50,7 +50,7 @@ def render() -> None:
     _sharpen(estimates, selection.asked)
     lines = sharp(estimates, selection)
     known = list(lines.values())
-    frame, colours = written(estimates, lines)
+    frame, colours = written(estimates, lines, selection.asked)
     st.dataframe(
         frame.style.apply(lambda _: colours, axis=None),
         key="estimators.table",
@@ -59,9 +59,9 @@ def render() -> None:
         column_config={"_index": st.column_config.Column(width=TITLES)},
     )
     st.caption(
-        f"Value; once asked for, the estimate with its {AT_LEVEL}, and the noise floor. {VALUE} {FLOOR} Of accuracy: "
-        "what 95 % stay above. Orange: stands out of the noise (p at most 0.05); blue: does not; no colour: not "
-        f"asked yet. Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
+        f"First the notion chosen, with all that is known; then the values in the others. {VALUE} {FLOOR} Of accuracy: "
+        "what 95 % stay above. Orange: stands out of the noise (p at most 0.05); blue: does not; no colour: not asked "
+        f"yet. Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
     )
     st.caption(markdown_plain(" ".join(below(known))))
     with st.container(horizontal=True):
@@ -140,18 +140,42 @@ def sharp(estimates: dict[Key, Estimate | str], selection: Selection) -> dict[Ke
     }
 
 
-def written(estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table as text, and the colour of each cell."""
+def written(
+    estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine], asked: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table as text, the notion asked about first and with all that is known; and the colour of each cell."""
     mark = dict(zip(lines, marks(lines.values()), strict=True))
-    text: dict[str, dict[str, str]] = {}
+    text: dict[str, dict[str, str]] = {name: {} for name in (REDUCTIONS[asked].title, *NUMBERS)}
     colour: dict[str, dict[str, str]] = {}
     for (key, notion), made in estimates.items():
-        row, column, line = ESTIMATORS[key].title, REDUCTIONS[notion].title, lines.get((key, notion))
-        text.setdefault(column, {})[row] = f"{cell(made, line)} {mark.get((key, notion), '')}".rstrip()
-        colour.setdefault(column, {})[row] = "" if line is None else STANDS_OUT if line.stands_out else HIDDEN
+        row, line = ESTIMATORS[key].title, lines.get((key, notion))
+        text.setdefault(REDUCTIONS[notion].title, {})[row] = _value(made)
+        if notion == asked:
+            told = ("",) * len(NUMBERS) if line is None else _numbers(line, mark[key, notion])
+            for name, cell in zip(NUMBERS, told, strict=True):
+                text[name][row] = cell
+            painted = "" if line is None else STANDS_OUT if line.stands_out else HIDDEN
+            for name in (REDUCTIONS[notion].title, *NUMBERS):
+                colour.setdefault(name, {})[row] = painted
     frame = pd.DataFrame(text)
     known = frame.columns[(frame != "–").any()]
-    return frame[known], pd.DataFrame(colour)[known]
+    colours = pd.DataFrame(colour).reindex(index=frame.index, columns=known, fill_value="")
+    return frame[known], colours
+
+
+NUMBERS = ("estimate", AT_LEVEL, "noise floor", "p", "verdict")
+"""What is told of each line of the notion asked about, beside its value."""
+
+
+def _value(made: Estimate | str) -> str:
+    return "–" if isinstance(made, str) else plain_line(made).written(made.value)
+
+
+def _numbers(line: EstimateLine, mark: str) -> tuple[str, ...]:
+    """The cells of ``NUMBERS``."""
+    p = "–" if line.p is None else p_value(line.p)
+    ends = f"{line.interval} {mark}".rstrip()
+    return line.written(line.point), ends, line.written(line.floor), p, line.verdict or "–"
 
 
 def numbers(estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]) -> pd.DataFrame:
@@ -159,16 +183,6 @@ def numbers(estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]
     known = {key: made for key, made in estimates.items() if isinstance(made, Estimate)}
     told = [(lines.get(key) or plain_line(made)).record() for key, made in known.items()]
     return pd.DataFrame(told, columns=[field.name for field in fields(EstimateLine)])
-
-
-def cell(made: Estimate | str, line: EstimateLine | None) -> str:
-    """A value, with the estimate, its interval and the noise floor once they are known."""
-    if isinstance(made, str):
-        return "–"
-    if line is None:
-        return plain_line(made).written(made.value)
-    value, point, floor = (line.written(number) for number in (line.value, line.point, line.floor))
-    return f"{value}; estimate {point}, {line.interval}; floor {floor}"
 
 
 def _tests(models: Models) -> None:
@@ -282,7 +296,11 @@ def _validity_in_python(selection: Selection, models: Models) -> str:
 def _trade_offs(selection: Selection, models: Models) -> None:
     """A point per model and, when asked, a curve per calibrator that bins."""
     base = models.shown[0].base
-    notion = compute.primary(base, selection).notion
+    try:
+        notion = compute.primary(base, selection).notion
+    except NotAnswerable as why:
+        st.info(f"{markdown_plain(why)}.")
+        return
     points = [point for model in models.shown for point in _trade(selection, model, notion)]
     st.toggle(
         "curves over numbers of bins",

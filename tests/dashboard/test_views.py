@@ -13,16 +13,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import CALIBRATORS, ESTIMATORS, Predictions, Recipe
+from calib_core import CALIBRATORS, ESTIMATORS, NotAnswerable, Predictions, Recipe
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
-from calib_core.inference import estimate_line, plain_line, primary
+from calib_core.inference import PrimaryLine, estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
 from calib_core.study import SCORES, error_keys
 from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.compute import Model
+from dashboard.lines import headline
 from dashboard.selection import (
     AUTO,
     CURVES,
@@ -133,12 +134,15 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
     assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
     for key in (*SCORES, *error_keys()):
         expected = cc.estimate(test, "confidence", key)
-        cell = shown.loc[ESTIMATORS[key].title, "Confidence"]
+        cells = shown.loc[ESTIMATORS[key].title]
         line = estimate_line(expected) if compute.of_counts(expected) else plain_line(expected)
-        assert cell.startswith(line.written(line.value))
+        assert cells["Confidence"] == line.written(line.value)
+        assert next(iter(shown.columns)) == "Confidence"
         if compute.of_counts(expected):
-            told = f"estimate {line.written(line.point)}, {line.interval}; floor {line.written(line.floor)}"
-            assert cell.partition("; ")[2].startswith(told)
+            assert cells["estimate"] == line.written(line.point)
+            assert cells["90 % interval"].startswith(line.interval)
+            assert cells["noise floor"] == line.written(line.floor)
+            assert cells["verdict"] == (line.verdict or "–")
             assert line.about in captions
     assert "Each of the " in captions
     assert "Canonical" in shown.columns
@@ -157,6 +161,24 @@ def test_the_verdict_stands_above_every_view(view: str) -> None:
     assert markdown_plain(first.sentence) in said
     assert first.reason in first.sentence
     assert any(markdown_plain(f"By its formula the {first.line.title} is") in text for text in said)
+
+
+@pytest.mark.parametrize("view", ["reliability", "estimators"])
+def test_a_verdict_that_cannot_be_made_is_a_sentence(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise NotAnswerable("no row makes a claim here")
+
+    monkeypatch.setattr(compute, "primary", refuse)
+    app = opened(Selection(view=view, source=Source(data="demo:wine-logistic")))
+    assert not app.error
+    line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
+    assert line.startswith("**Base model: could not run** no row makes a claim here")
+
+
+def test_a_line_without_a_verdict_says_why_it_could_not_run() -> None:
+    one = compute.parts(Source(data="demo:wine-logistic")).test
+    first = PrimaryLine("confidence", "As asked for.", cc.estimate(one, "confidence", "brier"), 0.02, 0.9)
+    assert headline(first).startswith("could not run (Brier score is a score, not a calibration error")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

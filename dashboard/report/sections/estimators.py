@@ -77,9 +77,13 @@ def _plain(plain: dict[str, dict[str, Any]], notions: tuple[str, ...]) -> Table:
 
 def _unbinned(asked: Asked, model: Model) -> Iterator[Block | None]:
     """How large the error can be with what bins do not see, under stated assumptions."""
-    title = REDUCTIONS[compute.primary(model, asked.selection).notion].title.lower()
-    yield Heading(f"The error without bins, {title}")
-    yield Bullets(compute.unbinned(model, asked.selection))
+    try:
+        bounds, notion = compute.unbinned(model, asked.selection), compute.primary(model, asked.selection).notion
+    except NotAnswerable as why:
+        yield Paragraph(f"{why}.", lead="The error without bins is not bounded.", aside=True)
+        return
+    yield Heading(f"The error without bins, {REDUCTIONS[notion].title.lower()}")
+    yield Bullets(bounds)
 
 
 def _without_bins(asked: Asked) -> Iterator[Block | None]:
@@ -144,8 +148,12 @@ def _validity(asked: Asked, notion: str) -> list[tuple[str, ValidityPlot]]:
 def _trade(asked: Asked) -> Iterator[Block | None]:
     """A point per model; curves over numbers of bins where they were asked for on screen."""
     base = asked.models.shown[0].base
-    notion = compute.primary(base, asked.selection).notion
     curves = None
+    try:
+        notion = compute.primary(base, asked.selection).notion
+    except NotAnswerable as why:
+        yield Paragraph(f"{why}.", lead="Calibration against sharpness is not drawn.", aside=True)
+        return
     if asked.selection.trade:
         try:
             curves = compute.trade_off(base, notion)
