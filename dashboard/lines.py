@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, get_args
 
 from calib_core import ESTIMATORS, Predictions, Recipe, estimate
 from calib_core.binning import bins_said
 from calib_core.defaults import LEVEL
 from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, each_alone, primary, unbinned_bound
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
+from calib_core.inference.unbinned import Assumption
 from calib_core.inference.words import at_level, percent
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
@@ -29,6 +30,7 @@ WORDS = (
     "models with these predictions; that is known before any outcome is seen."
 )
 STAR = "*: a rough guide; such cases were not simulated."
+ASSUMPTIONS: tuple[Assumption, ...] = get_args(Assumption)
 SLOPE = 1.0
 """The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
 
@@ -111,7 +113,7 @@ def without_bins(predictions: Predictions, notion: str, level: float = LEVEL) ->
     'If rows with higher scores are never less often right'
     """
     found = []
-    for assumption in ("lipschitz", "monotone"):
+    for assumption in ASSUMPTIONS:
         made = unbinned_bound(predictions, notion, assumption, SLOPE, level=(1 + level) / 2)
         found.append(f"{made.sentence} Of it {percent(made.binned)} is the upper end in {bins_said(made.bins)} bins.")
     return (*found, "Both are assumptions, made before any plot was looked at; nothing here tests them.")

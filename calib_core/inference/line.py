@@ -46,16 +46,16 @@ class EstimateLine:
     unit: Literal["share", "square", "score"] = "share"
 
     def written(self, number: float | None) -> str:
-        """A number of this line as people read it: shares in percent, others in four digits; a dash for None.
+        """A number of this line as people read it: shares in percent, others in three digits; a dash for None.
 
         >>> EstimateLine("confidence", "ece", "Confidence ECE", 10, "", 0.1234).written(0.1234)
         '12 %'
         >>> EstimateLine(None, "brier", "Brier score", 10, "", 0.1234, unit="score").written(0.1234)
-        '0.1234'
+        '0.123'
         """
         if number is None:
             return "–"
-        return percent(number) if self.unit == "share" else f"{number:.4g}"
+        return percent(number) if self.unit == "share" else f"{number:.3g}"
 
     @property
     def interval(self) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import streamlit as st
 
-from calib_core import InputError
+from calib_core import InputError, NotAnswerable
 from dashboard import compute, widgets
 from dashboard.compute import Model
-from dashboard.lines import details, headline
+from dashboard.lines import ASSUMPTIONS, details, headline
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
+from dashboard.views.copied import copied
 
 
 def draw(selection: Selection) -> None:
@@ -42,3 +45,7 @@ def without_bins(selection: Selection, model: Model) -> None:
     """Bounds on a model's error that need no bins, beside the end in bins."""
     with st.expander("How large can the error be with what the bins do not see?"):
         widgets.sentences(lambda: compute.unbinned(model, selection))
+        with contextlib.suppress(NotAnswerable):
+            notion = compute.primary(model, selection).notion
+            bound = f"cc.inference.unbinned_bound(cal.apply(test), {notion!r}, assumption)"
+            copied(f"[{bound} for assumption in {ASSUMPTIONS}]", section="estimators", key="unbinned", of=model)
