@@ -63,15 +63,12 @@ def typical_high(question: Question, level: float, random_state: int = 0) -> flo
     where counts in bins suffice, ``DRAWS_OF_ROWS`` where the estimator looks at the rows.
     """
     question = question.written_out
-    binned = _in_bins(question)
-    count = DRAWS if binned else DRAWS_OF_ROWS
-    found = []
-    for claims in calibrated_claims(question, count, random_state):
-        if binned:
-            found.append(InBins(question, random_state, claims).high(question.estimator, level))
-        else:
-            found.append(_default(question, claims, level, random_state).high)
-    return float(np.median(found))
+    if not _in_bins(question):
+        drawn = calibrated_claims(question, DRAWS_OF_ROWS, random_state)
+        return float(np.median([_default(question, claims, level, random_state).high for claims in drawn]))
+    bins = InBins(question, random_state)
+    drawn = calibrated_claims(question, DRAWS, random_state)
+    return float(np.median([bins.with_outcomes(claims).high(question.estimator, level) for claims in drawn]))
 
 
 def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:
@@ -80,9 +77,8 @@ def rows_to_tell(question: Question, limit: float, level: float, high: float, ra
     ``high`` is its typical upper end with the rows at hand, which falls at least like one over their root.
     """
     question = question.written_out
-    needed = (
-        InBins(question, random_state).rows_needed(question.estimator, limit, level) if _in_bins(question) else None
-    )
+    bins = InBins(question, random_state) if _in_bins(question) else None
+    needed = None if bins is None else bins.rows_needed(question.estimator, limit, level)
     return question.predictions.n_rows * (high / limit) ** 2 if needed is None else needed
 
 
@@ -112,7 +108,7 @@ def _bootstrapped(question: Question, level: float, random_state: int, method: s
 def _of_bins(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
     if not _in_bins(question):
         return None
-    return InBins(question, random_state, claims).interval(question.estimator, level)
+    return InBins(question, random_state).interval(question.estimator, level)
 
 
 def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -33,7 +34,7 @@ from calib_core.inference.inversion import (
 )
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
-from calib_core.inference.wild import influence, reach
+from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import REDUCTIONS
 
@@ -109,13 +110,12 @@ def judged_bins(question: Question) -> Question:
 class InBins:
     """Intervals of all errors in the same bins of the same claims: the rows' noise and the ends are made once.
 
-    ``question`` is about an estimator that has a binning, with whole-number weights written out; ``claims`` take the
-    place of its own, for outcomes that might have been.
+    ``question`` is about an estimator that has a binning, with whole-number weights written out.
     """
 
-    def __init__(self, question: Question, random_state: int, claims: FlatClaims | ColumnClaims | None = None) -> None:
+    def __init__(self, question: Question, random_state: int) -> None:
         self._question = judged_bins(question)
-        self._claims, self._ranks = claims or question.claims, question.ranks
+        self._claims, self._ranks = question.claims, question.ranks
         counted = of_counts(Binned(self._question.estimator.binning), self._claims)
         assert counted is not None
         self._table = counted.table
@@ -125,6 +125,40 @@ class InBins:
         self._worth = worth(self._claims, self._table)
         self._seed = random_state
         self._ends: dict[tuple[int | str, float], Ends] = {}
+
+    def with_outcomes(self, claims: FlatClaims | ColumnClaims) -> InBins:
+        """The same bins with other outcomes, those of these claims, for their ``high``.
+
+        What scores decide is shared, and so are the normal errors, though their correlation is that of the outcomes.
+        """
+        table, _ = self._table, (self._unit, self._unanswered, self._normals)
+        if isinstance(claims, FlatClaims):
+            weight, at, hits = claims.weights, self._places, claims.outcomes.astype(np.float64)
+            sums = np.bincount(at, hits if weight is None else hits * weight, table.count.size)
+        else:
+            scores = claims.rows.base[np.arange(len(claims.hit)), claims.hit]
+            if claims.rows.index is not None:
+                scores = claims.rows.base[claims.rows.index, claims.hit]
+            sums = np.bincount(table.cells(scores, claims.hit), claims.weights, table.count.size)
+        other = copy(self)
+        for made in ("gaps", "_noise", "_pairs", "_several"):
+            other.__dict__.pop(made, None)
+        outcome = sums.reshape(table.count.shape).astype(np.float64)
+        other._claims, other._table = claims, replace(table, tally=replace(table.tally, outcome=outcome))
+        return other
+
+    @cached_property
+    def _places(self) -> Codes:
+        """The cell of every listed claim."""
+        return self._table.cells(self._claims.scores, self._claims.codes)
+
+    @cached_property
+    def _unanswered(self) -> Float64s | None:
+        return unanswered(self._claims) if isinstance(self._claims, ColumnClaims) else None
+
+    @cached_property
+    def _unit(self) -> float:
+        return reach(self._claims, self._ranks)
 
     @cached_property
     def gaps(self) -> CellGaps:
@@ -248,8 +282,8 @@ class InBins:
 
     @cached_property
     def _noise(self) -> Noise:
-        unit = reach(self._claims, self._ranks)
-        residual = float(np.square(influence(self._claims, self._ranks) / unit).sum())
+        unit = self._unit
+        residual = float(np.square(influence(self._claims, self._ranks, self._unanswered) / unit).sum())
         if not self.disjoint:
             return Noise(unit, residual, residual)
         gaps = self.gaps
@@ -272,8 +306,7 @@ class InBins:
     def _pairs(self) -> Pairs:
         claims = self._claims
         assert isinstance(claims, FlatClaims)
-        codes = self._table.cells(claims.scores, claims.codes)
-        return pairs(codes, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), claims.weights)
+        return pairs(self._places, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), claims.weights)
 
     @cached_property
     def _null(self) -> Float64s:

@@ -110,21 +110,29 @@ def excess(moved: Float64s, most: float, tail: float) -> float:
     return most * beyond(float(np.square(moved / most).sum()), tail) if most > 0 else 0.0
 
 
-def influence(claims: Listed, ranks: int = 1) -> Float64s:
-    """How far each row's residuals can move the aggregate, (rows,): sum over its claims of weight times |residual|."""
+def influence(claims: Listed, ranks: int = 1, none: Float64s | None = None) -> Float64s:
+    """How far each row's residuals can move the aggregate, (rows,): sum over its claims of weight times |residual|.
+
+    ``none`` (rows,) is what ``unanswered`` gives, where it is at hand: other outcomes then cost no look at the matrix.
+    """
     if isinstance(claims, FlatClaims):
         moved = each_weight(claims) * np.abs(claims.outcomes - claims.scores.astype(np.float64))
         return np.asarray(moved.reshape(ranks, -1).sum(axis=0))
-    n = claims.rows.shape[0]
-    found = np.empty(n)
-    for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
-        hit = claims.hit[where]
-        found[where] = block.astype(np.float64) @ claims.shares
-        known = np.flatnonzero(hit >= 0)
-        said = block[known, hit[known]].astype(np.float64)
-        found[where][known] += claims.shares[hit[known]] * (1.0 - 2.0 * said)
-    weight = np.ones(n) if claims.weights is None else claims.weights
+    found = (unanswered(claims) if none is None else none).copy()
+    known = np.flatnonzero(claims.hit >= 0)
+    at = known if claims.rows.index is None else claims.rows.index[known]
+    said = claims.rows.base[at, claims.hit[known]].astype(np.float64)
+    found[known] += claims.shares[claims.hit[known]] * (1.0 - 2.0 * said)
+    weight = np.ones(len(found)) if claims.weights is None else claims.weights
     return np.asarray(found * weight / weight.sum())
+
+
+def unanswered(claims: ColumnClaims) -> Float64s:
+    """The sum of each row's scores by the classes' shares, (rows,): how far it is off if none of them comes true."""
+    found = np.empty(claims.rows.shape[0])
+    for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
+        found[where] = block.astype(np.float64) @ claims.shares
+    return found
 
 
 def reach(claims: Listed, ranks: int = 1) -> float:
