@@ -166,7 +166,7 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     for name, test in tests.items():
         cells = verdicts.filter(has_text=name).first.locator("td").all_inner_texts()
         assert cells[2] == f"{primary(test).line.point:.4f}"
-    pair = paired_difference(tests["old.csv"], tests["new.csv"], "confidence", DEFAULT, 10)
+    pair = paired_difference(tests["old.csv"], tests["new.csv"], "confidence", DEFAULT)
     cells = report.get_by_role("row", name="old.csv new.csv").locator("td").all_inner_texts()
     assert cells[2] == f"{pair.point:.4f}".replace("-", "−")
     context.close()
