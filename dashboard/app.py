@@ -11,7 +11,7 @@ from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from dashboard import compute, widgets
 from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys
 from dashboard.theme import count, markdown_plain, percent
-from dashboard.views import calibrators, classes, data, estimators, reliability, report, simplex
+from dashboard.views import calibrators, classes, data, estimators, reliability, report, simplex, verdicts
 
 VIEWS: dict[str, tuple[str, Callable[[], None]]] = {
     "data": ("Data", data.render),
@@ -53,7 +53,9 @@ def _verdict(line: DeltaGenerator) -> None:
     """The verdict above every view, made last: the picture does not wait for it."""
     selection = widgets.selection()
     try:
-        line.caption(estimators.strip(selection))
+        compute.parts(selection.source)
+        with line.container():
+            verdicts.draw(selection)
     except InputError:
         line.empty()
 
@@ -116,7 +118,8 @@ def _tolerance() -> None:
         max_value=0.5,
         step=0.005,
         format="%g",
-        help="The error you could live with: the verdict says within, miscalibrated, or not shown by these rows.",
+        help="The error you could live with: the verdict says within, miscalibrated, too close to call, or too few "
+        "rows to tell.",
         **widgets.bound("eps"),
     )
 

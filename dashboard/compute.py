@@ -44,14 +44,19 @@ from calib_core.calibrators import Calibrator, Reduced
 from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.defaults import BINS
 from calib_core.inference import (
+    EstimateLine,
     PairedDifference,
+    PrimaryLine,
     TestOfCalibration,
+    estimate_line,
     kuiper,
     paired_difference,
     per_class_tests,
     spiegelhalter,
 )
+from calib_core.inference import primary as _primary
 from calib_core.inference.counted import of_counts as counted
+from calib_core.inference.primary import ESTIMATOR as PRIMARY
 from calib_core.predictions import check_same_rows, other_classes
 from calib_core.readers import (
     Finding,
@@ -68,6 +73,7 @@ from calib_core.readers.labels import coded_labels
 from calib_core.reductions import as_reduction
 from calib_core.study import summaries
 from calib_core.three_classes import OTHERS, corners, largest_three
+from dashboard.lines import takes_bins, without_bins
 from dashboard.selection import (
     FEWEST,
     MOST,
@@ -604,9 +610,24 @@ def ranked(selection: Selection, models: Models, model: Model, notion: str | Non
     return _asked_once(key, lambda: cc_estimate(rows[model], notion, estimator, built(bins)))
 
 
-def main_notion(model: Model) -> str:
-    """The notion a verdict is about: the strictest one of the claim made that the predictions can answer."""
-    return "confidence" if judged(model).kind == "confidence" else "top-label"
+def line(made: Estimate, selection: Selection) -> EstimateLine:
+    """An estimate as a line, judged by the tolerance chosen."""
+    return estimate_line(made, selection.eps)
+
+
+def primary(model: Model, selection: Selection) -> PrimaryLine:
+    """The line a verdict on a model rests on; NotAnswerable says why there is none."""
+    scheme = selection.scheme
+    first = _asked_once(("primary", model, scheme), lambda: _primary(judged(model), bins=built(scheme)))
+    key = ("primary", model, scheme, selection.eps)
+    made = estimate(model, first.notion, PRIMARY, scheme)
+    return _memo(key, lambda: dataclasses.replace(first, estimate=made, eps=selection.eps))
+
+
+def unbinned(model: Model, selection: Selection) -> tuple[str, ...]:
+    """Bounds on the error without bins, in the notion of the primary line; NotAnswerable where there are none."""
+    notion = primary(model, selection).notion
+    return _asked_once(("unbinned", model, notion), lambda: without_bins(judged(model), notion))
 
 
 def sharpened(made: Estimate) -> bool:
@@ -807,11 +828,6 @@ def _difference(
         raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
     bins = built(scheme) if takes_bins(estimator) else None
     return paired_difference(a, b, notion, estimator, bins)
-
-
-def takes_bins(estimator: str) -> bool:
-    """Whether an estimator is given bins."""
-    return any(p.name == "binning" for p in ESTIMATORS[estimator].params)
 
 
 def class_table(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ClassTable:

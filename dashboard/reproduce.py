@@ -21,17 +21,16 @@ _ELSEWHERE = (
 def python_lines(selection: Selection) -> str:
     """Lines of Python on the library alone that give the numbers on screen for these choices.
 
-    They end with a table ``numbers``: value, interval, noise floor and p-value of every model, and with what the
+    They end with a table ``numbers``: the primary line of every model, which its verdict rests on, and with what the
     view shows as ``shown``. A file that was uploaded is looked for by its name in the working directory.
     """
     models = compute.models(selection).shown
     lines = ["import pandas as pd", *_models(selection, models), "", "numbers = pd.DataFrame(["]
-    notion = "top-label" if all(compute.judged(m).kind != "confidence" for m in models) else "confidence"
     lines += [
-        "    (name, made.value, made.interval().low, made.interval().high, made.noise_floor.high, made.p_value)",
+        '    {"model": name, **first.line.record(), "reason": first.reason, "p of any error": first.shown.p_value}',
         "    for name, model in models.items()",
-        f'    for made in [cc.estimate(model, {notion!r}, "ece", bins)]',
-        '], columns=["model", "value", "low", "high", "noise floor", "p"])',
+        f"    for first in [cc.inference.primary(model, {selection.eps!r}, bins=bins)]",
+        "])",
         "",
         f"shown = {{name: {_shown(selection)} for name, model in models.items()}}",
     ]

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib_core import Recipe, RegistryError
+from calib_core import NotAnswerable, Recipe, RegistryError
 from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
@@ -117,6 +117,16 @@ def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str
 def table_height(lines: int) -> int:
     """Pixels of a data frame with so many lines and its head, none of them cut."""
     return 35 * (lines + 1) + 3
+
+
+def sentences(make: Callable[[], Iterable[str]]) -> None:
+    """A caption for each sentence, or for the one that says why there are none."""
+    try:
+        told = tuple(make())
+    except NotAnswerable as why:
+        told = (f"{why}.",)
+    for sentence in told:
+        st.caption(markdown_plain(sentence))
 
 
 def refusals(refused: Iterable[tuple[Titled, str]]) -> None:

@@ -20,6 +20,13 @@ from calib_core.registry import Flag, Range
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
 
+NOTES = {
+    "at bound": "the rows can be told apart without fail, or a class never occurs among them, so that the loss alone "
+    "would fall for ever: the fit stopped at probabilities near 1e-7.",
+    "not converged": "the fit stopped before it converged: another one could fit these rows better.",
+}
+"""What a fit that ended otherwise than usual has to say, by ``status_``."""
+
 _APPLIED_ROWS = 256
 """Matrix products of this many rows, the last filled up: BLAS then treats a row alike whatever stands beside it."""
 
@@ -56,6 +63,11 @@ class VectorScaling(Calibrator):
         self.weights_, self.intercepts_ = found.at
         self.status_ = found.status
 
+    @property
+    def note(self) -> str:
+        """How the fit ended where it found no minimum of its own; empty else."""
+        return NOTES.get(self.status_, "")
+
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         return predictions.with_probs(_mapped(source, predictions, self._logits))
@@ -89,6 +101,11 @@ class _Affine(Calibrator):
         self.weights_ = np.ascontiguousarray(found.at[:-1].T)
         self.intercepts_ = found.at[-1]
         self.status_ = found.status
+
+    @property
+    def note(self) -> str:
+        """How the fit ended where it found no minimum of its own; empty else."""
+        return NOTES.get(self.status_, "")
 
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)

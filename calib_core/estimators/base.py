@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -41,10 +41,12 @@ class Estimator(Protocol):
 class Traits:
     """What an estimator declares beside its parameters.
 
-    ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its kinds.
+    ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its kinds. ``unit``:
+    how its numbers are read, as shares (of rows, of probability) or as scores on a scale of their own.
     """
 
     shared_bins: bool = False
+    unit: Literal["share", "score"] = "share"
 
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS")

@@ -9,11 +9,11 @@ import numpy as np
 from calib_core import scores
 from calib_core._arrays import Float64s, safe_log
 from calib_core.claims import Claims, Stratum
-from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
+from calib_core.estimators.base import ESTIMATORS, Estimated, Traits, by_stratum
 from calib_core.predictions import Predictions
 
 
-@ESTIMATORS.register("log-loss", "Log loss")
+@ESTIMATORS.register("log-loss", "Log loss", flags=Traits(unit="score"))
 @dataclass(frozen=True)
 class LogLoss:
     """Mean of minus the log probability of what happened, in nats.
@@ -40,7 +40,7 @@ class LogLoss:
         return -safe_log(probs)
 
 
-@ESTIMATORS.register("brier", "Brier score", reference="P3 §2.4")
+@ESTIMATORS.register("brier", "Brier score", reference="P3 §2.4", flags=Traits(unit="score"))
 @dataclass(frozen=True)
 class Brier:
     """Mean squared distance between the probabilities and what happened.

@@ -6,7 +6,7 @@ from calib_core.estimators.base import INFERENCE, Estimate, Question
 from calib_core.inference.forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
-from calib_core.inference.line import EstimateLine, each_alone, estimate_line
+from calib_core.inference.line import EstimateLine, each_alone, estimate_line, plain_line
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired import PairedDifference, compare, paired_difference
@@ -46,6 +46,7 @@ __all__ = [
     "per_class_tests",
     "percentile",
     "pivotal",
+    "plain_line",
     "primary",
     "rejection_table",
     "sharpen",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators.base import Estimate
+from calib_core.estimators.base import ESTIMATORS, Estimate, Traits
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word
+from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
 
 
@@ -20,7 +21,8 @@ class EstimateLine:
     ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
     at or below; ``p`` the chance that one shows as much as ``value``; ``verdict`` one of four words, with ``sentence``.
     ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
-    None where there is no such number; ``note`` says why.
+    ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
+    score. None where there is no such number; ``note`` says why.
     """
 
     notion: str | None
@@ -41,6 +43,26 @@ class EstimateLine:
     verdict: Word | None = None
     sentence: str = ""
     note: str = ""
+    unit: Literal["share", "square", "score"] = "share"
+
+    def written(self, number: float | None) -> str:
+        """A number of this line as people read it: shares in percent, others in three digits; a dash for None.
+
+        >>> EstimateLine("confidence", "ece", "Confidence ECE", 10, "", 0.1234).written(0.1234)
+        '12 %'
+        >>> EstimateLine(None, "brier", "Brier score", 10, "", 0.1234, unit="score").written(0.1234)
+        '0.123'
+        """
+        if number is None:
+            return "–"
+        return percent(number) if self.unit == "share" else f"{number:.3g}"
+
+    @property
+    def interval(self) -> str:
+        """Both ends as people read them, the unit once; a dash where there is none."""
+        if self.low is None or self.high is None:
+            return "–"
+        return f"{self.written(self.low).removesuffix(' %')} to {self.written(self.high)}"
 
     def record(self) -> dict[str, Any]:
         """The line as plain values, for JSON."""
@@ -63,9 +85,6 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
     >>> line.verdict, line.low < line.point < line.high, line.value > line.floor
     ('miscalibrated', True, True)
     """
-    reduction, estimator = estimate.recipe
-    assert estimate.question is not None
-    notion = "" if reduction is None else f"{reduction.title} "
     numbers: dict[str, Any] = {}
     notes: list[str] = []
     try:
@@ -74,22 +93,38 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
         numbers |= {"method": span.method, "tested": span.tested}
         floor = estimate.noise_floor
         numbers |= {"floor": floor.high, "p": floor.p_value}
-        if reduction is not None:
+        if estimate.recipe[0] is not None:
             made: Verdict = estimate.verdict(eps, level)
             numbers |= {"verdict": made.word, "sentence": made.sentence}
     except NotAnswerable as why:
         notes.append(str(why))
+    return replace(plain_line(estimate), level=level, note="; ".join(notes), **numbers)
+
+
+def plain_line(estimate: Estimate) -> EstimateLine:
+    """The line of an estimate that is not asked how sure it is: nothing is computed.
+
+    >>> from calib_core import Predictions, estimate
+    >>> plain_line(estimate(Predictions([[0.9, 0.1]], [0]))).low is None
+    True
+    """
+    reduction, estimator = estimate.recipe
+    # The bins stand in a column of their own.
+    named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
+    assert estimate.question is not None
     return EstimateLine(
         notion=None if reduction is None else reduction.key,
         estimator=estimator.key,
-        title=f"{notion}{estimator.title}",
+        title=named.title if reduction is None else f"{reduction.title} {named.title}",
         rows=estimate.question.predictions.n_rows,
         bins=estimate.in_bins,
         value=estimate.value,
-        level=level,
-        note="; ".join(notes),
-        **numbers,
+        unit="square" if getattr(estimate.question.estimator, "squared", False) else _unit(estimator.key),
     )
+
+
+def _unit(key: str) -> Literal["share", "score"]:
+    return (ESTIMATORS[key].flags or Traits()).unit
 
 
 def each_alone(lines: Sequence[EstimateLine]) -> str:

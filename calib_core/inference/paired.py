@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from calib_core.binning import BinningScheme, BinTable, Groups, tabulate
+from calib_core.binning import BinningScheme, BinTable, Distinct, Groups, tabulate
 from calib_core.claims import Claims, ColumnClaims, FlatClaims, Tally
-from calib_core.estimators import Estimator, as_estimator
+from calib_core.estimators import Estimator, as_estimator, own_bins
 from calib_core.estimators.base import Question
 from calib_core.inference.forms import interval
 from calib_core.inference.in_bins import InBins, target
@@ -135,9 +135,11 @@ def paired_difference(
       both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
       smallest of ``LADDER`` at which the two intervals part.
 
-    Where no bins are given, claims by class are judged in groups of at least 20 rows (ECE: 50), each model in its own:
-    ``about`` says so. ``bins_of`` "first" or "second" puts every row in that model's cell for both models, as the base
-    model of a discrete recalibration has to be judged (P1 App. F); both must then make claims about the same outcomes.
+    ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims
+    about the same outcomes. Where no bins are given (``declared_bins``): a model that is declared discrete and one that
+    is not are both judged one bin a value of the discrete one, as the base model of a recalibration has to be (P1 App.
+    F); two discrete ones each one bin a value; of others claims by class are judged in groups of at least 20 rows (ECE:
+    50), each model in its own. ``about`` says which.
 
     Models that make the same claims differ by 0, exactly. The rows must be the same in the same order: InputError
     names the first whose labels differ. (Bare confidences have no labels to compare.) What can mislead: errors on bins
@@ -160,11 +162,12 @@ def paired_difference(
     if reduction is None:
         return _of_scores(first, second, as_estimator(estimator, bins), level)
     notion = as_reduction(reduction)
+    if bins is None and bins_of == "each":
+        bins, bins_of = declared_bins(first, second, notion, estimator)
     method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
     one, other = (Question(p.answered, notion, method) for p in (first, second))
-    about = target(method)
-    if _single(one) and _single(other) and about is not None and (about[0] == 1 or getattr(method, "squared", False)):
-        return _of_cells(one, other, int(about[0]), bins_of, level, random_state)
+    if _in_cells(one) and _in_cells(other):
+        return _of_cells(one, other, bins_of, level, random_state)
     if bins_of != "each":
         raise NotAnswerable(
             "one model's bins can be used for both only where a row makes one claim and the error is the ECE or the "
@@ -211,6 +214,36 @@ def compare(
     )
 
 
+def declared_bins(
+    a: Predictions, b: Predictions, reduction: str | Reduction, estimator: str | Estimator = DEFAULT
+) -> tuple[BinningScheme | None, BinsOf]:
+    """The bins in which two models are compared where none are given, and whose they are.
+
+    One bin a value where outputs are declared discrete, and that model's for both: wider bins flatter the discrete
+    model, other bins compare bins and not models. None where neither is declared discrete, where the estimator has bins
+    of its own, and where bins cannot be shared: a row makes several claims, or the two make claims about different
+    outcomes.
+
+    References: P1 App. F, Remark 1.
+
+    >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
+    >>> declared_bins(p, p.as_discrete(), "confidence"), declared_bins(p, p, "confidence")
+    ((Distinct(), 'second'), (None, 'each'))
+    """
+    if not isinstance(estimator, str) or not (a.discrete or b.discrete):
+        return None, "each"
+    schemes = [own_bins(p, estimator) for p in (a, b)]
+    first, second = (isinstance(scheme, Distinct) for scheme in schemes)
+    notion, method = as_reduction(reduction), as_estimator(estimator)
+    one, other = (Question(p.answered, notion, method) for p in (a, b))
+    if not (_in_cells(one) and _in_cells(other)) or not (first or second):
+        return None, "each"
+    if first and second:
+        return Distinct(), "each"
+    alike = np.array_equal(one.claims.outcomes, other.claims.outcomes)
+    return (Distinct(), "first" if first else "second") if alike else (None, "each")
+
+
 def _same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]:
     check_same_rows(a, b)
     weights = [np.ones(p.n_rows) if p.weights is None else p.weights for p in (a, b)]
@@ -251,10 +284,11 @@ def _told(
 # -- one claim a row: residuals in cells ----------------------------------------------------------------------
 
 
-def _single(question: Question) -> bool:
-    """Does every row make one claim, and count as one?"""
-    claims = question.claims
-    return isinstance(claims, FlatClaims) and question.ranks == 1 and claims.weights is None
+def _in_cells(question: Question) -> bool:
+    """Does every row make one claim and count as one, and is its error one that residuals in cells tell?"""
+    claims, about = question.claims, target(question.estimator)
+    single = isinstance(claims, FlatClaims) and question.ranks == 1 and claims.weights is None
+    return single and about is not None and (about[0] == 1 or getattr(question.estimator, "squared", False))
 
 
 def _with_groups(estimator: str | Estimator, claims: Claims) -> Any:
@@ -267,10 +301,8 @@ def _with_groups(estimator: str | Estimator, claims: Claims) -> Any:
     return method
 
 
-def _of_cells(
-    one: Question, other: Question, order: int, bins_of: BinsOf, level: float, random_state: int
-) -> PairedDifference:
-    asked = (one, other)
+def _of_cells(one: Question, other: Question, bins_of: BinsOf, level: float, random_state: int) -> PairedDifference:
+    asked, order = (one, other), 2 if getattr(one.estimator, "squared", False) else 1
     tables = _tables(asked, bins_of)
     if _alike(one.claims, other.claims):
         values = tuple(_value(q, t) for q, t in zip(asked, tables, strict=True))
@@ -333,7 +365,7 @@ def _where(binning: object, bins_of: BinsOf, cells: tuple[int, int], alone: int)
             f"over {number} groups of at least {binning.rows} rows, chosen from the scores; finer errors are not seen"
         )
     else:
-        what = f"in {number} bins"
+        what = f"in {number} bins" + (", one a value" if isinstance(binning, Distinct) else "")
     whose = "" if bins_of == "each" else f", those of the {bins_of} model"
     left_out = f"; {alone} rows alone in a bin are left out" if alone else ""
     return what + whose + left_out

@@ -10,7 +10,7 @@ from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimate
 from calib_core.inference.counted import of_counts
-from calib_core.inference.in_bins import InBins, target
+from calib_core.inference.in_bins import InBins, judged_bins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
 
@@ -57,7 +57,13 @@ def _shared(estimate: Estimate) -> Hashable:
         return id(estimate)
     if target(asked.estimator) is None or of_counts(asked.estimator, asked.claims, estimate.bins) is None:
         return id(estimate)
-    return id(asked.predictions), asked.reduction, asked.estimator.binning
+    # Intervals may be about wider bins, which not every estimator of these can be judged in.
+    return (
+        id(asked.predictions),
+        asked.reduction,
+        asked.estimator.binning,
+        judged_bins(asked.written_out).estimator.binning,
+    )
 
 
 def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:

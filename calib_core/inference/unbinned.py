@@ -11,7 +11,7 @@ from calib_core._arrays import Codes, Float64s
 from calib_core.binning import BinningScheme, BinTable, EqualMass, as_binning
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.estimators import Binned, estimate
-from calib_core.inference.words import at_level
+from calib_core.inference.words import at_level, percent
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 from calib_core.registry import RegistryError
@@ -37,11 +37,11 @@ class UnbinnedBound:
     @property
     def sentence(self) -> str:
         """What is bounded, under what assumption, and how sure that is."""
-        end = f"the error is at most {self.value:.4f} ({at_level(self.level)} sure, one-sided)."
+        end = f"the error is at most {percent(self.value)} ({at_level(self.level)} sure, one-sided)."
         if self.assumption == "monotone":
             return f"If rows with higher scores are never less often right, {end}"
         return (
-            f"If the gap between claim and truth changes by no more than {self.constant:g} points per point of score, "
+            f"If the gap between claim and truth changes by no more than {self.constant:g} times as much as the score, "
             f"{end} Without such an assumption no bound on errors finer than the bins exists."
         )
 

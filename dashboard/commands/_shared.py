@@ -162,6 +162,32 @@ def reading_options(function: Command) -> Command:
     )(function)
 
 
+class Share(click.FloatRange):
+    """A number above 0 and at most 1 (below 1 with ``max_open``); what is no number, as nan, lies nowhere."""
+
+    def __init__(self, *, max_open: bool = False) -> None:
+        super().__init__(0, 1, min_open=True, max_open=max_open)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; a usage error where it lies outside."""
+        found = super().convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
+def level_option(function: Command) -> Command:
+    """The level of intervals."""
+    return click.option("--level", type=Share(max_open=True), default=0.9, show_default=True,
+                        help="Level of the intervals.")(function)  # fmt: skip
+
+
+def tolerance_option(function: Command) -> Command:
+    """The tolerance of verdicts."""
+    return click.option("--tolerance", type=Share(), default=0.02, show_default=True,
+                        help="The error that would not matter, for the verdicts.")(function)  # fmt: skip
+
+
 def rows_option(function: Command) -> Command:
     """Which rows of a file with a split column are judged."""
     return click.option(
@@ -206,12 +232,9 @@ def as_estimate(predictions: Predictions, notion: str | None, key: str, scheme: 
 
 def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
     """The bins an estimator is given: those chosen, or None where none are, or it places its own or reads none."""
-    from calib_core import ESTIMATORS
+    from dashboard.lines import takes_bins
 
-    if scheme is None:
-        return None
-    binned = notion is not None and any(param.name == "binning" for param in ESTIMATORS[key].params)
-    return scheme.build() if binned else None
+    return scheme.build() if scheme is not None and notion is not None and takes_bins(key) else None
 
 
 def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,13 +12,18 @@ from dashboard.commands import _shared
 
 if TYPE_CHECKING:
     from calib_core import Estimate, Predictions, Recipe
+    from calib_core.inference import EstimateLine, PrimaryLine
 
 Asked: TypeAlias = "tuple[str, str | None, str, Estimate | str]"
 """Model, notion, estimator, and the estimate or why there is none."""
+Line: TypeAlias = "tuple[str, EstimateLine]"
+"""Model and line; a line without a value says why in its note."""
+Primary: TypeAlias = "tuple[PrimaryLine, tuple[str, ...]]"
+"""The primary line of a model, and bounds on its error without bins where they were asked for."""
 
 NOTIONS = ("confidence", "top-label", "class-wise")
-TABLE = ("model", "notion", "estimator", "value", "low", "high", "floor", "floor_high", "p", "verdict")
-COLUMNS = (*TABLE, "bins", "method", "tested", "note")
+SHARES = ("value", "point", "low", "high", "floor")
+TABLE = ("model", "notion", "estimator", *SHARES, "about", "p", "verdict", "bins")
 
 
 @click.command("audit")
@@ -25,8 +31,8 @@ COLUMNS = (*TABLE, "bins", "method", "tested", "note")
 @click.option("--notion", "notions", multiple=True, help=f"Notion of calibration; by default {', '.join(NOTIONS)}.")
 @click.option("--estimator", "keys", multiple=True, help="Estimator; by default those that counts in bins suffice for.")
 @click.option("--slow", is_flag=True, help="Every estimator, also those that take minutes for thousands of rows.")
-@click.option("--tolerance", type=click.FloatRange(0, 1, min_open=True), default=0.02, show_default=True,
-              help="The error that would not matter, for the verdicts.")  # fmt: skip
+@click.option("--unbinned", is_flag=True, help="Also bounds on the error without bins, under stated assumptions.")
+@_shared.tolerance_option
 @_shared.bins_options
 @click.option("--counting", type=click.Choice(["answered", "all"]), default="answered", show_default=True,
               help="Where a calibrator abstains: every model on the rows that all answer, or on all rows.")  # fmt: skip
@@ -42,6 +48,7 @@ def command(
     notions: tuple[str, ...],
     keys: tuple[str, ...],
     slow: bool,
+    unbinned: bool,
     tolerance: float,
     bins: int | None,
     points: int | None,
@@ -57,8 +64,10 @@ def command(
 ) -> None:
     """How far the predictions in FILE are from calibrated, and how sure that is.
 
-    For every notion and estimator: the value, the 90 % interval of the true error, what perfectly calibrated
-    predictions would show (floor, and its 95 % point), the p-value of calibration, and a verdict for the tolerance.
+    First the verdict, on one line chosen before outcomes are looked at, and whether an error of any size is shown. Then
+    for every notion and estimator: the value, the estimate that the 90 % interval is about (point), the interval, the
+    noise floor (the 95 % point of perfectly calibrated predictions), the p-value of calibration, and a verdict for the
+    tolerance.
 
     \b
     Examples:
@@ -75,6 +84,12 @@ def command(
     scheme = _shared.scheme_of(binning, bins, points)
     models, over = _same_rows(_models(loaded, calibrators, share, seed, rows), counting)
     lines = _lines(models, notions, keys, slow, scheme, tolerance)
+    if as_csv:
+        import pandas as pd
+
+        _shared.write_csv(pd.DataFrame([_record(line) for line in lines]))
+        return
+    first = {name: _primary(model, scheme, tolerance, unbinned) for name, model in models.items()}
     if as_json:
         from calib_core.defaults import LEVEL, SEED
 
@@ -85,11 +100,12 @@ def command(
             "seed": seed,
             "rows": rows,
         }
-        judged = {name: _rows(model, over[name]) for name, model in models.items()}
-        record = {"file": _shared.file_record(loaded), "options": options, "models": judged, "lines": lines}
-        _shared.write_json("audit", record | {"level": LEVEL, "resamples_seed": SEED})
+        judged = {name: _rows(model, over[name]) | _told(*first[name]) for name, model in models.items()}
+        record = {"file": _shared.file_record(loaded), "options": options, "models": judged}
+        told = {"lines": [_record(line) for line in lines], "level": LEVEL, "resamples_seed": SEED}
+        _shared.write_json("audit", record | told)
         return
-    _show(loaded, models, over, lines, as_csv)
+    _show(loaded, models, over, first, lines)
 
 
 def _models(
@@ -125,7 +141,7 @@ def _lines(
     slow: bool,
     scheme: Recipe | None,
     tolerance: float,
-) -> list[dict[str, Any]]:
+) -> list[Line]:
     from calib_core.inference import sharpen
 
     asked = [
@@ -177,24 +193,31 @@ def _counts_suffice(made: Estimate | str) -> bool:
     return isinstance(made, str) or shares_draws(made)
 
 
-def _line(name: str, notion: str | None, key: str, made: Estimate | str, tolerance: float) -> dict[str, Any]:
-    from calib_core import NotAnswerable
-    from calib_core.study import SCORES
+def _line(name: str, notion: str | None, key: str, made: Estimate | str, tolerance: float) -> Line:
+    from calib_core.inference import EstimateLine, estimate_line
 
-    line: dict[str, Any] = dict.fromkeys(COLUMNS) | {"model": name, "notion": notion, "estimator": key, "note": ""}
     if isinstance(made, str):
-        return line | {"note": made}
-    line |= {"value": made.value, "bins": made.in_bins}
-    try:
-        span = made.interval()
-        line |= {"low": span.low, "high": span.high, "method": span.method, "tested": span.tested}
-        if notion is not None:
-            floor = made.noise_floor
-            line |= {"floor": floor.mean, "floor_high": floor.high, "p": floor.p_value}
-            line["verdict"] = None if key in SCORES else made.verdict(tolerance).word
-    except NotAnswerable as why:
-        line["note"] = str(why)
-    return line
+        title = " ".join(part for part in (notion, key) if part)
+        return name, EstimateLine(notion, key, title, 0, "", math.nan, note=made)
+    return name, estimate_line(made, tolerance)
+
+
+def _record(line: Line) -> dict[str, Any]:
+    name, told = line
+    return {"model": name, **told.record()}
+
+
+def _primary(model: Predictions, scheme: Recipe | None, tolerance: float, unbinned: bool) -> Primary:
+    from calib_core.inference import primary
+    from dashboard.lines import without_bins
+
+    first = primary(model, tolerance, bins=None if scheme is None else scheme.build())
+    return first, without_bins(model, first.notion) if unbinned else ()
+
+
+def _told(first: PrimaryLine, bounds: tuple[str, ...]) -> dict[str, Any]:
+    line = {"notion": first.notion, "reason": first.reason, "line": first.line.record(), "shown": vars(first.shown)}
+    return {"primary": line, "unbinned": list(bounds)}
 
 
 def _rows(model: Predictions, coverage: float) -> dict[str, float]:
@@ -205,33 +228,38 @@ def _show(
     loaded: _shared.Loaded,
     models: dict[str, Predictions],
     over: dict[str, float],
-    lines: list[dict[str, Any]],
-    as_csv: bool,
+    first: dict[str, Primary],
+    lines: list[Line],
 ) -> None:
     import pandas as pd
 
+    from dashboard.lines import FLOOR, VALUE, below, marks
     from dashboard.selection import mixed
 
-    frame = pd.DataFrame(lines, columns=list(COLUMNS))
-    if as_csv:
-        _shared.write_csv(frame)
-        return
-    first = next(iter(models.values()))
-    said = f"{_shared.plain(loaded.table.name)}: {first.n_rows:,} rows judged{first.worth_note}"
-    click.echo(said + (f", {first.n_classes} classes" if first.n_classes else ""))
-    answered = frame[frame["note"] == ""]
-    shown = [c for c in TABLE if c != "model" or len(models) > 1]
-    click.echo(_shared.table_text(answered[[*shown, *(["bins"] if mixed(answered["bins"]) else [])]]))
+    one = next(iter(models.values()))
+    said = f"{_shared.plain(loaded.table.name)}: {one.n_rows:,} rows judged{one.worth_note}"
+    told = [said + (f", {one.n_classes} classes" if one.n_classes else "")]
+    for name, (line, bounds) in first.items():
+        told += [f"{name}: {text}" if len(models) > 1 else text for text in (line.sentence, *bounds)]
+    answered = [(name, line) for name, line in lines if line.value == line.value]
+    made = [line for _, line in answered]
+    if made:
+        cells = pd.DataFrame([_cells(name, line) for name, line in answered]).assign(about=marks(made))
+        needed = {"model": len(models) > 1, "about": any(cells["about"]), "bins": mixed(cells["bins"])}
+        told.append(_shared.table_text(cells[[name for name in TABLE if needed.get(name, True)]]))
     for name, coverage in over.items():
         if coverage < 1:
-            click.echo(
-                f"{_shared.plain(name)} answers {100 * coverage:.1f} % of the rows; every line is over the same rows."
-            )
-    rough = list(dict.fromkeys(answered.loc[answered["tested"] == False, "estimator"]))  # noqa: E712  None is no answer
-    if rough:
-        click.echo(f"Intervals of {', '.join(rough)} are rough guides: their coverage is not tested here.")
-    if (answered["value"] > answered["high"]).any():
-        click.echo("A value above its own interval is no mistake: noise pushes up the value, not the interval.")
-    for line in frame[frame["note"] != ""].itertuples():
-        asked = " ".join(part for part in (line.notion, line.estimator) if isinstance(part, str) and part)
-        click.echo(f"{asked}: {_shared.plain(line.note)}.")
+            told.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
+    told += [*below(made), *([VALUE, FLOOR] if made else [])]
+    noted = [line for _, line in lines if line.note]
+    for note in dict.fromkeys(line.note for line in noted):
+        titles = dict.fromkeys(line.title for line in noted if line.note == note)
+        told.append(f"{', '.join(titles)}: {note}.")
+    for text in told:
+        click.echo("\n".join(map(_shared.plain, text.split("\n"))))
+
+
+def _cells(name: str, line: EstimateLine) -> dict[str, Any]:
+    """A line as its table prints it."""
+    numbers = {key: "" if getattr(line, key) is None else line.written(getattr(line, key)) for key in SHARES}
+    return {"model": name, **line.record(), **numbers, "verdict": line.verdict or ""}

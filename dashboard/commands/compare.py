@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NOTIONS = ("confidence", "top-label")
 COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",
-           "p_holm", "method", "tested", "note")  # fmt: skip
+           "p_holm", "method", "tested", "about", "note")  # fmt: skip
 
 
 @click.command("compare")
@@ -25,8 +25,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 @click.option(
     "--estimator", "keys", multiple=True, help="Estimator; by default the debiased square, and proper scores."
 )
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True,
-              help="Level of the intervals.")  # fmt: skip
+@_shared.level_option
 @_shared.bins_options
 @_shared.rows_option
 @_shared.reading_options
@@ -49,9 +48,9 @@ def command(
     """Which of several models errs less, on the same rows, and how sure that is.
 
     Each FILE holds one model's predictions of the same rows in the same order. For every pair: both errors, their
-    difference (below 0: the first errs less), its interval, the p-value of no difference, and the p-value corrected
-    for the number of pairs (Holm). Differences of the debiased squared error and of proper scores use the pairing;
-    those of the ECE do not and are wide, because noise inflates an ECE by an unknown amount.
+    difference (below 0: the first errs less; the estimate that its interval is about, which the difference of two
+    plug-in values need not be), its interval, the p-value of no difference, and the p-value corrected for the number of
+    pairs (Holm). Without bins of your choice claims by class are judged in groups of rows: the output says so.
 
     \b
     Examples:
@@ -97,12 +96,12 @@ def _compared(
     asked = _questions(notions, keys)
     with _shared.progress("Paired differences", len(asked)) as bar:
         for notion, key in asked:
-            about = {"notion": notion, "estimator": key}
+            of = {"notion": notion, "estimator": key}
             try:
                 made = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level)
-                parts.append(made.assign(**about, note=""))
+                parts.append(made.assign(**of, note=""))
             except NotAnswerable as why:
-                parts.append(pd.DataFrame([about | {"note": str(why)}]))
+                parts.append(pd.DataFrame([of | {"note": str(why)}]))
             bar.update(1)
     every = [part.reindex(columns=list(COLUMNS)).astype(object) for part in parts]
     return pd.concat(every, ignore_index=True)
@@ -117,16 +116,19 @@ def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[st
 
 
 def _show(frame: pd.DataFrame, as_csv: bool) -> None:
+    from dashboard.lines import VALUES_DIFFER, marked
+
     if as_csv:
         _shared.write_csv(frame)
         return
     answered = frame[frame["note"] == ""]
-    click.echo(_shared.table_text(answered.drop(columns=["method", "tested", "note"])))
+    marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
+    shown = answered.drop(columns=["method", "tested", "note"] + ([] if any(marks) else ["about"]))
+    click.echo(_shared.table_text(shown.assign(about=marks) if any(marks) else shown))
     for line in frame[frame["note"] != ""].to_dict("records"):
         click.echo(_shared.plain(f"{_asked(line)}: {line['note']}."))
-    rough = [_asked(line) for line in answered.to_dict("records") if not line["tested"]]
-    if rough:
-        click.echo(f"Intervals of {', '.join(dict.fromkeys(rough))} are rough guides: their coverage is not tested.")
+    for text in (*below, *([VALUES_DIFFER] if len(answered) else [])):
+        click.echo(_shared.plain(text))
 
 
 def _asked(line: dict[Any, Any]) -> str:

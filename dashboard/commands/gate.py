@@ -13,12 +13,11 @@ WITHIN, NOT_WITHIN = 0, 1
 
 @click.command("gate")
 @click.argument("file", type=_shared.FILE)
-@click.option("--max-ece", "limit", type=click.FloatRange(0, 1, min_open=True), required=True,
-              help="The largest error that passes.")  # fmt: skip
-@click.option("--notion", default="top-label", show_default=True, help="Notion of calibration.")
+@click.option("--max-ece", "limit", type=_shared.Share(), required=True, help="The error that passes lies below this.")
+@click.option("--notion", help="Notion of calibration; by default top-label where its cells hold enough rows to tell, "
+              "else confidence: the output says which and why.")  # fmt: skip
 @click.option("--estimator", default="ece", show_default=True, help="Estimator of the error.")
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True,
-              help="Level of the interval that decides.")  # fmt: skip
+@_shared.level_option
 @_shared.bins_options
 @_shared.rows_option
 @_shared.reading_options
@@ -26,7 +25,7 @@ WITHIN, NOT_WITHIN = 0, 1
 def command(
     file: Path,
     limit: float,
-    notion: str,
+    notion: str | None,
     estimator: str,
     level: float,
     bins: int | None,
@@ -37,28 +36,25 @@ def command(
 ) -> None:
     """Pass the predictions in FILE only if their error is shown to be within a limit.
 
-    The interval decides: exit code 0 when its upper end is at most the limit; 1 when it is not, because the error is
-    larger or because there are too few rows to tell; 2 when the check could not run. The point value never decides.
+    The verdict on one line decides, chosen before outcomes are looked at: exit code 0 where the whole interval lies
+    below the limit (within); 1 where it lies above (miscalibrated), holds the limit (too close to call), or would for
+    most calibrated models (too few rows to tell); 2 when the check could not run. The point value never decides.
 
     \b
     Examples:
       calib gate predictions.csv --max-ece 0.05
       calib gate predictions.npz --max-ece 0.02 --notion confidence --bins 10 && ./deploy
     """
-    from calib_core.inference import on_scale_of
-    from calib_core.study import SCORES
+    from dashboard.lines import below, deciding, headline
 
     loaded = _shared.load(file, read)
     _shared.warn(loaded)
-    made = _shared.as_estimate(loaded.rows(rows), notion, estimator, _shared.scheme_of(binning, bins, points))
-    if made.recipe[1].key in SCORES:
-        raise click.BadParameter(f"{estimator!r} is a score, not a calibration error.", param_hint="--estimator")
-    span, allowed = made.interval(level), on_scale_of(made, limit)
-    passed = span.high <= allowed
-    why = "within" if passed else "exceeded" if span.low > allowed else "not shown"
-    told = f"{notion} {estimator} at most {limit:g}"
-    ends = f"{100 * level:g} % interval {span.low:.4f} to {span.high:.4f}, value {made.value:.4f}, {loaded.table.name}"
-    ends += f"; bins: {made.in_bins}" if made.in_bins else ""
-    rough = "" if span.tested else "; the interval is a rough guide, its coverage is not tested here"
-    click.echo(_shared.plain(f"{why}: {told} ({ends}{rough})"))
-    raise SystemExit(WITHIN if passed else NOT_WITHIN)
+    scheme = _shared.scheme_of(binning, bins, points)
+    first = deciding(loaded.rows(rows), notion, estimator, scheme, limit, level)
+    line = first.line
+    if line.verdict is None:
+        _shared.fail(f"no verdict: {line.note}")
+    told = [f"{headline(first)}; {loaded.table.name}, {line.rows:,} rows", first.sentence, *below([line])]
+    told[-1:] = [f"{told[-1]} Bins: {line.bins}."] if line.bins else told[-1:]
+    click.echo("\n".join(map(_shared.plain, told)))
+    raise SystemExit(WITHIN if line.verdict == "within" else NOT_WITHIN)

@@ -35,7 +35,11 @@ _FLAGS = {"eps": "--tolerance", "calibrators": "--calibrator", "others": "--othe
               help="Where a model abstains: tables over the rows all answer, by default, or over all.")  # fmt: skip
 @click.option("--share", type=float, help="Share of the rows calibrators are fitted on; by default 0.5.")
 @click.option("--seed", type=int, help="Seed of that division; by default 0.")
-@click.option("--tolerance", type=float, help="The error that would not matter, for the verdicts; by default 0.02.")
+@click.option(
+    "--tolerance",
+    type=float,
+    help="The error that would not matter, for the verdicts; by default as in the other commands.",
+)
 @click.option("--test", type=_shared.FILE, help="File of the test rows; FILE then holds the calibration rows.")
 @click.option("--other", "others", multiple=True, help="File of another model on the same rows; as often as needed.")
 @click.option("--slow", is_flag=True, help="Intervals and noise floors of slow estimators too: minutes.")

@@ -21,8 +21,18 @@ ENTRIES = {
     "smoothing. 2023; ICLR 2024.",
     "Broecker & Smith 2007": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
     "Forecasting 22, 2007.",
+    "Casella & Berger 2002": "Casella G, Berger RL. Statistical inference, 2nd ed. Duxbury 2002.",
+    "Clopper & Pearson 1934": "Clopper CJ, Pearson ES. The use of confidence or fiducial limits illustrated in the "
+    "case of the binomial. Biometrika 26, 1934.",
     "Dimitriadis et al. 2021": "Dimitriadis T, Gneiting T, Jordan AI. Stable reliability diagrams for probabilistic "
     "classifiers. Proceedings of the National Academy of Sciences 118, 2021.",
+    "Donoho & Johnstone 1994": "Donoho DL, Johnstone IM. Ideal spatial adaptation by wavelet shrinkage. Biometrika 81, "
+    "1994.",
+    "Dufour 2006": "Dufour J-M. Monte Carlo tests with nuisance parameters: a general approach to finite-sample "
+    "inference and nonstandard asymptotics. Journal of Econometrics 133, 2006.",
+    "Fay & Feuer 1997": "Fay MP, Feuer EJ. Confidence intervals for directly standardized rates: a method based on the "
+    "gamma distribution. Statistics in Medicine 16, 1997.",
+    "Garwood 1936": "Garwood F. Fiducial limits for the Poisson distribution. Biometrika 28, 1936.",
     "Guo et al. 2017": "Guo C, Pleiss G, Sun Y, Weinberger KQ. On calibration of modern neural networks. ICML 2017.",
     "Gupta & Ramdas 2022": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR 2022.",
     "Holm 1979": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics "
@@ -34,6 +44,10 @@ ENTRIES = {
     "Posocco & Bonnefoy 2021": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
     "Roelofs et al. 2022": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
     "AISTATS 2022.",
+    "Seillier-Moiseiwitsch & Dawid 1993": "Seillier-Moiseiwitsch F, Dawid AP. On testing the validity of sequential "
+    "probability forecasts. Journal of the American Statistical Association 88, 1993.",
+    "Shevtsova 2010": "Shevtsova IG. An improvement of convergence rate estimates in the Lyapunov theorem. Doklady "
+    "Mathematics 82, 2010.",
     "Spiegelhalter 1986": "Spiegelhalter DJ. Probabilistic prediction in patient management and clinical trials. "
     "Statistics in Medicine 5, 1986.",
     "Valk & Kull 2023": "Valk K, Kull M. Assuming locally equal calibration errors for non-parametric multiclass "

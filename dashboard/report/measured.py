@@ -1,53 +1,54 @@
-"""One estimate as a line of a table: its value with its interval, its noise floor, its p-value and its verdict."""
+"""Lines of estimates as tables of a report: what is printed of each, and what has to be said below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
 
 from calib_core import Estimate, NotAnswerable
-from calib_core.inference import sharpen
+from calib_core.inference import EstimateLine, sharpen
 from dashboard import compute
 from dashboard.compute import Model
+from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, marks
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.tables import Column
 from dashboard.selection import mixed
 
-INTERVAL = Column("90 % interval", ("low", "high", "interval_by"), lambda low, high, by: _starred(low, high, by))
-_COLUMNS: tuple[Column, ...] = (
-    tables.number("value"),
-    INTERVAL,
-    tables.number("noise floor", "floor"),
-    tables.probability("p", "p_value"),
+INTERVAL = Column(
+    AT_LEVEL, ("low", "high", "mark"), lambda low, high, mark: f"{tables.span(low, high)} {mark}".rstrip()
 )
-"""Printed for every estimate, wherever it stands."""
+_COLUMNS: tuple[Column, ...] = (
+    tables.number("estimate", "point"),
+    INTERVAL,
+    tables.number("value"),
+    tables.number("noise floor", "floor"),
+    tables.probability("p"),
+)
+"""Printed for every line, wherever it stands."""
+VERDICT = tables.text("verdict")
 
 
 def columns(frame: pd.DataFrame) -> tuple[Column, ...]:
-    """What is printed of every estimate; with the bins where lines of the table were judged in different ones."""
+    """What is printed of every line; with the bins where lines of the table were judged in different ones."""
     return (*_COLUMNS, tables.text("bins")) if mixed(frame["bins"]) else _COLUMNS
 
 
-READING = (
-    "Interval: where the true error lies, at 90 %. Noise floor: what 95 % of perfectly calibrated models with these "
-    "predictions stay below. p: the share of such models that show at least this much. A plug-in error can lie above "
-    "its own interval, because noise inflates it and the interval does not."
-)
-UNTESTED = "coverage not tested"
-STAR = " *: the coverage of this interval is not tested; read it as a rough guide."
+READING = f"{VALUE} {FLOOR}"
 
 
-def _starred(low: float | None, high: float | None, by: str | None) -> str:
-    said = tables.span(low, high)
-    return f"{said} *" if by and by.endswith(UNTESTED) else said
+def framed(made: Sequence[EstimateLine], **about: Sequence[Any]) -> pd.DataFrame:
+    """Lines as a table, what each is about (a model, a title) in columns before them."""
+    frame = pd.DataFrame([line.record() for line in made], columns=[field.name for field in fields(EstimateLine)])
+    return pd.DataFrame(about).join(frame.drop(columns=list(about), errors="ignore").assign(mark=marks(made)))
 
 
-def starred(frame: pd.DataFrame) -> str:
-    """What has to be said below a table whose intervals have a star."""
-    return STAR if frame["interval_by"].dropna().str.endswith(UNTESTED).any() else ""
+def reading(made: Sequence[EstimateLine]) -> str:
+    """What has to be said below a table of these lines: how many looks it is, and what its intervals are about."""
+    return " ".join(["", *below(made)])
 
 
 def estimated(asked: Asked, model: Model, notion: str | None, estimator: str) -> Estimate | str:
@@ -78,25 +79,3 @@ def sharpened(made: Iterable[Estimate | str]) -> Iterator[None]:
     for some in (together, *([one] for one in known if one not in together)):
         sharpen(some)
         yield
-
-
-def line(made: Estimate) -> dict[str, Any]:
-    """The numbers of a line."""
-    span = made.interval()
-    trust = span.method if span.tested else f"{span.method}, {UNTESTED}"
-    return {
-        "value": made.value,
-        "low": span.low,
-        "high": span.high,
-        **_floor(made),
-        "interval_by": trust,
-        "bins": made.in_bins,
-    }
-
-
-def _floor(made: Estimate) -> dict[str, float | None]:
-    """Noise floor and p-value; none where labels cannot be drawn because the classes' probabilities are unknown."""
-    try:
-        return {"floor": made.noise_floor.high, "p_value": made.p_value}
-    except NotAnswerable:
-        return {"floor": None, "p_value": None}

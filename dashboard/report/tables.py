@@ -33,7 +33,8 @@ class Column:
 class Table:
     """A captioned table; ``name`` is the slug its files are called by.
 
-    ``frame`` holds the values at full precision and is what the CSV file has; ``columns`` say what is printed.
+    ``frame`` holds the values at full precision and is what the CSV file has; ``columns`` say what is printed:
+    the first ``most`` lines, those at the places ``bold`` in bold.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Table:
     frame: pd.DataFrame
     columns: tuple[Column, ...]
     most: int | None = None
+    bold: tuple[int, ...] = ()
 
     @property
     def cells(self) -> list[list[str]]:
@@ -53,11 +55,14 @@ class Table:
         """The values at full precision."""
         return csv_bytes(self.frame)
 
+    def _in_latex(self, line: int, cell: str) -> str:
+        return rf"\textbf{{{latex_escaped(cell)}}}" if line in self.bold else latex_escaped(cell)
+
     def latex(self) -> str:
         """A floating table for a document with ``\\usepackage{booktabs}``; every text is escaped."""
         places = "".join("r" if column.numeric else "l" for column in self.columns)
         head = " & ".join(latex_escaped(column.heading) for column in self.columns)
-        lines = [" & ".join(map(latex_escaped, line)) + r" \\" for line in self.cells]
+        lines = [" & ".join(self._in_latex(i, cell) for cell in line) + r" \\" for i, line in enumerate(self.cells)]
         return "\n".join(
             [
                 "% needs \\usepackage{booktabs}",

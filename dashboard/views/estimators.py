@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TypeAlias
 
 import pandas as pd
 import streamlit as st
@@ -11,25 +14,27 @@ import streamlit as st
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
 from calib_core.diagrams import TradeOff, ValidityPlot
 from calib_core.estimators import ELSEWHERE
-from calib_core.inference import coverage_table, rejection_table, sharpen
+from calib_core.inference import EstimateLine, coverage_table, plain_line, rejection_table, sharpen
 from calib_core.study import SCORES, error_keys
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_sweep, draw_trade, draw_validity
-from dashboard.report import measured
+from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks, takes_bins
 from dashboard.selection import Selection
-from dashboard.theme import count, error, markdown_plain, p_value
+from dashboard.theme import count, markdown_plain, p_value
+from dashboard.views import verdicts
 from dashboard.views.copied import copied
+
+Key: TypeAlias = tuple[str, str]
+"""Estimator and notion."""
 
 LARGE = 5_000_000
 """Beyond this many probabilities every notion by every estimator would take minutes."""
 _TRADED = ("debiased-l2", "brier")
 """What is held against each other: squared calibration error and mean squared error."""
-IN_FULL = 2
-"""Up to this many models the verdict says every number in words."""
-TITLES = 240
+TITLES = 210
 """Pixels the longest name of an estimator needs."""
 STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-color: rgba(0, 114, 178, 0.16)"
 
@@ -43,7 +48,9 @@ def render() -> None:
     widgets.refusals(models.refused)
     estimates = _estimates(selection, model)
     _sharpen(estimates, selection.asked)
-    frame, colours = written(estimates)
+    lines = sharp(estimates, selection)
+    known = list(lines.values())
+    frame, colours = written(estimates, lines, selection.asked)
     st.dataframe(
         frame.style.apply(lambda _: colours, axis=None),
         key="estimators.table",
@@ -52,24 +59,25 @@ def render() -> None:
         column_config={"_index": st.column_config.Column(width=TITLES)},
     )
     st.caption(
-        "Value; in brackets the 90 % interval of the true error; then what 95 % of perfectly calibrated models with "
-        "these predictions stay below, the accuracy above (the noise floor). Orange: stands out of the noise (p at "
-        "most 0.05); blue: does not; no colour: not asked yet. Plug-in errors can lie above their own interval: noise "
-        f"inflates them. Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
+        f"First the notion chosen, with all that is known; then the values in the others. {VALUE} {FLOOR} Of accuracy: "
+        "what 95 % stay above. Orange: stands out of the noise (p at most 0.05); blue: does not; no colour: not asked "
+        f"yet. Bins: {compute.bins_said(selection.scheme)}; estimators with a rule of their own keep it."
     )
+    st.caption(markdown_plain(" ".join(below(known))))
     with st.container(horizontal=True):
-        widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(numbers(estimates)))
+        widgets.download("Download this table (CSV)", "estimators.csv", lambda: csv_bytes(numbers(estimates, lines)))
         copied(_in_python(estimates), section="estimators", key="estimators", of=model)
+    verdicts.without_bins(selection, model)
     _tests(models)
     _coverage()
     _about(selection)
     _curves(selection, models)
 
 
-def _in_python(estimates: dict[tuple[str, str], Estimate | str]) -> str:
+def _in_python(estimates: dict[Key, Estimate | str]) -> str:
     """Every estimate of the table."""
     made = (
-        f"({key!r}, {notion!r}): cc.estimate(cal.apply(test), {notion!r}, {key!r}{', bins' * compute.takes_bins(key)})"
+        f"({key!r}, {notion!r}): cc.estimate(cal.apply(test), {notion!r}, {key!r}{', bins' * takes_bins(key)})"
         for (key, notion), one in estimates.items()
         if isinstance(one, Estimate)
     )
@@ -92,9 +100,9 @@ def _controls(models: Models, model: Model) -> None:
     )
 
 
-def _estimates(selection: Selection, model: Model) -> dict[tuple[str, str], Estimate | str]:
+def _estimates(selection: Selection, model: Model) -> dict[Key, Estimate | str]:
     """Every (estimator, notion): the estimate, or why there is none."""
-    made: dict[tuple[str, str], Estimate | str] = {}
+    made: dict[Key, Estimate | str] = {}
     test = compute.judged(model)
     large = test.n_rows * (test.n_classes or 1) > LARGE
     if large:
@@ -108,7 +116,7 @@ def _estimates(selection: Selection, model: Model) -> dict[tuple[str, str], Esti
     return made
 
 
-def _sharpen(estimates: dict[tuple[str, str], Estimate | str], notion: str) -> None:
+def _sharpen(estimates: dict[Key, Estimate | str], notion: str) -> None:
     """Intervals and floors of one notion: at once where counts suffice, else when asked."""
     slow = widgets.selection().slow
     wanted = [
@@ -123,44 +131,58 @@ def _sharpen(estimates: dict[tuple[str, str], Estimate | str], notion: str) -> N
     bar.empty()
 
 
-def written(estimates: dict[tuple[str, str], Estimate | str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table as text, and the colour of each cell."""
-    text: dict[str, dict[str, str]] = {}
+def sharp(estimates: dict[Key, Estimate | str], selection: Selection) -> dict[Key, EstimateLine]:
+    """The lines of those estimates whose interval and noise floor are made."""
+    return {
+        key: compute.line(made, selection)
+        for key, made in estimates.items()
+        if isinstance(made, Estimate) and compute.sharpened(made)
+    }
+
+
+def written(
+    estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine], asked: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table as text, the notion asked about first and with all that is known; and the colour of each cell."""
+    mark = dict(zip(lines, marks(lines.values()), strict=True))
+    text: dict[str, dict[str, str]] = {name: {} for name in (REDUCTIONS[asked].title, *NUMBERS)}
     colour: dict[str, dict[str, str]] = {}
     for (key, notion), made in estimates.items():
-        row, column = ESTIMATORS[key].title, REDUCTIONS[notion].title
-        text.setdefault(column, {})[row] = cell(made)
-        colour.setdefault(column, {})[row] = _colour(made)
+        row, line = ESTIMATORS[key].title, lines.get((key, notion))
+        text.setdefault(REDUCTIONS[notion].title, {})[row] = _value(made)
+        if notion == asked:
+            told = ("",) * len(NUMBERS) if line is None else _numbers(line, mark[key, notion])
+            for name, cell in zip(NUMBERS, told, strict=True):
+                text[name][row] = cell
+            painted = "" if line is None else STANDS_OUT if line.stands_out else HIDDEN
+            for name in (REDUCTIONS[notion].title, *NUMBERS):
+                colour.setdefault(name, {})[row] = painted
     frame = pd.DataFrame(text)
     known = frame.columns[(frame != "–").any()]
-    return frame[known], pd.DataFrame(colour)[known]
+    colours = pd.DataFrame(colour).reindex(index=frame.index, columns=known, fill_value="")
+    return frame[known], colours
 
 
-def numbers(estimates: dict[tuple[str, str], Estimate | str]) -> pd.DataFrame:
-    """The table for programs: a line per estimate, with interval, floor and p-value once they are known."""
-    lines = []
-    for (key, notion), made in estimates.items():
-        if isinstance(made, Estimate):
-            known = measured.line(made) if compute.sharpened(made) else {"value": made.value, "bins": made.in_bins}
-            lines.append({"estimator": key, "notion": notion, **known})
-    order = ["estimator", "notion", "value", "low", "high", "floor", "p_value", "interval_by", "bins"]
-    return pd.DataFrame(lines).reindex(columns=order)
+NUMBERS = ("estimate", AT_LEVEL, "noise floor", "p", "verdict")
+"""What is told of each line of the notion asked about, beside its value."""
 
 
-def cell(made: Estimate | str) -> str:
-    """A value, with its interval and floor once they are known."""
-    if isinstance(made, str):
-        return "–"
-    if not compute.sharpened(made):
-        return error(made.value)
-    span, floor = made.interval(), made.noise_floor
-    return f"{error(made.value)} [{error(span.low)}, {error(span.high)}] floor {error(floor.high)}"
+def _value(made: Estimate | str) -> str:
+    return "–" if isinstance(made, str) else plain_line(made).written(made.value)
 
 
-def _colour(made: Estimate | str) -> str:
-    if isinstance(made, str) or not compute.sharpened(made):
-        return ""
-    return STANDS_OUT if made.p_value <= 0.05 else HIDDEN
+def _numbers(line: EstimateLine, mark: str) -> tuple[str, ...]:
+    """The cells of ``NUMBERS``."""
+    p = "–" if line.p is None else p_value(line.p)
+    ends = f"{line.interval} {mark}".rstrip()
+    return line.written(line.point), ends, line.written(line.floor), p, line.verdict or "–"
+
+
+def numbers(estimates: dict[Key, Estimate | str], lines: dict[Key, EstimateLine]) -> pd.DataFrame:
+    """The table for programs: a line per estimate, with all that is known of it."""
+    known = {key: made for key, made in estimates.items() if isinstance(made, Estimate)}
+    told = [(lines.get(key) or plain_line(made)).record() for key, made in known.items()]
+    return pd.DataFrame(told, columns=[field.name for field in fields(EstimateLine)])
 
 
 def _tests(models: Models) -> None:
@@ -184,18 +206,10 @@ def _tests(models: Models) -> None:
 def _coverage() -> None:
     """How often the intervals shown hold the truth and the tests reject calibrated models, in simulations."""
     with st.expander("How often do these intervals hold? The simulated coverage of every case tried"):
-        st.caption(
-            "Nominal 90 %. below: share of runs whose interval lies above the truth; above: whose lies below it. Made "
-            "by tests/simulations/interval_coverage.py. Upper ends in bins of scores have been raised since for "
-            "errors smaller than noise: there the coverage is at least what is told."
-        )
+        st.caption(caption(coverage_table))
         st.dataframe(coverage_table(), key="coverage", hide_index=True, width="stretch")
     with st.expander("How often is a calibrated model rejected? The simulated level of every case tried"):
-        st.caption(
-            "Nominal 5 %. rejected: by p-values as shown here, which never reject too often; less often where the "
-            "statistic takes few values (the largest error of few rows). rejected_exact: with ties broken at random. "
-            "Made by tests/simulations/null_rejection.py."
-        )
+        st.caption(caption(rejection_table))
         st.dataframe(rejection_table(), key="rejection", hide_index=True, width="stretch")
 
 
@@ -282,8 +296,12 @@ def _validity_in_python(selection: Selection, models: Models) -> str:
 def _trade_offs(selection: Selection, models: Models) -> None:
     """A point per model and, when asked, a curve per calibrator that bins."""
     base = models.shown[0].base
-    notion = compute.main_notion(base)
-    points = [(model.title, *_trade(selection, model)) for model in models.shown]
+    try:
+        notion = compute.primary(base, selection).notion
+    except NotAnswerable as why:
+        st.info(f"{markdown_plain(why)}.")
+        return
+    points = [point for model in models.shown for point in _trade(selection, model, notion)]
     st.toggle(
         "curves over numbers of bins",
         help="Calibrators that bin, fitted on half the test rows and judged on the rest, several times.",
@@ -292,7 +310,7 @@ def _trade_offs(selection: Selection, models: Models) -> None:
     curves = _over_bins(base, notion) if selection.trade else None
     label = "Mean squared error against calibration error, a point per model."
     chart(draw_trade(points, curves, REDUCTIONS[notion].title.lower()), key="trade", label=label)
-    both = [f"cc.estimate(model, {notion!r}, {key!r}{', bins' * compute.takes_bins(key)}).value" for key in _TRADED]
+    both = [f"cc.estimate(model, {notion!r}, {key!r}{', bins' * takes_bins(key)}).value" for key in _TRADED]
     copied(f"({', '.join(both)})", section="estimators", key="trade")
 
 
@@ -311,30 +329,8 @@ def _over_bins(base: Model, notion: str) -> TradeOff | None:
     return curves
 
 
-def _trade(selection: Selection, model: Model) -> tuple[float, float]:
-    """Debiased squared calibration error, and mean squared error of the same claims."""
-    notion = compute.main_notion(model)
-    squared, whole = (compute.estimate(model, notion, key, selection.scheme).value for key in _TRADED)
-    return squared, whole
-
-
-def strip(selection: Selection) -> str:
-    """One line on whether the models shown are calibrated, as far as these rows can tell."""
-    shown = compute.models(selection).shown
-    said = " · ".join(_said(selection, model, brief=len(shown) > IN_FULL) for model in shown)
-    return said if len(shown) <= IN_FULL else f"{said} (ECE of the top label, or of bare confidences; 90 % interval)"
-
-
-def _said(selection: Selection, model: Model, *, brief: bool) -> str:
-    notion = compute.main_notion(model)
-    made = compute.estimate(model, notion, "ece", selection.scheme)
-    verdict = made.verdict(selection.eps)
-    word = {"within": f"within {selection.eps:g}", "miscalibrated": "miscalibrated", "not shown": "not shown"}
-    span, floor = made.interval(), made.noise_floor
-    if brief:
-        numbers = f"{error(made.value)} [{error(span.low)}, {error(span.high)}]"
-        return f"**{markdown_plain(model.title)}: {word[verdict.word]}** {numbers}"
-    return (
-        f"**{markdown_plain(model.title)}: {word[verdict.word]}** ({REDUCTIONS[notion].title} ECE {error(made.value)}, "
-        f"90 % interval {error(span.low)} to {error(span.high)}, noise floor {error(floor.high)})"
-    )
+def _trade(selection: Selection, model: Model, notion: str) -> Iterator[tuple[str, float, float]]:
+    """Debiased squared calibration error and mean squared error of the same claims, where the model makes them."""
+    with contextlib.suppress(NotAnswerable):
+        squared, whole = (compute.estimate(model, notion, key, selection.scheme).value for key in _TRADED)
+        yield model.title, squared, whole

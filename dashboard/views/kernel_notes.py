@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from calib_core.defaults import LEVEL
 from calib_core.diagrams import BANDS, KernelCurve
 from dashboard import widgets
 from dashboard.selection import Selection
@@ -15,7 +16,7 @@ _BAND_TITLES = {"pointwise": "Pointwise: each score by itself", "whole-curve": "
 
 def band_box() -> None:
     """The choice of a band around a curve."""
-    st.selectbox("Band (90 %)", tuple(BANDS), format_func=_BAND_TITLES.__getitem__, **widgets.bound("band"))
+    st.selectbox(f"Band ({LEVEL:.0%})", tuple(BANDS), format_func=_BAND_TITLES.__getitem__, **widgets.bound("band"))
 
 
 def show(title: str, curve: KernelCurve, selection: Selection) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -11,11 +10,14 @@ from calib_core.inference import holm
 from dashboard import compute, widgets
 from dashboard.compute import Models
 from dashboard.export import csv_bytes
+from dashboard.lines import AT_LEVEL, VALUES_DIFFER, difference_record, marked, takes_bins
 from dashboard.selection import WHOLE, Selection
 from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
 
 NUMBERS = ("difference", "low", "high", "p", "p (Holm)")
+MARK = "interval"
+"""The column of marks that say what an interval is about, and whether it is a rough guide."""
 
 
 def draw(selection: Selection, models: Models) -> None:
@@ -25,7 +27,7 @@ def draw(selection: Selection, models: Models) -> None:
         st.info("Tick a calibrator, or add another model in the Data view: every pair is compared here.")
         return
     _controls()
-    frame, refused = differences(selection, models)
+    frame, below, refused = differences(selection, models)
     for why in refused:
         st.caption(markdown_plain(f"{why[0].upper()}{why[1:]}."))
     if frame.empty:
@@ -33,6 +35,7 @@ def draw(selection: Selection, models: Models) -> None:
     st.dataframe(
         frame,
         key="paired.table",
+        column_order=[name for name in frame.columns if name != "about" and (name != MARK or any(frame[MARK]))],
         hide_index=True,
         width="stretch",
         column_config={
@@ -43,17 +46,17 @@ def draw(selection: Selection, models: Models) -> None:
     )
     st.caption(
         "Difference: error of the first less that of the second, so below 0 the first errs less. Low and high: its "
-        "90 % interval, each pair by itself. p: of no difference; p (Holm): corrected for the number of pairs, so "
-        "that one false alarm among all of them stays as rare as one alone. Where a method is marked as a rough "
-        "guide, its coverage was not tested."
+        f"{AT_LEVEL}, each pair by itself. {VALUES_DIFFER} p: of no difference; p (Holm): corrected for the number of "
+        "pairs, so that one false alarm among all of them stays as rare as one alone."
     )
+    st.caption(markdown_plain(" ".join(below)))
     with st.container(horizontal=True):
         widgets.download("Download this table (CSV)", "paired-differences.csv", lambda: csv_bytes(frame))
         copied(_in_python(selection, frame), section="calibrators", key="paired")
 
 
 def _in_python(selection: Selection, frame: pd.DataFrame) -> str:
-    bins = ", bins" if compute.takes_bins(selection.differ) else ""
+    bins = ", bins" if takes_bins(selection.differ) else ""
     pairs = list(zip(frame["first"], frame["second"], strict=True))
     made = f"cc.inference.paired_difference(models[a], models[b], {selection.compared!r}, {selection.differ!r}{bins})"
     return f"{{(a, b): {made} for a, b in {pairs}}}"
@@ -72,16 +75,16 @@ def _controls() -> None:
     )
 
 
-def differences(selection: Selection, models: Models) -> tuple[pd.DataFrame, list[str]]:
-    """One line a pair, and the reasons why other pairs cannot be compared, each once."""
+def differences(selection: Selection, models: Models) -> tuple[pd.DataFrame, tuple[str, ...], list[str]]:
+    """One line a pair, what its intervals are about, and the reasons why other pairs cannot be compared, each once."""
     lines, refused = [], []
     n = len(models.shown)
     for a, b, made in widgets.progress(compute.pairs(selection, models), n * (n - 1) // 2, "Comparing models"):
         if isinstance(made, str):
             refused.append(made)
             continue
-        method = made.method if made.tested else f"{made.method} (rough guide)"
-        lines.append((a.title, b.title, made.value, made.low, made.high, made.p_value, np.nan, method))
-    frame = pd.DataFrame(lines, columns=["first", "second", *NUMBERS, "method"])
-    frame["p (Holm)"] = holm(frame["p"].to_numpy())
-    return frame, list(dict.fromkeys(refused))
+        lines.append({"first": a.title, "second": b.title, **difference_record(made)})
+    frame = pd.DataFrame(lines, columns=["first", "second", *NUMBERS, MARK, "method", "tested", "about"])
+    frame[MARK], below = marked(zip(frame["about"], frame["tested"], strict=True))
+    frame["p (Holm)"] = holm(frame["p"].to_numpy(dtype=float))
+    return frame, below, list(dict.fromkeys(refused))

@@ -121,7 +121,8 @@ def _about_overlay(selection: Selection, model: Model) -> None:
     if selection.overlay in ("wilson", "consistency"):
         held = compute.bands(model, selection.scheme)
         stars = f"{held.outside} of {len(held.frame())} stars"
-        st.caption(f"{title}: {stars} outside the 90 % consistency band; one in ten is by chance.")
+        by_chance = f"{percent(1 - held.level, 0)} are by chance"
+        st.caption(f"{title}: {stars} outside the {percent(held.level, 0)} consistency band; {by_chance}.")
     elif selection.overlay == "corp":
         curve = compute.corp(model)
         st.caption(
@@ -206,8 +207,8 @@ def _set_aside(model: Model) -> None:
         if names:
             listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
             st.caption(f"**{markdown_plain(model.title)}**: too few rows, {verb}: {markdown_plain(listed)}.")
-    if getattr(fitted, "status_", "converged") != "converged":
-        st.caption(f"**{markdown_plain(model.title)}**: the fit ended {markdown_plain(fitted.status_)}.")
+    if fitted.note:
+        st.caption(f"**{markdown_plain(model.title)}**: {markdown_plain(fitted.note)}")
 
 
 def _taken_apart(selection: Selection, models: Models) -> None:

@@ -12,13 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe
 from calib_core.diagrams import RecalibrationDiagram
-from calib_core.inference import sharpen
+from calib_core.inference import EstimateLine, plain_line, sharpen
 from dashboard import compute, widgets
 from dashboard.chart import chart, waiting
 from dashboard.compute import Model
 from dashboard.export import csv_bytes
 from dashboard.figures import draw_recalibration, draw_validity
 from dashboard.figures.recalibration import speaking
+from dashboard.lines import AT_LEVEL, below, marks
 from dashboard.selection import Selection
 from dashboard.theme import count, error, markdown_plain
 from dashboard.views import rows
@@ -152,19 +153,31 @@ def _about(selection: Selection, model: Model, part: int, scheme: Recipe, diagra
     every = [made for _, made in estimates]
     if len(diagram.cells) <= AT_ONCE:
         sharpen(every)
-    said += [f"**Canonical error, {norm}: {error(made.value)}**{_around(made)}." for norm, made in estimates]
-    st.caption(" ".join(said))
+    lines = [(norm, _line(selection, made)) for norm, made in estimates]
+    known = [line for _, line in lines]
+    for (norm, line), mark in zip(lines, marks(known), strict=True):
+        said.append(f"**Canonical error, {norm}: {_told(line)}**{_around(line)}{markdown_plain(mark)}.")
+    st.caption(" ".join([*said, *map(markdown_plain, below(known))]))
     if not all(map(compute.sharpened, every)):
         st.button("Intervals and noise floors", key=f"simplex.sharpen.{part}", on_click=sharpen, args=(every,))
 
 
-def _around(made: Estimate) -> str:
-    """The interval and the noise floor of an estimate, once they are made."""
-    if not compute.sharpened(made):
+def _line(selection: Selection, made: Estimate) -> EstimateLine:
+    """The estimate's line, with its interval and noise floor once they are made."""
+    return compute.line(made, selection) if compute.sharpened(made) else plain_line(made)
+
+
+def _told(line: EstimateLine) -> str:
+    """The estimate that the interval is about, else the value."""
+    return line.written(line.value if line.point is None else line.point)
+
+
+def _around(line: EstimateLine) -> str:
+    """The interval, the value by the formula and the noise floor, once they are made."""
+    if line.point is None:
         return ""
-    span, floor = made.interval(), made.noise_floor
-    trust = "" if span.tested else ", a rough guide"
-    return f" (90 % interval {error(span.low)} to {error(span.high)}{trust}; noise floor {error(floor.high)})"
+    value, floor = line.written(line.value), line.written(line.floor)
+    return f" ({AT_LEVEL} {line.interval}; value by the formula {value}, noise floor {floor})"
 
 
 def _taken_apart(selection: Selection, model: Model, diagrams: Sequence[Drawn]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import calib_core as cc
-from calib_core.inference import paired_difference
+from calib_core.inference import paired_difference, primary
 from calib_core.inference.paired import DEFAULT
 from dashboard.report import CHAPTERS
 from tests.browser.test_app import settled
@@ -164,9 +164,9 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     tests = {name: cc.read_predictions(tmp_path / name).split(0.5, random_state=0)[1] for name in files}
     verdicts = report.locator("table").first.locator("tbody tr")
     for name, test in tests.items():
-        cells = verdicts.filter(has_text=name).locator("td").all_inner_texts()
-        assert cells[2] == f"{cc.estimate(test, 'top-label', 'ece', bins=15).value:.4f}"
-    pair = paired_difference(tests["old.csv"], tests["new.csv"], "confidence", DEFAULT, 10)
+        cells = verdicts.filter(has_text=name).first.locator("td").all_inner_texts()
+        assert cells[2] == f"{primary(test).line.point:.4f}"
+    pair = paired_difference(tests["old.csv"], tests["new.csv"], "confidence", DEFAULT)
     cells = report.get_by_role("row", name="old.csv new.csv").locator("td").all_inner_texts()
-    assert cells[2] == f"{pair.value:.4f}".replace("-", "−")
+    assert cells[2] == f"{pair.point:.4f}".replace("-", "−")
     context.close()

@@ -20,8 +20,10 @@ from generated import ordinary_rows
 
 import calib_core as cc
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from dashboard import lines
 from dashboard.cli import main
 from dashboard.commands import _shared, audit, compare, gate
+from dashboard.lines import STAR, VALUES_DIFFER
 
 INSTALLED = Path(sys.executable).with_name("calib")
 
@@ -70,8 +72,12 @@ def test_audit_says_what_the_library_says(file):
     for notion, key in (("confidence", "ece"), ("class-wise", "debiased-l2")):
         made, line = cc.estimate(p, notion, key, 10), lines[notion, key]
         assert (line["value"], line["p"], line["verdict"]) == (made.value, made.p_value, made.verdict(0.03).word)
-        assert (line["low"], line["high"]) == (made.interval().low, made.interval().high)
-        assert (line["floor"], line["floor_high"]) == (made.noise_floor.mean, made.noise_floor.high)
+        assert {"model": "as given", **cc.inference.estimate_line(made, 0.03).record()} == line
+        assert (line["low"], line["point"], line["high"]) == (made.interval().low, made.point, made.interval().high)
+        assert line["floor"] == made.noise_floor.high
+    first, told = cc.inference.primary(p, 0.03, bins=10), said["models"]["as given"]["primary"]
+    assert (told["notion"], told["reason"], told["line"]) == (first.notion, first.reason, first.line.record())
+    assert told["shown"] == vars(first.shown)
     assert lines[None, "brier"]["value"] == cc.estimate(p, None, "brier").value
     assert said["file"]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert said["file"]["rows"] == 300
@@ -83,9 +89,32 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     back = pd.read_csv(io.StringIO(run("audit", file, "--notion", "confidence", "--csv").stdout))
     assert back["value"].tolist() == pytest.approx([line["value"] for line in record["lines"]], rel=1e-15)
     text = run("audit", file, "--notion", "confidence").stdout
-    assert text.startswith("p.csv: 300 rows judged, 3 classes\nnotion ")
+    head, verdict, columns = text.splitlines()[:3]
+    assert head == "p.csv: 300 rows judged, 3 classes"
+    first = cc.inference.primary(cc.read_predictions(file))
+    assert verdict == first.sentence
+    assert first.reason in verdict
+    assert columns.startswith("notion ")
     for line in record["lines"]:
-        assert re.search(rf"confidence\s+{line['estimator']}\s+{line['value']:.4f}", text)
+        shown = cc.inference.EstimateLine(**{name: line[name] for name in line if name != "model"})
+        numbers = [shown.written(number) for number in (shown.value, shown.point, shown.low, shown.high, shown.floor)]
+        assert re.search(r"\s+".join(map(re.escape, ["confidence", shown.estimator, *numbers])), text)
+    assert f"Each of the {len(record['lines'])} lines stands alone" in text
+    for about in {line["about"] for line in record["lines"]}:
+        assert text.count(about) == 1
+
+
+def test_audit_bounds_the_error_without_bins_when_asked(file):
+    for words in (("--bins", 5), ()):
+        assert "If the gap between" not in run("audit", file, *words, "--notion", "confidence").stdout
+    text = run("audit", file, "--notion", "confidence", "--unbinned").stdout
+    p = cc.read_predictions(file)
+    notion = cc.inference.primary(p).notion
+    for assumption in ("lipschitz", "monotone"):
+        made = cc.inference.unbinned_bound(p, notion, assumption, 1.0)
+        assert made.sentence in text
+    record = json.loads(run("audit", file, "--notion", "confidence", "--unbinned", "--json").stdout)
+    assert all(sentence in text for sentence in record["models"]["as given"]["unbinned"])
 
 
 def test_audit_explains_a_value_above_its_own_interval():
@@ -95,13 +124,15 @@ def test_audit_explains_a_value_above_its_own_interval():
         asked = ("audit", name, "--notion", notion, "--estimator", key)
         (line,) = json.loads(run(*asked, "--json").stdout)["lines"]
         assert (line["value"] > line["high"]) is above
-        assert ("no mistake" in run(*asked).stdout) is above
+        assert line["low"] <= line["point"] <= line["high"]
+        assert "A value above its own interval is no mistake" in run(*asked).stdout
 
 
 def test_audit_gives_a_score_no_verdict(file):
     asked = ("audit", file, "--notion", "confidence", "--estimator", "accuracy", "--json")
     (line,) = json.loads(run(*asked).stdout)["lines"]
-    assert (line["value"], line["note"]) == (cc.estimate(cc.read_predictions(file), "confidence", "accuracy").value, "")
+    assert line["value"] == cc.estimate(cc.read_predictions(file), "confidence", "accuracy").value
+    assert "no tolerance for errors applies" in line["note"]
     assert line["p"] is not None
     assert line["verdict"] is None
 
@@ -135,8 +166,8 @@ def test_the_rows_judged_can_be_chosen(rows, number):
 def test_a_refused_notion_says_why_once():
     pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
     said = run("audit", "answers.csv").stdout
-    assert said.count("these predictions hold (confidence, correct) only: the probabilities of the other") == 3
-    assert "class-wise: these predictions hold" in said
+    assert said.count("these predictions hold (confidence, correct) only: the probabilities of the other") == 1
+    assert "Accuracy, log-loss, brier, class-wise: these predictions hold" in said
 
 
 # -- gate -----------------------------------------------------------------------------------------------------
@@ -154,14 +185,30 @@ def gate_file(n, off, seed=0):
     ("n", "off", "limit", "code", "word"),
     [
         (4000, 0.0, 0.05, 0, "within"),
-        (4000, 0.2, 0.05, 1, "exceeded"),
-        (60, 0.0, 0.05, 1, "not shown"),
+        (4000, 0.2, 0.05, 1, "miscalibrated"),
+        (60, 0.0, 0.05, 1, "too few rows to tell"),
     ],
 )
-def test_gate_goes_by_the_interval(n, off, limit, code, word):
+def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     said = run("gate", gate_file(n, off), "--max-ece", limit, "--notion", "confidence", code=code).stdout
-    assert said.startswith(f"{word}: confidence ece at most 0.05 (")
-    assert said.count("\n") == 1
+    p = cc.read_predictions("g.csv")
+    line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
+    head, reasons, about = said.splitlines()
+    assert head == (
+        f"{word}: Confidence ECE {line.written(line.point)}, 90 % interval {line.interval}; g.csv, {n:,} rows"
+    )
+    assert reasons.startswith(line.sentence)
+    assert cc.inference.shown_at_all(p).name in reasons
+    assert reasons.endswith("Judged by confidence, as asked for.")
+    assert about == f"Intervals are about {line.about}. Bins: {line.bins}."
+
+
+def test_gate_declares_the_line_it_chose(file):
+    first = cc.inference.primary(cc.read_predictions(file), 0.5)
+    asked = ("gate", file, "--max-ece", 0.5)
+    assert run(*asked).stdout.splitlines()[1] == first.sentence
+    assert first.reason in run(*asked, "--estimator", "debiased-l2").stdout
+    assert first.line.title in run(*asked).stdout
 
 
 def test_gate_never_decides_by_the_point_value():
@@ -208,7 +255,7 @@ def test_gate_that_cannot_run_ends_with_two(arguments):
 
 
 def test_a_fault_of_the_program_is_a_sentence_too(file, monkeypatch):
-    monkeypatch.setattr(cc, "estimate", lambda *_: 1 / 0)
+    monkeypatch.setattr(lines, "deciding", lambda *_: 1 / 0)
     said = run("gate", file, "--max-ece", "0.1", code=2).stderr
     assert said == (
         "calib gate: this should not have happened (ZeroDivisionError: division by zero); --debug shows where\n"
@@ -314,12 +361,17 @@ def test_compare_says_what_the_library_says(file):
     line = said["lines"][0]
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
-    *lines, last = run("compare", file, "after.csv").stdout.splitlines()
+    assert line["about"] == wanted["about"]
+    *lines, about, values = run("compare", file, "after.csv").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [
         "notion", "accuracy", "log-loss", "brier", "confidence", "top-label",
     ]  # fmt: skip
-    # Three hundred rows by class in fifteen bins leave a few rows a cell: fewer than was simulated.
-    assert last == "Intervals of top-label debiased-l2 are rough guides: their coverage is not tested."
+    # Claims by class are judged in groups of rows, and each thing that intervals are about is said once.
+    assert about.count("groups of at least 20 rows") == 1
+    assert values == VALUES_DIFFER
+    rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
+    assert rough[1].split()[-1] == rough[0].split()[-1].replace("about", "*")
+    assert STAR in rough
 
 
 def test_compare_names_the_row_that_differs(file):
@@ -447,8 +499,9 @@ def test_audit_judges_outputs_as_declared_and_says_which_bins(file):
     assert made[1].in_bins.startswith("one a value (")
     assert "one a value" in run(*words).stdout
     assert "bins" in pd.read_csv(io.StringIO(run(*words, "--csv").stdout)).columns
-    alike = run(*words, "--bins", 7).stdout
-    assert "bins" not in alike.splitlines()[1]
+    for more, shown in (((), True), (("--bins", 7), False)):
+        head = next(text for text in run(*words, *more).stdout.splitlines() if text.startswith("model "))
+        assert head.split()[-1] == ("bins" if shown else "verdict")
     given = json.loads(run(*words, "--json", "--bins", 7).stdout)
     assert {line["bins"] for line in given["lines"]} == {"7 equal width"}
 
@@ -469,7 +522,7 @@ def test_every_kind_of_bins_can_be_asked_for(file, options, bins):
     words = ("audit", file, "--notion", "confidence", "--estimator", "ece", "--json", *options)
     (line,) = json.loads(run(*words).stdout)["lines"]
     assert line["bins"].startswith(bins)
-    assert f"; bins: {bins}" in run("gate", file, "--max-ece", 0.9, "--notion", "confidence", *options).stdout
+    assert f" Bins: {bins}" in run("gate", file, "--max-ece", 0.9, "--notion", "confidence", *options).stdout
 
 
 def test_defaults_of_the_commands_are_those_of_the_library():

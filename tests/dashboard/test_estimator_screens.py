@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate
 from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
-from calib_core.inference import coverage_table, per_class_tests, rejection_table, sharpen
+from calib_core.inference import coverage_table, estimate_line, per_class_tests, rejection_table, sharpen
 from dashboard import compute
 from dashboard.chart import drawn
 from dashboard.compute import BASE, Model
@@ -193,7 +193,7 @@ def test_the_trade_off_is_drawn_when_asked_and_kept_in_the_link() -> None:
     app.toggle(key="choice.trade").set_value(True).run()
     assert not app.exception
     assert app.query_params["trade"] == "True"
-    made = compute.trade_off(Model(WINE, BASE), "top-label")
+    made = compute.trade_off(Model(WINE, BASE), compute.primary(Model(WINE, BASE), Selection(source=WINE)).notion)
     traces = drawn(app)["trade"].figure["data"]
     assert len(traces) == 1 + len(made.keys)
     np.testing.assert_array_equal(traces[0]["y"], made.mse[0])
@@ -211,14 +211,13 @@ def test_the_downloaded_table_holds_the_numbers_and_not_their_text() -> None:
     sharp, plain = (estimate(predictions, notion, "ece", 10) for notion in ("confidence", "top-label"))
     sharpen([sharp])
     asked = {("ece", "confidence"): sharp, ("ece", "top-label"): plain, ("ece", "canonical"): "why not"}
-    frame = numbers(asked).set_index("notion")
-    assert list(frame.index) == ["confidence", "top-label"]
-    span = sharp.interval()
-    known = frame.loc["confidence"]
-    assert (known["value"], known["low"], known["high"]) == (sharp.value, span.low, span.high)
-    assert (known["floor"], known["p_value"]) == (sharp.noise_floor.high, sharp.p_value)
-    assert frame.loc["top-label", "value"] == plain.value
-    assert frame.loc["top-label", ["low", "high", "floor", "p_value", "interval_by"]].isna().all()
+    lines = {("ece", "confidence"): estimate_line(sharp)}
+    frame = numbers(asked, lines)
+    assert list(frame["notion"]) == ["confidence", "top-label"]
+    assert frame.iloc[0].to_dict() == lines["ece", "confidence"].record()
+    bare = frame.iloc[1]
+    assert bare["value"] == plain.value
+    assert bare[["point", "low", "high", "floor", "p", "verdict"]].isna().all()
 
 
 def test_a_calibrator_that_cannot_be_shown_says_so() -> None:

@@ -147,22 +147,33 @@ def test_plotly_is_in_it_once_and_nothing_is_fetched(made: Report) -> None:
 
 def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
     selection = chosen("temperature", "top-label-hb")
-    verdicts = table(made, "verdicts").set_index("model")
-    for model in compute.models(selection).shown:
-        estimate = compute.estimate(model, "top-label", "ece", selection.scheme)
-        line = verdicts.loc[model.title]
-        assert line["value"] == estimate.value
-        assert (line["low"], line["high"]) == (estimate.interval().low, estimate.interval().high)
-        assert line["floor"] == estimate.noise_floor.high
-        assert line["verdict"] == estimate.verdict(selection.eps).word
+    verdicts = table(made, "verdicts")
+    bold = next(held.bold for _, held in made.document.tables if held.name == "verdicts")
+    shown = compute.models(selection).shown
+    assert len(bold) == len(shown)
+    page_text = text_of(made)
+    for model, place in zip(shown, bold, strict=True):
+        first, line = compute.primary(model, selection), verdicts.iloc[place]
+        assert line["model"] == model.title
+        assert list(verdicts["model"]).index(model.title) == place, "the primary line stands first"
+        told = first.line.record()
+        assert {name: line[name] for name in told} == told
+        assert f"{model.title}: {first.sentence}" in page_text
+        estimate = compute.estimate(model, first.notion, "ece", selection.scheme)
+        assert (line["value"], line["point"]) == (estimate.value, estimate.point)
+    assert made.html.count(b'<tr class="decides">') == len(shown)
+    assert made.latex_files()[next(n for n in made.latex_files() if "verdicts" in n)].count(b"textbf{miscal") >= 1
     drawn = compute.reliability(compute.models(selection).shown[0], selection.scheme).frame()
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
 
 
 def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
     for _, held in made.document.tables:
-        if {"floor", "interval_by"} <= set(held.frame) and held.name != "calibrators-scores":
-            assert held.frame[["value", "low", "high", "floor", "p_value"]].notna().all(axis=None), held.name
+        if {"floor", "point"} <= set(held.frame) and held.name != "calibrators-scores":
+            assert held.frame[["value", "point", "low", "high", "floor", "p"]].notna().all(axis=None), held.name
+            assert held.frame["point"].between(held.frame["low"], held.frame["high"]).all(), held.name
+            for about in held.frame["about"].unique():
+                assert held.caption.count(about) == 1, held.name
 
 
 def test_it_says_what_everything_rests_on(made: Report) -> None:
@@ -335,8 +346,8 @@ def test_names_are_text_in_spreadsheets(hostile: Report) -> None:
 
 
 def test_names_are_text_in_latex(hostile: Report) -> None:
-    known = r"(textbackslash|textless|textgreater|textasciitilde|textasciicircum|textbar|char\d+|usepackage|begin|end|"
-    known += r"centering|caption|label|toprule|midrule|bottomrule)"
+    known = r"(textbackslash|textless|textgreater|textasciitilde|textasciicircum|textbar|textbf|char\d+|usepackage|"
+    known += r"begin|end|centering|caption|label|toprule|midrule|bottomrule)"
     for name, data in hostile.latex_files().items():
         lines = data.decode().splitlines()
         rows = [line.removesuffix(r" \\") for line in lines if line.endswith(r" \\")]

@@ -34,10 +34,10 @@ def assert_the_numbers_of_the_screen(selection: Selection) -> None:
     names = ran(selection)
     models = compute.models(selection).shown
     assert names["numbers"]["model"].tolist() == [model.title for model in models]
-    notion = "top-label" if all(compute.judged(model).kind != "confidence" for model in models) else "confidence"
-    for model, line in zip(models, names["numbers"].itertuples(index=False), strict=True):
-        made = compute.estimate(model, notion, "ece", selection.scheme)
-        assert line[1:] == (made.value, made.interval().low, made.interval().high, made.noise_floor.high, made.p_value)
+    for model, found in zip(models, names["numbers"].to_dict("records"), strict=True):
+        first = compute.primary(model, selection)
+        told = first.line.record() | {"reason": first.reason, "p of any error": first.shown.p_value}
+        assert {name: found[name] for name in told} == told
         if selection.view == "reliability":
             drawn = compute.reliability(model, selection.scheme).frame()
             pd.testing.assert_frame_equal(names["shown"][model.title], drawn)

@@ -15,7 +15,7 @@ from dashboard.compute import Model
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import VIEWS, Selection, Source
 from dashboard.views.calibrators import comparison
-from dashboard.views.paired import differences
+from dashboard.views.paired import NUMBERS, differences
 from tests.dashboard.test_views import opened
 
 BAYES, FOREST, MLP = ("demo:digits-naive-bayes", "demo:digits-random-forest", "demo:digits-mlp")
@@ -60,7 +60,7 @@ def test_every_view_shows_both_models(view: str) -> None:
 
 def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> None:
     selection = BOTH.replace(calibrators=(), differ="brier", differ_in="whole", others=((FOREST, ""), (MLP, "")))
-    frame, refused = differences(selection, compute.models(selection))
+    frame, _, refused = differences(selection, compute.models(selection))
     assert len(frame) == 3
     assert refused == []
     first, second = (compute.parts(source).test for source in selection.sources[:2])
@@ -78,7 +78,7 @@ def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> No
 
 def test_pairs_that_cannot_be_compared_say_why_once() -> None:
     selection = BOTH.replace(calibrators=(), differ="ece", differ_in="whole")
-    frame, refused = differences(selection, compute.models(selection))
+    frame, _, refused = differences(selection, compute.models(selection))
     assert frame.empty
     assert len(refused) == 1
     assert "scores only" in refused[0]
@@ -93,10 +93,13 @@ def reported(selection: Selection) -> list[Any]:
 
 def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     selection = BOTH.replace(calibrators=(), others=((FOREST, ""), (MLP, "")))
-    frame, _ = differences(selection, compute.models(selection))
+    frame, below, _ = differences(selection, compute.models(selection))
     held = next(b.frame for b in reported(selection) if getattr(b, "name", "") == "differences")
-    shown = held[["first", "second", "value", "low", "high", "p", "p_holm"]]
-    assert shown.to_numpy().tolist() == frame.drop(columns="method").to_numpy().tolist()
+    shown = held[["first", "second", "difference", "low", "high", "p", "p_holm"]]
+    assert shown.to_numpy().tolist() == frame[["first", "second", *NUMBERS]].to_numpy().tolist()
+    caption = next(b.caption for b in reported(selection) if getattr(b, "name", "") == "differences")
+    assert all(sentence in caption for sentence in below)
+    assert len(below) >= 1
     refused = reported(BOTH.replace(calibrators=(), differ="ece", differ_in="whole"))
     assert not any(getattr(block, "name", "") == "differences" for block in refused)
     said = [block for block in refused if getattr(block, "lead", "") == "Not answered."]

@@ -15,16 +15,16 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams
-from calib_core.inference import sharpen
+from calib_core.inference import estimate_line, sharpen
 from dashboard import compute, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.figures import draw_recalibration
 from dashboard.figures.recalibration import MARKS, cells_at, speaking
 from dashboard.figures.triangle import from_xy, to_xy
+from dashboard.lines import STAR, below, marks
 from dashboard.selection import Selection, Source, simplex_schemes
-from dashboard.theme import error
-from dashboard.views.simplex_cells import _around, cell_table
+from dashboard.views.simplex_cells import cell_table
 from tests.dashboard.test_views import opened
 
 THREE = Source(data="demo:synthetic-three-class")
@@ -131,8 +131,10 @@ def test_every_partition_is_drawn_with_its_arrows_and_its_error(key: str) -> Non
     np.testing.assert_allclose(table["off by"], np.abs(made.target - made.mean).sum(axis=1))
     for estimator, norm in (("ece", "L1"), ("rmsce", "L2")):
         one = cc.estimate(parts.test, "canonical", estimator, scheme.build())
-        assert f"Canonical error, {norm}: {error(one.value)}" in said(app)
-        assert f"noise floor {error(one.noise_floor.high)}" in said(app)
+        line = estimate_line(one)
+        assert f"Canonical error, {norm}: {line.written(line.point)}" in said(app)
+        for told in (line.interval, f"by the formula {line.written(line.value)}", f"floor {line.written(line.floor)}"):
+            assert told in said(app)
     pair = drawn(app)["simplex-validity"].figure["data"]
     by_cell = CALIBRATORS.make(key).fit_on(parts.fit)
     expected = diagrams.canonical_validity(parts.test, by_cell.apply(parts.test), scheme.build(), parts.fit)
@@ -146,7 +148,8 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
     for predictions, guide in ((test, False), (weighted, True)):
         made = cc.estimate(predictions, "canonical", "ece", bins="sierpinski")
         sharpen([made])
-        assert (", a rough guide;" in _around(made)) == guide
+        assert (marks([estimate_line(made)]) == ["*"]) == guide
+        assert (STAR in below([estimate_line(made)])) == guide
 
 
 def test_cells_that_have_no_bound_say_why() -> None:

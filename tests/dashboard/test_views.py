@@ -13,15 +13,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import CALIBRATORS, ESTIMATORS, Predictions, Recipe
+from calib_core import CALIBRATORS, ESTIMATORS, NotAnswerable, Predictions, Recipe
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
+from calib_core.inference import PrimaryLine, estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
 from calib_core.study import SCORES, error_keys
 from dashboard import compute
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.compute import Model
+from dashboard.lines import headline
 from dashboard.selection import (
     AUTO,
     CURVES,
@@ -33,7 +35,7 @@ from dashboard.selection import (
     interval_schemes,
     model_keys,
 )
-from dashboard.theme import error
+from dashboard.theme import error, markdown_plain
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table
 
@@ -127,31 +129,56 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
     selection = Selection(view="estimators", source=Source(data="demo:wine-logistic"), asked="confidence")
     app = opened(selection)
     shown = app.dataframe[0].value
+    captions = " ".join(c.value.replace("\\", "") for c in app.caption)
     test = compute.parts(selection.source).test
     assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
     for key in (*SCORES, *error_keys()):
-        expected = cc.estimate(test, "confidence", key, *([15] if takes_bins(key) else []))
-        cell = shown.loc[ESTIMATORS[key].title, "Confidence"]
-        assert cell.startswith(error(expected.value))
+        expected = cc.estimate(test, "confidence", key)
+        cells = shown.loc[ESTIMATORS[key].title]
+        line = estimate_line(expected) if compute.of_counts(expected) else plain_line(expected)
+        assert cells["Confidence"] == line.written(line.value)
+        assert next(iter(shown.columns)) == "Confidence"
         if compute.of_counts(expected):
-            span, floor = expected.interval(), expected.noise_floor
-            assert cell == f"{error(expected.value)} [{error(span.low)}, {error(span.high)}] floor {error(floor.high)}"
+            assert cells["estimate"] == line.written(line.point)
+            assert cells["90 % interval"].startswith(line.interval)
+            assert cells["noise floor"] == line.written(line.floor)
+            assert cells["verdict"] == (line.verdict or "–")
+            assert line.about in captions
+    assert "Each of the " in captions
     assert "Canonical" in shown.columns
-
-
-def takes_bins(key: str) -> bool:
-    return any(p.name == "binning" for p in ESTIMATORS[key].params)
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_verdict_stands_above_every_view(view: str) -> None:
     selection = Selection(view=view, source=Source(data="demo:digits-random-forest"))
     app = opened(selection)
-    made = cc.estimate(compute.parts(selection.source).test, "top-label", "ece", bins=15)
-    assert made.verdict(selection.eps).word == "miscalibrated"
+    first = primary(compute.parts(selection.source).test, selection.eps)
+    assert first.line.verdict == "miscalibrated"
     line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
     assert line.startswith("**Base model: miscalibrated**")
-    assert error(made.value) in line
+    assert markdown_plain(f"{first.line.written(first.line.point)}, 90 % interval {first.line.interval}") in line
+    said = [c.value for c in app.caption]
+    assert markdown_plain(first.sentence) in said
+    assert first.reason in first.sentence
+    assert any(markdown_plain(f"By its formula the {first.line.title} is") in text for text in said)
+
+
+@pytest.mark.parametrize("view", ["reliability", "estimators"])
+def test_a_verdict_that_cannot_be_made_is_a_sentence(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise NotAnswerable("no row makes a claim here")
+
+    monkeypatch.setattr(compute, "primary", refuse)
+    app = opened(Selection(view=view, source=Source(data="demo:wine-logistic")))
+    assert not app.error
+    line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
+    assert line.startswith("**Base model: could not run** no row makes a claim here")
+
+
+def test_a_line_without_a_verdict_says_why_it_could_not_run() -> None:
+    one = compute.parts(Source(data="demo:wine-logistic")).test
+    first = PrimaryLine("confidence", "As asked for.", cc.estimate(one, "confidence", "brier"), 0.02, 0.9)
+    assert headline(first).startswith("could not run (Brier score is a score, not a calibration error")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

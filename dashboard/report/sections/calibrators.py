@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
 from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS
-from calib_core.inference import holm
+from calib_core.inference import EstimateLine, holm
 from calib_core.study import every_measure
 from dashboard import compute
 from dashboard.compute import Model
 from dashboard.figures import draw_binary_map, draw_constraint
+from dashboard.lines import VALUES_DIFFER, difference_record, marked
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
 from dashboard.report.tables import Column, Table
 from dashboard.theme import percent
 
+Named: TypeAlias = tuple[str, str, EstimateLine]
+"""What a line is about, whose it is, and the line."""
 LEVEL = 0.1
 """Guarantees are stated with probability at least 1 - LEVEL."""
 ESTIMATOR = "ece"
@@ -40,16 +43,16 @@ def _errors(asked: Asked) -> Iterator[Block | None]:
     """Calibration errors of every model, notion by notion."""
     every = tuple(dict.fromkeys(m.reduction for m in every_measure() if m.reduction))
     notions = (asked.selection.asked,) if asked.large else every
-    lines: list[dict[str, Any]] = []
+    lines: list[Named] = []
     for notion in notions:
-        lines += yield from _of_every_model(asked, notion, ESTIMATOR, {"notion": REDUCTIONS[notion].title})
-    frame = pd.DataFrame(lines)
+        lines += yield from _of_every_model(asked, notion, ESTIMATOR, REDUCTIONS[notion].title)
+    frame, said = _framed(lines, "notion")
     yield Table(
         "calibrators-errors",
         "Expected calibration error of every model on the test rows; a model that makes no claims in a notion has no "
-        f"line there. {measured.READING}{measured.starred(frame)}{_rows(asked)}",
+        f"line there. {measured.READING}{said}{_rows(asked)}",
         frame,
-        (tables.text("notion"), tables.text("model"), *measured.columns(frame)),
+        (tables.text("notion"), tables.text("model"), *measured.columns(frame), measured.VERDICT),
     )
 
 
@@ -59,26 +62,31 @@ def _rows(asked: Asked) -> str:
     return f" {said}" if said else ""
 
 
-def _of_every_model(
-    asked: Asked, notion: str | None, estimator: str, about: dict[str, Any]
-) -> Generator[None, None, list[dict[str, Any]]]:
-    """A line for every model that can be asked, beginning with what it is about."""
+def _of_every_model(asked: Asked, notion: str | None, estimator: str, about: str) -> Generator[None, None, list[Named]]:
+    """A line for every model that can be asked, after what it is about and whose it is."""
     found = [(model, measured.ranked(asked, model, notion, estimator)) for model in asked.models.shown]
     yield from measured.sharpened(made for _, made in found)
-    return [{**about, "model": m.title, **measured.line(made)} for m, made in found if not isinstance(made, str)]
+    known = ((model, made) for model, made in found if not isinstance(made, str))
+    return [(about, model.title, compute.line(made, asked.selection)) for model, made in known]
+
+
+def _framed(lines: list[Named], about: str) -> tuple[pd.DataFrame, str]:
+    """Lines as a table, and what has to be said below it."""
+    names, models, made = zip(*lines, strict=True) if lines else ((), (), ())
+    return measured.framed(made, **{about: names, "model": models}), measured.reading(made)
 
 
 def _scores(asked: Asked) -> Iterator[Block | None]:
     """Accuracy and the proper scores, of the whole prediction."""
-    lines: list[dict[str, Any]] = []
+    lines: list[Named] = []
     for measure in [m for m in every_measure() if m.reduction is None]:
-        lines += yield from _of_every_model(asked, None, measure.estimator, {"score": measure.name})
-    frame = pd.DataFrame(lines)
+        lines += yield from _of_every_model(asked, None, measure.estimator, measure.name)
+    frame, said = _framed(lines, "score")
     yield Table(
         "calibrators-scores",
         "Accuracy (higher is better) and proper scores (lower is better) on the test rows; here the noise floor is "
         "what 95 % of calibrated models with these predictions do not fall short of, p the share that does as badly."
-        + measured.starred(frame)
+        + said
         + _rows(asked),
         frame,
         (tables.text("score"), tables.text("model"), *measured.columns(frame)),
@@ -94,9 +102,7 @@ def _differences(asked: Asked) -> Iterator[Block | None]:
         if isinstance(made, str):
             refused[made] = None
         else:
-            by = made.method if made.tested else f"{made.method}, {measured.UNTESTED}"
-            numbers = {"value": made.value, "low": made.low, "high": made.high, "interval_by": by, "p": made.p_value}
-            lines.append({"first": a.title, "second": b.title, **numbers})
+            lines.append({"first": a.title, "second": b.title, **difference_record(made)})
         yield None
     yield Heading("Paired differences, on the same test rows")
     for reason in refused:
@@ -104,17 +110,18 @@ def _differences(asked: Asked) -> Iterator[Block | None]:
     if not lines:
         return
     frame = pd.DataFrame(lines)
+    frame["mark"], below = marked(zip(frame["about"], frame["tested"], strict=True))
     frame["p_holm"] = holm(frame["p"].to_numpy())
     claims = "whole predictions" if notion is None else f"{REDUCTIONS[notion].title.lower()} claims"
     yield Table(
         "differences",
         f"{ESTIMATORS[asked.selection.differ].title} of {claims}: first less second, so below 0 the first errs less. "
-        f"p: of no difference; Holm: corrected for the number of pairs.{measured.starred(frame)}",
+        f"{VALUES_DIFFER} p: of no difference; Holm: corrected for the number of pairs. {' '.join(below)}",
         frame,
         (
             tables.text("first"),
             tables.text("second"),
-            tables.number("difference", "value"),
+            tables.number("difference"),
             measured.INTERVAL,
             tables.probability("p"),
             tables.probability("p, Holm", "p_holm"),
@@ -138,8 +145,8 @@ def _set_aside(model: Model) -> Iterator[str]:
         names = getattr(fitted, attribute, ())
         if names:
             yield f"too few rows, {verb}: {', '.join(names)}."
-    if getattr(fitted, "status_", "converged") != "converged":
-        yield f"the fit ended {fitted.status_}."
+    if fitted.note:
+        yield fitted.note
 
 
 def _side_effects(asked: Asked) -> Iterator[Block | None]:

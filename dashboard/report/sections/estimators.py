@@ -16,7 +16,7 @@ from dashboard.compute import Model
 from dashboard.figures import draw_reliability, draw_sweep, draw_trade, draw_validity, kernel_band
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
-from dashboard.report.document import Block, Figure, Heading, Paragraph
+from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
 from dashboard.theme import error
 
@@ -33,6 +33,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         yield from _notion(asked, model, notion, plain)
     if plain:
         yield _plain(plain, notions)
+    yield from _unbinned(asked, model)
     yield from _without_bins(asked)
     yield from _curves(asked)
 
@@ -48,12 +49,13 @@ def _notion(asked: Asked, model: Model, notion: str, plain: dict[str, dict[str, 
         plain.setdefault(key, {"estimator": ESTIMATORS[key].title})[notion] = known[key].value
     entry = REDUCTIONS[notion]
     if sharp:
-        frame = pd.DataFrame([{"estimator": ESTIMATORS[k].title, **measured.line(one)} for k, one in sharp.items()])
+        lines = [compute.line(one, asked.selection) for one in sharp.values()]
+        frame = measured.framed(lines, estimator=[ESTIMATORS[key].title for key in sharp])
         yield Table(
             f"estimators-{notion}",
-            f"{entry.title} calibration of {model.title}. {entry.caption}{measured.starred(frame)}",
+            f"{entry.title} calibration of {model.title}. {entry.caption}{measured.reading(lines)}",
             frame,
-            (tables.text("estimator"), *measured.columns(frame)),
+            (tables.text("estimator"), *measured.columns(frame), measured.VERDICT),
         )
     for why in dict.fromkeys(one for one in made.values() if isinstance(one, str)):
         titles = ", ".join(ESTIMATORS[key].title for key, one in made.items() if one == why)
@@ -71,6 +73,17 @@ def _plain(plain: dict[str, dict[str, Any]], notions: tuple[str, ...]) -> Table:
         frame[["estimator", *held]],
         (tables.text("estimator"), *(tables.number(REDUCTIONS[notion].title, notion) for notion in held)),
     )
+
+
+def _unbinned(asked: Asked, model: Model) -> Iterator[Block | None]:
+    """How large the error can be with what bins do not see, under stated assumptions."""
+    try:
+        bounds, notion = compute.unbinned(model, asked.selection), compute.primary(model, asked.selection).notion
+    except NotAnswerable as why:
+        yield Paragraph(f"{why}.", lead="The error without bins is not bounded.", aside=True)
+        return
+    yield Heading(f"The error without bins, {REDUCTIONS[notion].title.lower()}")
+    yield Bullets(bounds)
 
 
 def _without_bins(asked: Asked) -> Iterator[Block | None]:
@@ -135,8 +148,12 @@ def _validity(asked: Asked, notion: str) -> list[tuple[str, ValidityPlot]]:
 def _trade(asked: Asked) -> Iterator[Block | None]:
     """A point per model; curves over numbers of bins where they were asked for on screen."""
     base = asked.models.shown[0].base
-    notion = compute.main_notion(base)
     curves = None
+    try:
+        notion = compute.primary(base, asked.selection).notion
+    except NotAnswerable as why:
+        yield Paragraph(f"{why}.", lead="Calibration against sharpness is not drawn.", aside=True)
+        return
     if asked.selection.trade:
         try:
             curves = compute.trade_off(base, notion)
@@ -145,9 +162,7 @@ def _trade(asked: Asked) -> Iterator[Block | None]:
     yield None
     points = []
     for model in asked.models.shown:
-        squared, whole = (
-            measured.estimated(asked, model, compute.main_notion(model), key) for key in ("debiased-l2", "brier")
-        )
+        squared, whole = (measured.estimated(asked, model, notion, key) for key in ("debiased-l2", "brier"))
         if not isinstance(squared, str) and not isinstance(whole, str):
             points.append((model.title, squared.value, whole.value))
     yield Heading("Calibration against sharpness")

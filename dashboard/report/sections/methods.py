@@ -10,9 +10,11 @@ import pandas as pd
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import bins_of
 from calib_core.estimators import ELSEWHERE
+from calib_core.inference import coverage_table, on_scale_of, paired_table, rejection_table
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
 from dashboard import compute
+from dashboard.lines import WORDS, caption
 from dashboard.report import recipe, tables
 from dashboard.report.asked import Asked
 from dashboard.report.citations import bibliography, cited
@@ -22,9 +24,30 @@ from dashboard.selection import WHOLE, Source
 
 INFERENCE = (
     *("Wilson 1927", "Broecker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979"),
-    "Dimitriadis et al. 2021",
+    *("Dimitriadis et al. 2021", "Clopper & Pearson 1934", "Garwood 1936", "Fay & Feuer 1997", "Casella & Berger 2002"),
+    *("Donoho & Johnstone 1994", "Seillier-Moiseiwitsch & Dawid 1993", "Shevtsova 2010", "Dufour 2006"),
 )
 """Works behind the intervals, bands, tests and curves that every report has."""
+INTERVALS = (
+    "Intervals are about what stands with them: of binned errors the error in these bins, given these predictions, or "
+    "in groups of enough rows chosen from the scores, where bins hold few rows and none were asked for; finer errors "
+    "are not seen. Of kernel, smooth, convex, swept and cumulative errors: this estimator's noiseless value.",
+    "Mean absolute errors: test inversion where cells are rich in outcomes, by what the scores claim (Casella & Berger "
+    "2002); elsewhere the observed error plus a Poisson limit of what unseen outcomes can hide (Garwood 1936; Fay & "
+    "Feuer 1997). Lower ends: only cells that stand out from noise carry the error (Donoho & Johnstone 1994). Squared "
+    "errors in bins of few rows: pairs of rows. Largest errors: Clopper-Pearson bounds for all cells at once.",
+    "The estimate is where the law of the error puts half its mass, or the nearest value in the interval; the value is "
+    "what the estimator's formula says, which noise pushes up.",
+    "Whether an error of any size is shown is decided by one test: Spiegelhalter's Z with the Brier score of the whole "
+    "prediction (Spiegelhalter 1986; Seillier-Moiseiwitsch & Dawid 1993), normal where the Berry-Esseen bound allows "
+    "(Shevtsova 2010), else by drawn outcomes (Dufour 2006).",
+    "The line that decides is chosen from the scores, before outcomes are looked at: top-label where noise alone would "
+    "show less than the tolerance in its cells, else confidence. All other lines stand each alone.",
+    "A rough guide is an interval in a case that simulations do not cover; the others are within the domain of the "
+    "tables below.",
+)
+SCALE = caption(on_scale_of)
+"""The scale of class-wise tolerances, as the library's documentation says it."""
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:
@@ -33,11 +56,14 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
         "Calibrators are fitted on the calibration rows only and judged on the test rows only. A noise floor is the "
         f"95 % quantile of the same estimator over {RESAMPLES:,} redraws of the labels from the predictions "
         "themselves, as if the model were perfectly calibrated; its p-value is (1 + the number of redraws at least as "
-        f"large) / ({RESAMPLES:,} + 1). Intervals of binned errors invert such tests; those marked as not tested are "
-        "bootstrap intervals and a rough guide only. Bins hold their scores from the left edge on, the last also its "
+        f"large) / ({RESAMPLES:,} + 1). Bins hold their scores from the left edge on, the last also its "
         "right edge; empty bins are left out; equal scores are never parted. The predicted class is the one with the "
         "largest probability, the first of equals."
     )
+    yield Heading("Intervals, verdicts and what they are about")
+    yield Bullets((*INTERVALS, WORDS, SCALE))
+    for name, table in (("coverage", coverage_table), ("rejection", rejection_table), ("paired", paired_table)):
+        yield Paragraph(caption(table), lead=f"Simulated: {name}.", aside=True)
     yield Heading("Notions of calibration")
     yield _said(REDUCTIONS[key] for key in REDUCTIONS)
     yield Heading("Estimators")

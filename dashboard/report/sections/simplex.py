@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
-
-import pandas as pd
 
 from calib_core import InputError, NotAnswerable
 from calib_core.diagrams import CalibrationMap, ValidityPlot, map_difference
+from calib_core.inference import EstimateLine
 from dashboard import compute
 from dashboard.compute import Model, Models
 from dashboard.figures import draw_calibration_map, draw_recalibration, draw_validity
@@ -47,7 +45,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
 
 
 def _cells(asked: Asked, model: Model) -> Iterator[Block | None]:
-    lines: list[dict[str, Any]] = []
+    lines: list[tuple[str, str, EstimateLine]] = []
     for i, scheme in enumerate(asked.selection.partitions, start=1):
         diagram = compute.recalibration(model, scheme)
         yield None
@@ -62,14 +60,15 @@ def _cells(asked: Asked, model: Model) -> Iterator[Block | None]:
         for key, norm in _CANONICAL.items():
             with contextlib.suppress(NotAnswerable):
                 made = compute.estimate(model, "canonical", key, scheme)
-                lines.append({"partition": scheme.title, "norm": norm, **measured.line(made)})
+                lines.append((scheme.title, norm, compute.line(made, asked.selection)))
             yield None
     if lines:
-        frame = pd.DataFrame(lines)
+        partitions, norms, made_lines = zip(*lines, strict=True)
+        frame = measured.framed(made_lines, partition=partitions, norm=norms)
         yield Table(
             "canonical",
             f"Canonical calibration error of {model.title} on the cells of each partition. {measured.READING}"
-            f"{measured.starred(frame)}",
+            f"{measured.reading(made_lines)}",
             frame,
             (tables.text("partition"), tables.text("norm"), *measured.columns(frame)),
         )

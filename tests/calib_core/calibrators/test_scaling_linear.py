@@ -172,7 +172,9 @@ def test_never_worse_than_the_base_model_on_the_calibration_rows(key, lam, rows)
 @pytest.mark.parametrize("key", KEYS)
 def test_the_status_says_whether_rows_name_a_map(key):
     def status(p, labels):
-        return CALIBRATORS.make(key, **FREE[key]).fit(p, labels).status_
+        cal = CALIBRATORS.make(key, **FREE[key]).fit(p, labels)
+        assert (cal.note == "") == (cal.status_ == "converged")
+        return cal.status_
 
     p, labels = noisy()
     assert status(p, labels) == "converged"

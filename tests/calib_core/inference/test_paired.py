@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions, RegistryError, compare, estimate
-from calib_core.binning import EqualWidth, Groups
+from calib_core.binning import Distinct, EqualWidth, Groups
 from calib_core.inference import paired_difference, paired_table
 from calib_core.inference.joint_cells import (
     Residuals,
@@ -20,7 +20,7 @@ from calib_core.inference.joint_cells import (
     squared_difference,
 )
 from calib_core.inference.limits import beyond
-from calib_core.inference.paired import LADDER, SIMULATED, Domain
+from calib_core.inference.paired import LADDER, SIMULATED, Domain, declared_bins
 from calib_core.inference.score_differences import BOUND, accuracy_difference, bounded_difference
 
 
@@ -306,7 +306,7 @@ def test_a_discrete_model_is_compared_in_its_own_bins(key):
     claims = [Predictions.from_confidence(p.confidence, a.correct) for p in (a, discrete)]
     bins = cc.binning.Distinct()
     made = paired_difference(*claims, "confidence", key, bins, bins_of="second")
-    assert "in 4 bins, those of the second model" in made.about
+    assert "in 4 bins, one a value, those of the second model" in made.about
     # By hand: the same bins are given by scores that number them.
     at = np.unique(claims[1].confidence, return_inverse=True)[1]
     gap = np.bincount(at, a.correct - claims[0].confidence) / np.bincount(at)
@@ -324,6 +324,36 @@ def test_a_discrete_model_is_compared_in_its_own_bins(key):
 
 
 # -- all else -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["ece", "debiased-ece", "debiased-l2"])
+@pytest.mark.parametrize("notion", ["confidence", "top-label"])
+def test_without_bins_both_models_are_judged_in_those_of_the_discrete_one(notion, key):
+    before, _ = pair(600)
+    rounded = np.round(before.probs * 4) / 4 + 1e-3
+    rounded[np.arange(600), before.predicted] += 0.01  # the predicted class stays, so the claims are about the same
+    after = Predictions(rounded / rounded.sum(axis=1, keepdims=True), before.labels).as_discrete()
+    assert np.array_equal(after.predicted, before.predicted)
+    asked = (notion, key)
+    made = paired_difference(before, after, *asked)
+    assert made == paired_difference(before, after, *asked, "distinct", bins_of="second")
+    assert "one a value, those of the second model" in made.about
+    turned = paired_difference(after, before, *asked)
+    assert "those of the first model" in turned.about
+    assert turned.point == pytest.approx(-made.point, abs=1e-12)
+    assert made.second == pytest.approx(estimate(after, *asked).value, abs=1e-12)
+    # A model that only looks discrete, bins that are given, and an estimator with bins of its own: nothing is shared.
+    assert "value" not in paired_difference(before, after.as_discrete(False), *asked).about
+    assert paired_difference(before, after, *asked, 15) == paired_difference(
+        before, after.as_discrete(False), *asked, 15
+    )
+    assert declared_bins(before, after, *asked) == (Distinct(), "second")
+    assert declared_bins(after, after, *asked) == (Distinct(), "each")
+    assert declared_bins(before, after, notion, "ece-adaptive") == (None, "each")
+    assert declared_bins(before, after, "class-wise", key) == (None, "each")
+    other = after.with_probs(np.roll(after.probs, 1, axis=1)).as_discrete()
+    if notion == "top-label":
+        assert declared_bins(before, other, *asked) == (None, "each")
 
 
 @pytest.mark.parametrize(("notion", "key"), [("confidence", "rmsce"), ("confidence", "mce"), ("class-wise", "ece")])

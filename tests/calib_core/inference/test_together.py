@@ -32,6 +32,17 @@ def test_the_same_bits_as_alone(notion, weights):
         assert made.noise_floor.observed == alone.noise_floor.observed
 
 
+def test_estimators_that_cannot_share_wider_bins_are_judged_in_their_own():
+    probs, labels = ordinary_rows(60, 3)
+    p = Predictions(probs, labels)
+    keys = ("ece", "mce", "mce-of-bins")
+    together = [estimate(p, "confidence", key) for key in keys]
+    sharpen(together)
+    for key, made in zip(keys, together, strict=True):
+        assert made.interval() == estimate(p, "confidence", key).interval(), key
+    assert len({made.interval().about for made in together}) == 2
+
+
 def test_mixed_questions_are_told_apart_and_all_answered():
     predictions, other = sample(), sample().take(np.arange(100))
     asked = [

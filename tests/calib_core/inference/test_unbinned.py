@@ -8,6 +8,7 @@ from calib_core.binning import EqualMass, EqualWidth
 from calib_core.estimators import Binned
 from calib_core.inference import unbinned, unbinned_bound
 from calib_core.inference.unbinned import gini_mean_difference
+from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
 
 
@@ -70,8 +71,8 @@ def test_the_bound_is_its_parts(notion, assumption):
     assert bound.added == pytest.approx(added)
     assert bound.binned == binned.interval(0.9).high
     assert bound.value == min(1.0, bound.binned + bound.added)
-    assert f"{bound.value:.4f}" in bound.sentence
-    assert "95% sure, one-sided" in bound.sentence
+    assert f"at most {percent(bound.value)}" in bound.sentence
+    assert "95 % sure, one-sided" in bound.sentence
 
 
 def test_the_level_is_one_sided_and_copies_are_rows():
@@ -139,6 +140,6 @@ def test_what_cannot_be_asked_says_why():
             unbinned_bound(p, **wrong)
     with pytest.raises(NotAnswerable, match="canonical"):
         unbinned_bound(p, "canonical")
-    assert "no more than 0.5 points per point" in unbinned_bound(p, constant=0.5).sentence
+    assert "no more than 0.5 times as much as the score" in unbinned_bound(p, constant=0.5).sentence
     assert "never less often right" in unbinned_bound(p, assumption="monotone").sentence
     assert unbinned_bound(p, assumption="monotone").constant is None
