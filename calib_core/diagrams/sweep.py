@@ -23,8 +23,8 @@ BINS = tuple(range(5, 26))
 class ErrorSweep:
     """A line per model and notion: arrays are (lines, bin counts).
 
-    ``value`` is the error with that many bins; ``floor`` and ``floor_high`` the mean and the 95 % point of what a
-    perfectly calibrated model with these predictions shows, NaN where no floor was asked for.
+    ``value`` is the error with that many bins; ``floor`` the noise floor, the 95 % point of what a perfectly calibrated
+    model with these predictions shows, NaN where none was asked for.
     """
 
     bins: tuple[int, ...]
@@ -32,7 +32,6 @@ class ErrorSweep:
     notions: tuple[str, ...]
     value: Float64s
     floor: Float64s
-    floor_high: Float64s
 
     def frame(self) -> pd.DataFrame:
         """One line per point, exactly the numbers drawn."""
@@ -43,7 +42,6 @@ class ErrorSweep:
             "bins": np.tile(self.bins, len(self.models)),
             "value": self.value.ravel(),
             "floor": self.floor.ravel(),
-            "floor_high": self.floor_high.ravel(),
         }
         return pd.DataFrame(columns)
 
@@ -72,24 +70,24 @@ def error_sweep(
     named = models if isinstance(models, dict) else {"model": models}
     lines = [(name, notion) for name in named for notion in notions]
     points = [_line(named[name], notion, estimator, bins, floor, random_state) for name, notion in lines]
-    numbers = np.array(points, dtype=np.float64).reshape(len(lines), len(bins), 3)
+    numbers = np.array(points, dtype=np.float64).reshape(len(lines), len(bins), 2)
     return ErrorSweep(
         tuple(int(b) for b in bins),
         tuple(name for name, _ in lines),
         tuple(notion for _, notion in lines),
-        *(np.ascontiguousarray(numbers[:, :, i]) for i in range(3)),
+        *(np.ascontiguousarray(numbers[:, :, i]) for i in range(2)),
     )
 
 
 def _line(
     predictions: Predictions, notion: str, estimator: str, bins: Sequence[int], floor: bool, seed: int
-) -> list[tuple[float, float, float]]:
+) -> list[tuple[float, float]]:
     reduction = as_reduction(notion)
     members = [as_estimator(estimator, EqualWidth(b)) for b in bins]
     if floor:
         found = floors(predictions, reduction, members, random_state=seed)
-        return [(one.observed, one.mean, one.high) for one in found]
+        return [(one.observed, one.high) for one in found]
     claims = reduction.split(predictions)
     counted = sweep_tables(claims, members)
     made = [e(claims).value if c is None else c.value(c.table) for e, c in zip(members, counted, strict=True)]
-    return [(value, float("nan"), float("nan")) for value in made]
+    return [(value, float("nan")) for value in made]

@@ -32,8 +32,8 @@ def per_class_tests(
 
     ``bins`` as for ``estimate``.
 
-    Columns: class, rows (claims about it), error (the class's ECE), floor (mean error under calibration), p, and p_holm
-    corrected for the number of classes; NaN for a class without claims. The statistic is n times the ECE,
+    Columns: class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models), p,
+    and p_holm corrected for the number of classes; NaN for a class without claims. The statistic is n times the ECE,
     T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum of its scores. Under calibration
     k_b is Poisson-binomial and the bins are independent: their laws are computed by Fourier transform and
     convolved, so that p = P(T* >= T) needs no random draws and can be small enough to survive many classes (a
@@ -64,7 +64,7 @@ def per_class_tests(
         _tested(*(part[s].reshape(-1, _PARTS) for part in (slices.count, slices.score, slices.outcome)))
         for s in range(len(claims.strata))
     ]
-    frame = pd.DataFrame(found, columns=["rows", "error", "floor", "p"])
+    frame = pd.DataFrame(found, columns=["rows", "error", "calibrated", "p"])
     frame.insert(0, "class", pd.Series(claims.strata, dtype=object))
     return frame.assign(rows=frame["rows"].astype(int), p_holm=holm(frame["p"].to_numpy()))
 

@@ -21,7 +21,7 @@ def draw_sweep(sweep: ErrorSweep) -> go.Figure:
     figure = go.Figure()
     models = list(dict.fromkeys(sweep.models))
     notions = list(dict.fromkeys(sweep.notions))
-    floors = not np.isnan(sweep.floor_high[0]).all()
+    floors = not np.isnan(sweep.floor[0]).all()
     if floors:
         figure.add_traces([_floor(sweep, line) for line in range(len(notions))])
     for line, (model, notion) in enumerate(zip(sweep.models, sweep.notions, strict=True)):
@@ -34,7 +34,7 @@ def draw_sweep(sweep: ErrorSweep) -> go.Figure:
                 name=f"{plain(model)}, {plain(notion)}",
                 line={"color": look.colour, "dash": _DASH.get(notions.index(notion), "dot"), "width": 2},
                 marker={"symbol": look.symbol, "size": 6},
-                customdata=sweep.floor_high[line],
+                customdata=sweep.floor[line],
                 hovertemplate="%{x} bins: %{y:.4f}"
                 + (", its noise floor %{customdata:.4f}" if floors else "")
                 + "<extra></extra>",
@@ -52,7 +52,7 @@ def _floor(sweep: ErrorSweep, line: int) -> go.Scatter:
     """What noise alone shows of one of the first model's lines."""
     return go.Scatter(
         x=sweep.bins,
-        y=sweep.floor_high[line],
+        y=sweep.floor[line],
         fill="tozeroy",
         mode="lines",
         line={"color": "rgba(128, 128, 128, 0.6)", "dash": _DASH.get(line, "dot"), "width": 1},

@@ -152,10 +152,10 @@ def test_the_sweep_draws_its_frame(predictions: Predictions) -> None:
 def test_the_sweep_draws_the_noise_floor_of_each_of_the_first_models_lines(predictions: Predictions) -> None:
     sweep = diagrams.error_sweep({"Base": predictions, "Again": predictions.take(np.arange(200))}, bins=(5, 10))
     confidence, top_label, *lines = draw_sweep(sweep).data
-    np.testing.assert_array_equal(confidence.y, sweep.floor_high[0])
-    np.testing.assert_array_equal(top_label.y, sweep.floor_high[1])
+    np.testing.assert_array_equal(confidence.y, sweep.floor[0])
+    np.testing.assert_array_equal(top_label.y, sweep.floor[1])
     for i, line in enumerate(lines):
-        np.testing.assert_array_equal(line.customdata, sweep.floor_high[i])
+        np.testing.assert_array_equal(line.customdata, sweep.floor[i])
     assert [line.line.dash for line in (confidence, top_label)] == [line.line.dash for line in lines[:2]]
 
 

@@ -116,7 +116,7 @@ def _all_classes(asked: Asked, named: list[tuple[Model, ClassTable]], order: NDA
     columns, said = [tables.number(name) for name in errors], ""
     with contextlib.suppress(NotAnswerable):
         tests = compute.class_tests(named[0][0], asked.selection.notion, asked.scheme)
-        frame = frame.assign(calibrated=tests["floor"], p=tests["p"], p_holm=tests["p_holm"])
+        frame = frame.assign(calibrated=tests["calibrated"], p=tests["p"], p_holm=tests["p_holm"])
         said = (
             f" Calibrated: what perfectly calibrated probabilities show on average; p: exact test by bins of "
             f"{named[0][0].title}; Holm: corrected for the number of classes."

@@ -35,7 +35,7 @@ def test_p_and_floor_are_those_of_all_outcomes(seed):
     least, most, floor = enumerated(scores, 5, right.astype(float))
     assert least - 1e-12 <= found["p"] <= most + 1e-12
     assert most - least < 0.05
-    assert found["floor"] == pytest.approx(floor, abs=1e-12)
+    assert found["calibrated"] == pytest.approx(floor, abs=1e-12)
 
 
 @pytest.mark.parametrize("notion", ["class-wise", "top-label"])
