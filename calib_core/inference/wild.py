@@ -71,8 +71,6 @@ def bounds(
 
         max(0, T - q),  q the larger (1 + level)/2 point of S over two kinds of noise: residuals multiplied by standard
                         normals, one a row, and outcomes drawn from the scores, less the scores,
-        min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``upper_count``.
-        max(0, T - c q),  q the (1 + level)/2 point of S over residuals multiplied by standard normals, one a row,
         min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``limits.beyond``.
 
     Squared residuals are, on average, at least as large as the noise's variance; but where outcomes are few (claims
