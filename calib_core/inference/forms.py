@@ -74,12 +74,16 @@ def typical_high(question: Question, level: float, random_state: int = 0) -> flo
 def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:
     """About how many rows of this kind a calibrated model would need for an upper end below ``limit``.
 
-    ``high`` is its typical upper end with the rows at hand, which falls at least like one over their root.
+    ``high`` is its typical upper end with the rows at hand, which falls at least like one over their root (of squares:
+    over their number).
     """
     question = question.written_out
     bins = InBins(question, random_state) if _in_bins(question) else None
     needed = None if bins is None else bins.rows_needed(question.estimator, limit, level)
-    return question.predictions.n_rows * (high / limit) ** 2 if needed is None else needed
+    if needed is not None:
+        return needed
+    power = 1 if getattr(question.estimator, "squared", False) else 2
+    return question.predictions.answered.effective_rows * (high / limit) ** power
 
 
 # -- the default, in order of use -----------------------------------------------------------------------------

@@ -10,16 +10,17 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinTable, Groups, IntervalScheme
-from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.binning import BinTable, EqualWidth, Groups, IntervalScheme, group_codes
+from calib_core.binning.table import tabulate_at
+from calib_core.claims import ColumnClaims, FlatClaims, Tally
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2, MaxOfBins
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
-from calib_core.inference.cells import MOST_CELLS, claimed_noise, unit_noise
+from calib_core.inference.cells import unit_noise
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
-from calib_core.inference.intervals import IN_BINS, Interval, clopper_pearson
+from calib_core.inference.intervals import Interval, clopper_pearson
 from calib_core.inference.inversion import (
     NULL_DRAWS,
     CellGaps,
@@ -35,6 +36,7 @@ from calib_core.inference.inversion import (
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
+from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import REDUCTIONS
 
@@ -48,12 +50,21 @@ FEW_VARIANCE = 5.0
 SPARSE_SHARE = 0.1
 """Share of the rows in cells of too few from which on cells count as sparse."""
 _ONE_ROW = 1.0 + 1e-9
-_MANY_ROWS = 50_000
-"""Rows beyond which outcomes in rich cells are drawn from their normal limit."""
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 """Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
 _NO_ERRORS = np.zeros((0, 0))
-_STEPS_OF_SEARCH, _DRAWS_OF_SEARCH = 8, 3
+_MOST_TIMES, _HALVINGS, _DRAWS_OF_SEARCH, _ERRORS_OF_SEARCH = 10_000, 4, 5, 500
+"""How a number of rows that would tell is looked for."""
+
+
+_WHAT: dict[int | str, str] = {
+    1: "the error",
+    2: "the root mean square error",
+    "max": "the largest error",
+    OF_BINS: "the largest error, classes averaged,",
+}
+_GIVEN = "in these bins, given these predictions"
+_CHOSEN = "chosen from the scores, given these predictions; finer errors are not seen"
 
 
 def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
@@ -133,7 +144,8 @@ class InBins:
         """
         table, _ = self._table, (self._unit, self._unanswered, self._normals)
         if isinstance(claims, FlatClaims):
-            weight, at, hits = claims.weights, self._places, claims.outcomes.astype(np.float64)
+            weight, hits = claims.weights, claims.outcomes.astype(np.float64)
+            at = table.cells(claims.scores, claims.codes)
             sums = np.bincount(at, hits if weight is None else hits * weight, table.count.size)
         else:
             scores = claims.rows.base[np.arange(len(claims.hit)), claims.hit]
@@ -141,8 +153,8 @@ class InBins:
                 scores = claims.rows.base[claims.rows.index, claims.hit]
             sums = np.bincount(table.cells(scores, claims.hit), claims.weights, table.count.size)
         other = copy(self)
-        for made in ("gaps", "_noise", "_pairs", "_several"):
-            other.__dict__.pop(made, None)
+        for kept in ("gaps", "_noise", "_pairs", "_several", "_places"):
+            other.__dict__.pop(kept, None)
         outcome = sums.reshape(table.count.shape).astype(np.float64)
         other._claims, other._table = claims, replace(table, tally=replace(table.tally, outcome=outcome))
         return other
@@ -165,6 +177,13 @@ class InBins:
         """The non-empty cells."""
         table, cells = self._table, self._cells
         return CellGaps(table.weight[cells], self._worth[cells], table.mean_outcome[cells], table.mean_score[cells])
+
+    @property
+    def pooled(self) -> float:
+        """The share of the rows in strata that are judged together."""
+        joined = self._table.joined
+        shared = np.zeros(0) if joined is None else np.bincount(joined) > 1
+        return float(self._table.shares[: len(shared)] @ shared)
 
     @cached_property
     def sparse(self) -> bool:
@@ -213,47 +232,71 @@ class InBins:
     def rows_needed(self, estimator: object, limit: float, level: float) -> float | None:
         """About how many rows a calibrated model would need for an upper end below the limit, None where unknown.
 
-        For mean absolute errors of disjoint cells: the cells stay as they are and hold more rows each.
+        For mean absolute errors of disjoint cells: with more rows the cells hold more each, and groups part.
         """
         of = target(estimator)
         if not self.disjoint or of is None or of[0] != 1:
             return None
-        n, factor = float(self.gaps.rows.sum()), 2.0
-        for _ in range(_STEPS_OF_SEARCH):
-            high = self._high_with(factor, level)
-            if 0.8 * limit < high < limit:
-                break
-            factor *= float(np.clip((high / (0.95 * limit)) ** 1.5, 0.25, 32.0))
-        return n * factor
+        low, factor = 1.0, 2.0
+        while self._high_with(factor, level) >= limit:
+            low, factor = factor, 2.0 * factor
+            if factor > _MOST_TIMES:
+                return None
+        for _ in range(_HALVINGS):
+            middle = float(np.sqrt(low * factor))
+            low, factor = (middle, factor) if self._high_with(middle, level) >= limit else (low, middle)
+        return float(self._worth.sum()) * factor
 
     def _high_with(self, factor: float, level: float) -> float:
-        """The median upper end of calibrated models with so many times the rows in every cell."""
-        gaps = self.gaps
-        rows, s = gaps.rows * factor, gaps.score
-        drawn = s + binomial_null(replace(gaps, rows=rows), self._stream(2), _DRAWS_OF_SEARCH)
-        unit, found = float((gaps.weight / rows).max()), []
-        each = np.square(gaps.weight / unit) / rows
+        """The median upper end of calibrated models with so many times the rows."""
+        gaps = self._cells_with(factor)
+        s, cells = gaps.score, len(gaps.rows)
+        drawn = s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH)
+        unit, found = float((gaps.weight / gaps.rows).max()), []
+        each = np.square(gaps.weight / unit) / gaps.rows
+        errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, cells)) if gaps.rich else _NO_ERRORS
         for z in np.clip(drawn, 0.0, 1.0):
             residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
             noise = Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
-            made = CellGaps(gaps.weight, rows, z, s)
-            found.append(absolute_high(made, noise, level, self._errors if made.rich else _NO_ERRORS))
+            found.append(absolute_high(replace(gaps, outcome=z), noise, level, errors))
         return float(np.median(found))
+
+    def _cells_with(self, factor: float) -> CellGaps:
+        """The cells that so many times the rows would be judged in."""
+        gaps, fine = self.gaps, self._fine
+        if fine is None:
+            return replace(gaps, rows=gaps.rows * factor)
+        tally = fine.tally
+        more = replace(fine, tally=Tally(tally.count * factor, tally.score * factor, tally.outcome * factor))
+        sparse = is_sparse(more, more.count, same_rows=False)
+        codes = group_codes(more) if sparse else np.arange(more.count.size).reshape(more.count.shape)
+        weight, count, score, outcome = (
+            np.bincount(codes.ravel(), part.ravel()).astype(np.float64)
+            for part in (more.weight, more.count, more.tally.score, more.tally.outcome)
+        )
+        full = count > 0
+        return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])
+
+    @cached_property
+    def _fine(self) -> BinTable | None:
+        """The bins that groups are made of; None where the bins are no groups."""
+        binning = self._question.estimator.binning
+        if not isinstance(binning, Groups):
+            return None
+        return tabulate_at(self._claims, EqualWidth(binning.bins).fixed_edges())
 
     def about(self, order: int | str) -> str:
         """What the interval is about, in words."""
-        if self._question.estimator.binning == Groups():
-            each = "rows enough" if self._claims.same_rows else f"at least {FEW_ROWS} rows each"
-            return (
-                f"the error over {len(self.gaps.rows):,} groups of {each}, chosen from the scores, given these "
-                "predictions; finer errors are not seen"
-            )
-        if order == 2 and self._of_pairs:
-            share = self._pairs.share
-            return (
-                IN_BINS if share > 1 - 1e-9 else f"{IN_BINS}, over bins of two rows and more ({share:.0%} of the rows)"
-            )
-        return IN_BINS
+        what = _WHAT[order]
+        if isinstance(self._question.estimator.binning, Groups):
+            number = len(self.gaps.rows)
+            each = "that hold rows enough" if self._claims.same_rows else f"of at least {FEW_ROWS} rows each"
+            groups = f"{number:,} group{'' if number == 1 else 's'} {each}"
+            pooled = "" if self._table.joined is None else ", classes of few rows pooled"
+            return f"{what} over {groups}{pooled}, {_CHOSEN}"
+        if order == 2 and self._of_pairs and (share := self._pairs.share) <= 1 - 1e-9:
+            return f"{what} {_GIVEN}, over bins of two rows and more ({percent(share)} of the rows)"
+        return f"{what} {_GIVEN}"
 
     def _made(self, order: int | str, level: float) -> Ends:
         if order in ("max", OF_BINS):
@@ -314,12 +357,11 @@ class InBins:
         if self.disjoint or self._question.predictions.kind == "per-class":
             # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
             return binomial_null(self.gaps, self._stream(0))
-        claims, n, count = self._claims, self._question.predictions.n_rows, self._table.count[self._cells]
-        small = self._table.count.size <= MOST_CELLS
-        if n > _MANY_ROWS and small and self.gaps.rich and isinstance(claims, ColumnClaims):
-            drawn = claimed_noise(claims, self._table, self._stream(0), NULL_DRAWS)[:, self._cells.ravel()]
-            return np.asarray(drawn / count)
-        outcomes = null_outcomes(claims, self._table, self._ranks)
+        n, count = (
+            len(self._claims.hit if self._claims.same_rows else self._claims.scores),
+            self._table.count[self._cells],
+        )
+        outcomes = null_outcomes(self._claims, self._table, self._ranks)
         draws_of = int(np.clip(_DRAWN_ROWS // n, _FEWEST_DRAWS, NULL_DRAWS))
         sums = [outcomes(rng, part)[:, self._cells] for part, rng in draws.streams(draws_of, self._seed)]
         return np.asarray(np.concatenate(sums) / count - self.gaps.score)

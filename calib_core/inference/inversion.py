@@ -198,10 +198,10 @@ def _inverted_high(gaps: CellGaps, order: int, level: float, errors: Float64s) -
     if size == 0.0:
         # No direction is seen: any cell could hold the error that noise happens to hide.
         return min(1.0, _size(gaps, float(norm.isf(tail)) * gaps.deviation, order))
-    way = _high_way(gaps) if order == 1 else gaps.gap
     middle = float(np.median(np.abs(errors) ** order @ gaps.weight)) ** (1 / order)
-    law = _law(gaps, way / _size(gaps, way, order), max(size, middle), order, errors)
-    return min(1.0, _crossing(law, tail, _top(gaps, max(size, middle))))
+    shown, top = max(size, middle), _top(gaps, max(size, middle))
+    laws = [_law(gaps, way / _size(gaps, way, order), shown, order, errors) for way in _high_ways(gaps, order)]
+    return min(1.0, max(_crossing(law, tail, top) for law in laws))
 
 
 def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int = NULL_DRAWS) -> Float64s:
@@ -253,11 +253,19 @@ def _low_way(gaps: CellGaps) -> Float64s:
     return np.where(_clear(gaps, gaps.deviation), gaps.gap, 0.0)
 
 
-def _high_way(gaps: CellGaps) -> Float64s:
-    """The observed gaps with half as much again in proportion to the deviations."""
+def _high_ways(gaps: CellGaps, order: int) -> list[Float64s]:
+    """How the error may be spread over cells for an upper end.
+
+    Squares: as observed. Absolute errors: the observed gaps with half as much again in proportion to the deviations,
+    and in proportion to the deviations alone, the spread that noise hides best: over many cells observed gaps are more
+    uneven than true ones, and the more uneven an error the less of it folds into noise.
+    """
     d, deviation = gaps.gap, gaps.deviation
+    if order == 2:
+        return [d]
     evened = 0.5 * deviation * (_size(gaps, d, 1) / max(_size(gaps, deviation, 1), 1e-300))
-    return np.asarray(np.sign(d) * (np.abs(d) + evened))
+    observed = np.asarray(np.sign(d) * (np.abs(d) + evened))
+    return [observed, deviation] if deviation.any() else [observed]
 
 
 def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s) -> Law:

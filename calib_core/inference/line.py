@@ -116,7 +116,7 @@ def plain_line(estimate: Estimate) -> EstimateLine:
         notion=None if reduction is None else reduction.key,
         estimator=estimator.key,
         title=named.title if reduction is None else f"{reduction.title} {named.title}",
-        rows=estimate.question.predictions.n_rows,
+        rows=estimate.question.predictions.answered.n_rows,
         bins=estimate.in_bins,
         value=estimate.value,
         unit="square" if getattr(estimate.question.estimator, "squared", False) else _unit(estimator.key),

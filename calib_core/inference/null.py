@@ -15,9 +15,14 @@ from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy
 from calib_core.estimators.base import Question
 from calib_core.inference import draws, simplex
+from calib_core.inference.cells import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, of_counts
 
 RESAMPLES = 1000
+MANY_ROWS = 50_000
+"""Rows beyond which outcomes of most rows are drawn as sums of their bins."""
+LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
+"""Expected variance from which a bin's sum counts as normal, and the weight that other bins may have together."""
 _AT_ONCE = 8_000_000
 """Drawn cells held before they are counted."""
 
@@ -151,7 +156,13 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
 
 
 def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int = 1) -> Any:
-    """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models, drawn row by row."""
+    """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
+
+    Drawn row by row; beyond ``MANY_ROWS`` rows, where bins hold outcomes of both kinds, from the normal limit of their
+    sums, with the covariance that rows give them.
+    """
+    if ranks == 1 and (normal := _normal_sums(claims, table)) is not None:
+        return normal
     if isinstance(claims, ColumnClaims):
         return lambda rng, count: _column_outcomes(claims, table, rng, count)
     m = len(claims.scores)
@@ -169,6 +180,33 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
         return np.ascontiguousarray(sums.T).reshape(count, *table.count.shape)
 
     return outcomes
+
+
+def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
+    """Normal draws of the bins' outcome sums, None where rows or the outcomes of most of them are too few for that."""
+    rows = len(claims.scores) if isinstance(claims, FlatClaims) else len(claims.hit)
+    if rows <= MANY_ROWS or table.count.size > MOST_CELLS:
+        return None
+    expected = table.count * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
+    if (table.weight * (expected >= LEAST_OUTCOMES)).sum() < 1.0 - POOR_SHARE:
+        return None
+    deviation = _claimed_deviation(claims, table) if isinstance(claims, FlatClaims) else np.zeros(0)
+
+    def outcomes(rng: np.random.Generator, count: int) -> Float64s:
+        if isinstance(claims, ColumnClaims):
+            noise = claimed_noise(claims, table, rng, count)
+        else:
+            noise = deviation * rng.standard_normal((count, table.count.size))
+        return np.asarray(np.clip(noise.reshape(count, *table.count.shape) + table.tally.score, 0.0, table.count))
+
+    return outcomes
+
+
+def _claimed_deviation(claims: FlatClaims, table: BinTable) -> Float64s:
+    """Standard deviation of each bin's outcome sum if claims come true as they say, (strata * bins,)."""
+    said = claims.scores.astype(np.float64)
+    variance = said * (1.0 - said) * (1.0 if claims.weights is None else np.square(claims.weights))
+    return np.sqrt(np.bincount(table.cells(claims.scores, claims.codes), variance, table.count.size))
 
 
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
@@ -200,6 +238,8 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
     claims = question.claims
     if not isinstance(claims, FlatClaims):
         draws.distributions(question.predictions.kind)
+    elif question.ranks == 1:
+        claims = in_order(claims)
     return _drawn(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
 
 

@@ -23,6 +23,9 @@ ESTIMATOR = "ece"
 MOST_NOISE = TOLERANCE
 """The top-label line decides where noise alone would show less than this."""
 
+MOST_POOLED = 0.5
+"""... and no more than this share of the rows is of classes that are judged together."""
+
 
 @dataclass(frozen=True, eq=False)
 class PrimaryLine:
@@ -54,7 +57,7 @@ class PrimaryLine:
     def sentence(self) -> str:
         """Verdict, whether any error is shown, and why this line decides."""
         verdict = self.line.sentence or self.line.note
-        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.line.verdict, self.shown)}"
+        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.line.low, self.shown)}"
         return f"{verdict}{shown} {self.reason}"
 
 
@@ -67,35 +70,41 @@ def primary(
     """The line that decides about these predictions, chosen from their scores before any outcome is looked at.
 
     Top-label, the strictest claim about the class predicted, where noise alone would show an error of less than
-    ``MOST_NOISE`` in its cells (the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n)); else confidence. With many
-    classes and few rows the top-label error has next to no power.
+    ``MOST_NOISE`` in its cells (``expected_noise``) and most rows are of classes judged one by one; else confidence.
+    With many classes and few rows the top-label error has next to no power.
 
     >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 4000, [0, 1] * 4000)
     >>> primary(rows).notion, primary(rows.take(range(20))).notion
     ('top-label', 'confidence')
     """
-    noise = None
+    noise, pooled = None, 0.0
     try:
         strict = estimate(predictions, "top-label", ESTIMATOR, bins)
-        noise = expected_noise(strict)
+        noise, pooled = expected_noise(strict)
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
-    if noise is not None and noise < MOST_NOISE:
+    if pooled > MOST_POOLED:
+        reason = "Judged by confidence: most rows are of classes too rare to be judged one by one."
+    elif noise is not None and noise < MOST_NOISE:
         reason = (
             f"Judged by {REDUCTIONS['top-label'].title.lower()}: with these rows noise alone would show about "
             f"{percent(noise)} there."
         )
         return PrimaryLine("top-label", reason, strict, eps, level)
-    if noise is not None:
+    elif noise is not None:
         reason = (
-            f"Judged by confidence: with {predictions.n_rows:,} rows of {predictions.n_classes:,} classes noise alone "
-            f"would show about {percent(noise)} of top-label error, too much to tell."
+            f"Judged by confidence: with {predictions.answered.n_rows:,} rows of {predictions.n_classes:,} classes "
+            f"noise alone would show about {percent(noise)} of top-label error, too much to tell."
         )
     return PrimaryLine("confidence", reason, estimate(predictions, "confidence", ESTIMATOR, bins), eps, level)
 
 
-def expected_noise(made: Estimate) -> float:
-    """The mean absolute error that a calibrated model would show in the cells of a binned error, from scores alone."""
+def expected_noise(made: Estimate) -> tuple[float, float]:
+    """What a calibrated model would show on average in the cells of a binned error, and the rows' share that is pooled.
+
+    From scores alone: the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n); classes of few rows are pooled in groups.
+    """
     assert made.question is not None
-    gaps = InBins(made.question.written_out, 0).gaps
-    return float(np.sqrt(2 / np.pi) * (gaps.weight @ gaps.claimed_deviation))
+    bins = InBins(made.question.written_out, 0)
+    gaps = bins.gaps
+    return float(np.sqrt(2 / np.pi) * (gaps.weight @ gaps.claimed_deviation)), bins.pooled

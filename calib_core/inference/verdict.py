@@ -18,6 +18,7 @@ from calib_core.predictions import NotAnswerable
 from calib_core.registry import RegistryError
 
 Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
+_SHARE = ", as a share of the most it can be,"
 SHOWN_AT = 0.05
 """The level at which an error of any size counts as shown."""
 
@@ -73,7 +74,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     _sane(estimate, span.low, span.point, span.high)
     limit = on_scale_of(estimate, eps)
     low, point, high = (_on_tolerance(estimate, end) for end in (span.low, span.point, span.high))
-    found = f"({at_level(level)} interval {between(low, high)})"
+    found = f"({at_level(level)} interval {between(low, high, eps)})"
     words = f"{_what(estimate, span.about)} is estimated at {percent(point)} {found}"
     ends = (low, point, high)
     if span.high < limit:
@@ -89,7 +90,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
         )
         return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed)
     text, shown = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}.", shown_at_all(rows_judged)
-    return Verdict("too close to call", eps, f"{text} {any_size('too close to call', shown)}", *ends, shown)
+    return Verdict("too close to call", eps, f"{text} {any_size(low, shown)}", *ends, shown)
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
@@ -135,10 +136,13 @@ def _what(estimate: Estimate, about: str) -> str:
     question = estimate.question
     assert question is not None
     subject, _, finer = about.partition(", given these predictions")
-    claims = question.claims
-    if isinstance(claims, (FlatClaims, ColumnClaims)) and full_scale(claims, question.ranks) < 1.0:
-        subject = subject.replace("the error", "the probability on wrong classes")
-    return subject + (" (finer errors are not seen)" if "finer" in finer else "")
+    subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
+    if _scale(estimate)[1] < 1.0:
+        error = subject.startswith("the error")
+        subject = subject.replace("the error", "the probability on wrong classes") if error else f"{subject}{_SHARE}"
+    rows = question.predictions
+    among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
+    return subject + (" (finer errors are not seen)" if "finer" in finer else "") + among
 
 
 def _sane(estimate: Estimate, *ends: float) -> None:
@@ -150,11 +154,11 @@ def _sane(estimate: Estimate, *ends: float) -> None:
             raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
 
 
-def any_size(word: Word | None, shown: TestOfCalibration) -> str:
-    """Whether an error of any size is shown, in words; beside the verdict, which it must not seem to contradict."""
+def any_size(low: float | None, shown: TestOfCalibration) -> str:
+    """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
     by = f"({shown.name}, {chance(shown.p_value)})"
     if shown.p_value <= SHOWN_AT:
         return f"That there is an error, of whatever size, is shown {by}."
-    if word == "miscalibrated":
+    if low:
         return f"The score of all rows together does not see it {by}: errors that cancel escape that test."
     return f"No error of any size is shown {by}."

@@ -5,28 +5,37 @@ from __future__ import annotations
 import math
 
 
-def percent(share: float) -> str:
-    """A share in percent: two digits that count, none below a hundredth of a percent.
+def percent(share: float, decimals: int | None = None) -> str:
+    """A share in percent: two digits that count, of what it is or of what it lacks to all; or so many ``decimals``.
 
-    >>> [percent(x) for x in (0.0512, 0.00434, 0.123, 0.97456, 0.0, 1.0)]
-    ['5.1 %', '0.43 %', '12 %', '97.5 %', '0 %', '100 %']
+    >>> [percent(x) for x in (0.0512, 0.00434, 0.123, 0.97456, 0.0, 1.0, 0.00004, 0.99996)]
+    ['5.1 %', '0.43 %', '12 %', '97.5 %', '0 %', '100 %', '0.004 %', '99.996 %']
     """
     number = 100.0 * share
     if number == 0 or not math.isfinite(number):
         return f"{number:g} %"
-    near = min(abs(number), abs(100.0 - number)) or abs(number)
-    decimals = 0 if near >= 10 else 1 if near >= 1 else 2
-    text = f"{number:.{decimals}f}"
+    text = f"{number:.{_decimals(share) if decimals is None else decimals}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 
 
-def between(low: float, high: float) -> str:
-    """A range in percent, the unit once.
+def _decimals(share: float) -> int:
+    number = 100.0 * share
+    near = min(abs(number), abs(100.0 - number)) or abs(number)
+    return 0 if near >= 10 else min(8, max(1, 1 - math.floor(math.log10(near))) if near < 1 else 1)
 
-    >>> between(0.004, 0.0123)
-    '0.4 to 1.2 %'
+
+def between(low: float, high: float, apart: float | None = None) -> str:
+    """A range in percent, the unit once; with digits enough to tell its ends apart, and from ``apart`` where given.
+
+    >>> between(0.004, 0.0123), between(0.0, 0.01996, apart=0.02)
+    ('0.4 to 1.2 %', '0 to 1.996 %')
     """
-    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+    for decimals in range(9):
+        first, last = (percent(end, max(decimals, _decimals(end) if end else 0)) for end in (low, high))
+        marks = [percent(apart, max(decimals, _decimals(apart)))] if apart is not None else []
+        if (first != last or low == high) and not ({first, last} & set(marks)):
+            break
+    return f"{first.removesuffix(' %')} to {last}"
 
 
 def rows(number: float) -> str:

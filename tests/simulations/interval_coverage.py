@@ -156,6 +156,9 @@ def _top_label():
     )
     cells = (("all .97", 100), ("beta 5", 20), ("beta 5", 100))
     yield from (case(law, "shift .1", 1000, k, binning="equal-width") for law, k in cells)
+    # Many cells rich in outcomes, each off by about its own noise.
+    for (n, k), off in itertools.product(((20_000, 20), (50_000, 50), (6000, 5)), ("ripple .9", "ripple 1.5")):
+        yield case("beta 5", off, n, k, estimators=("ece",))
     yield from (case("beta 200", truth, 50_000, 1000, runs=150) for truth in ("calibrated", "shift .1"))
 
 

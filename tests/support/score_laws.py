@@ -145,6 +145,8 @@ def top_truth(h, said, truth):
             return 1 / (1 + ((1 - h) / h) ** 0.6)
     if kind == "flat":
         return np.full(len(h), h.mean())
+    if kind == "ripple":
+        return _rippled(h, said, float(amount[0]))
     way, wanted = WAYS[kind](h, said), float(amount[0])
 
     def moved(step):
@@ -157,6 +159,13 @@ def top_truth(h, said, truth):
         step = (low + high) / 2
         low, high = (low, step) if confidence_error(h, moved(step)) >= wanted else (step, high)
     return moved(high)
+
+
+def _rippled(h, said, deviations, bins=BINS):
+    """Every (class, bin) cell off by so many standard deviations of its own mean outcome: what noise hides best."""
+    cell = said * bins + np.searchsorted(np.arange(1, bins) / bins, h, side="right")
+    rows, mean = np.bincount(cell)[cell], (np.bincount(cell, h) / np.maximum(np.bincount(cell), 1))[cell]
+    return np.clip(h - deviations * np.sqrt(mean * (1 - mean) / rows), 0.0, 1.0)
 
 
 def row_truth(p, truth):
