@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen, owned
+from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen, owned
+from calib_core._repr import OneLine
 from calib_core._threads import chunks, shared_out
 
 T = TypeVar("T")
@@ -40,8 +41,8 @@ class NotAnswerable(InputError):
     """A question this kind of predictions cannot answer; the message says why."""
 
 
-@dataclass(frozen=True, eq=False)
-class Logits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Logits(ReadOnly, OneLine):
     """Raw model outputs before the softmax, shape (n, K): a type of its own, so that kind is never guessed.
 
     >>> Logits([[0.0, 0.0]]).probs().tolist()
@@ -66,7 +67,7 @@ class Logits:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Predictions:
+class Predictions(ReadOnly):
     """Probabilities (n, K), labels (n,) and what goes with them: checked once, never copied again, read-only.
 
     Three kinds of predictions exist. The *full* matrix answers every question. *Top-label* predictions hold the

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word
+from calib_core.inference.words import at_level
 from calib_core.predictions import NotAnswerable
 
 
-@dataclass(frozen=True)
-class EstimateLine:
+@dataclass(frozen=True, repr=False)
+class EstimateLine(OneLine):
     """What screen, report, command line and gate show of one estimate.
 
     ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
@@ -46,6 +48,11 @@ class EstimateLine:
         """The line as plain values, for JSON."""
         return asdict(self)
 
+    def _line(self) -> str:
+        ends = "" if self.low is None or self.high is None else f", {self.low:.4f} to {self.high:.4f}"
+        word = "" if self.verdict is None else f": {self.verdict}"
+        return f"{self.title} {self.value:.4f}{ends} at {at_level(self.level)}{word}"
+
     @property
     def stands_out(self) -> bool:
         """Would a perfectly calibrated model rarely show as much?"""
@@ -65,7 +72,6 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
     """
     reduction, estimator = estimate.recipe
     assert estimate.question is not None
-    notion = "" if reduction is None else f"{reduction.title} "
     numbers: dict[str, Any] = {}
     notes: list[str] = []
     try:
@@ -82,7 +88,7 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
     return EstimateLine(
         notion=None if reduction is None else reduction.key,
         estimator=estimator.key,
-        title=f"{notion}{estimator.title}",
+        title=estimate.title,
         rows=estimate.question.predictions.n_rows,
         bins=estimate.in_bins,
         value=estimate.value,
