@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._checks import check_weights
 from calib_core.calibrators.abstaining import with_abstentions
 from calib_core.guarantees import NONE, Cells, Promise
-from calib_core.predictions import InputError, Logits, Predictions, check_weights
+from calib_core.predictions import InputError, Logits, Predictions
 from calib_core.registry import Registry
 
 Output = Literal["full", "per-class", "top-label", "top-k", "same"]

@@ -9,10 +9,11 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
+from calib_core._checks import whole
 from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, Partition, SimplexScheme, as_simplex
 from calib_core.claims import Claims, VectorClaims
-from calib_core.predictions import NotAnswerable, whole
+from calib_core.predictions import NotAnswerable
 
 MOST_NUMBERS = 20_000_000
 """Largest table, occupied cells times classes: 160 MB for the means and as much for the frequencies."""
