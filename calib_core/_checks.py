@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen, owned
-from calib_core._threads import chunks, shared_out
+from calib_core._parallel import chunks, shared_out
 from calib_core.errors import InputError
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
+from calib_core._parallel import chunks, shared_out
 from calib_core._repr import OneLine
-from calib_core._threads import chunks, shared_out
 from calib_core.predictions import NotAnswerable
 
 _CHUNK_ROWS = 8192
