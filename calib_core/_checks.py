@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen, owned
+from calib_core._frames import numbers, plain
 from calib_core._parallel import chunks, shared_out
 from calib_core.errors import InputError
 
@@ -36,7 +37,7 @@ _CHUNK_ROWS = 4096
 
 def as_matrix(values: ArrayLike, what: str) -> Floats:
     """(n, K) real numbers in native float32 or float64; K at least 2, at least one row."""
-    array = np.asarray(values)
+    array = numbers(values, what)
     if array.dtype == object or array.dtype.kind not in "fiub":
         raise InputError(f"{what} has dtype {array.dtype}; real numbers are needed")
     if array.ndim == 1:
@@ -57,7 +58,7 @@ def as_matrix(values: ArrayLike, what: str) -> Floats:
 
 def as_confidence(values: ArrayLike) -> Floats:
     """Confidences (n,) or the k largest probabilities (n, k), each in [0, 1], as (n, k)."""
-    h = np.asarray(values)
+    h = numbers(values, "confidence")
     h = h if h.dtype in (np.float32, np.float64) else h.astype(np.float64)
     if h.size == 0:
         raise InputError("confidence has 0 rows; at least one prediction is needed")
@@ -192,7 +193,7 @@ def names_in(names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLik
     """Names of a top-label table's classes: as given, else all names or codes that occur."""
     if names is not None:
         return as_names(names, len(tuple(names)))
-    both = np.concatenate([np.asarray(predicted).ravel(), np.asarray(labels).ravel()])
+    both = np.concatenate([plain(predicted).ravel(), plain(labels).ravel()])
     if both.dtype.kind in "OUS":
         return tuple(sorted({str(name) for name in both}))
     return tuple(str(k) for k in range(int(np.nanmax(both)) + 1))
@@ -200,11 +201,17 @@ def names_in(names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLik
 
 def as_codes(values: ArrayLike, names: tuple[str, ...], n: int, what: str) -> Codes:
     """Labels, given as codes 0..K-1 or as names, as codes (n,)."""
-    array = np.asarray(values)
+    array = plain(values)
     if array.ndim != 1:
         raise InputError(f"{what} has {array.ndim} dimensions; one label a row is needed (one-hot? use argmax(1))")
     if len(array) != n:
         raise InputError(f"{len(array)} {what} for {n} rows of predictions; give one a row")
+    if array.dtype.kind == "O" and (absent := np.asarray(pd.isna(array))).any():
+        i = int(absent.argmax())
+        raise InputError(
+            f"{what} row {i} is missing; every row needs one; {int(absent.sum())} of {n} rows affected, "
+            f"first rows {_places(absent)}"
+        )
     if array.dtype.kind in "OUS":
         codes: Codes = pd.Index(names).get_indexer(pd.Index(array.astype(str)))
         missing = codes < 0
@@ -237,7 +244,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 def as_outcomes(values: ArrayLike | None, n: int, what: str) -> Bools:
     """Yes or no for each of n rows."""
-    array = np.asarray(values)
+    array = plain(values)
     if array.shape != (n,):
         raise InputError(f"{what} has shape {array.shape}; ({n},) is needed, one a row")
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
@@ -255,7 +262,7 @@ def unless_none(flags: Bools) -> Bools | None:
 
 def check_weights(weights: ArrayLike, n: int) -> Float64s:
     """Row weights that can be added up and squared: finite, not negative, not all 0, the others within ``WEIGHTS``."""
-    given = np.asarray(weights)
+    given = plain(weights)
     if given.dtype.kind not in "biuf":
         raise InputError(f"weights has dtype {given.dtype}; real numbers are needed")
     w = given.astype(np.float64)

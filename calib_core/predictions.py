@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ from calib_core._checks import (
     unless_none,
     whole,
 )
+from calib_core._frames import check_columns, check_same_index, column_names, labels_of_columns, plain
 from calib_core._repr import OneLine
 from calib_core.errors import InputError, NotAnswerable
 
@@ -59,6 +61,15 @@ __all__ = [
 ]
 
 Kind = Literal["full", "per-class", "top-label", "confidence"]
+
+
+class Unchanged(Enum):
+    """What ``replace`` is not told to change; None takes weights and metadata away."""
+
+    AS_IS = "as it is"
+
+
+UNCHANGED = Unchanged.AS_IS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,11 +108,13 @@ class Predictions(ReadOnly):
 
     Parameters
     ----------
-    probs : (n, K) array, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are kept as stored,
-        up to 1e-3 they are rescaled with a note, up to what rounding to d decimals explains (K/2 * 10^-d, at most
-        0.05) with a warning note; beyond that InputError names the worst rows.
-    labels : (n,) codes 0..K-1, or names from ``class_names``.
-    class_names : K names in column order; "0".."K-1" when not given.
+    probs : (n, K) array or DataFrame, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are kept as
+        stored, up to 1e-3 they are rescaled with a note, up to what rounding to d decimals explains (K/2 * 10^-d, at
+        most 0.05) with a warning note; beyond that InputError names the worst rows.
+    labels : (n,) codes 0..K-1, or names from ``class_names``; an array, Series or Categorical. Where a DataFrame's
+        columns are named by numbers, as a scikit-learn model's ``classes_`` can be, and ``class_names`` is not given,
+        numbers are names too.
+    class_names : K names in column order; when not given a DataFrame's columns, else "0".."K-1".
     logits : (n, K) raw scores the probabilities were made from, kept for calibrators defined on them.
     weights : (n,) non-negative row weights. Whole numbers are copies of the row (up to 20 million in all); others, and
         whole numbers beyond that, are held with mean 1 over the rows that carry weight, and a note says so.
@@ -112,12 +125,16 @@ class Predictions(ReadOnly):
     ``discrete`` marks what a calibrator with few outputs returned (``as_discrete``): it is declared, never counted, so
     predictions made here or read from a file do not carry it, however few values they hold.
 
-    A read-only float array is taken as it is (it cannot change), a writeable one is copied.
+    A read-only float array is taken as it is (it cannot change), a writeable one and a DataFrame are copied. Rows go by
+    place; pandas objects whose indexes differ are refused, never lined up or taken as they lie.
     The predicted class is the largest entry, the lowest index on a tie.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["cat", "dog"])
     >>> p.predicted.tolist(), p.confidence.tolist(), p.correct.tolist()
     ([0, 1], [0.7, 0.8], [True, False])
+    >>> frame = pd.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8]}, index=[7, 9])
+    >>> Predictions(frame, pd.Series(["cat", "cat"], index=[7, 9])).class_names
+    ('cat', 'dog')
     """
 
     kind: Kind
@@ -144,6 +161,11 @@ class Predictions(ReadOnly):
         metadata: pd.DataFrame | None = None,
         abstained: ArrayLike | None = None,
     ) -> None:
+        check_same_index(
+            probs=probs, labels=labels, logits=logits, weights=weights, metadata=metadata, abstained=abstained
+        )
+        class_names, labels = _of_columns(probs, labels, class_names, "probs")
+        check_columns(logits, class_names, "logits")
         matrix, notes, (classes, confidence) = as_distributions(as_matrix(probs, "probs"))
         self._fill_matrix("full", matrix, classes, confidence, labels, class_names, weights, metadata, notes)
         if logits is not None:
@@ -168,6 +190,8 @@ class Predictions(ReadOnly):
         >>> Predictions.from_logits([[0.0, 0.0], [2.0, 0.0]], [0, 1]).confidence.round(3).tolist()
         [0.5, 0.881]
         """
+        check_same_index(logits=logits, labels=labels, weights=weights, metadata=metadata)
+        class_names, labels = _of_columns(logits, labels, class_names, "logits")
         z = logits if isinstance(logits, Logits) else Logits(logits)
         return cls(z.probs(), labels, class_names=class_names, logits=z, weights=weights, metadata=metadata)
 
@@ -186,6 +210,8 @@ class Predictions(ReadOnly):
         >>> Predictions.from_scores([[0.9, 0.4]], [0]).kind
         'per-class'
         """
+        check_same_index(scores=scores, labels=labels, weights=weights, metadata=metadata)
+        class_names, labels = _of_columns(scores, labels, class_names, "scores")
         matrix = as_matrix(scores, "scores")
         refuse_outside(matrix, "scores")
         classes, confidence = top_one(matrix)
@@ -214,6 +240,14 @@ class Predictions(ReadOnly):
         >>> p.kind, p.n_classes is None
         ('confidence', True)
         """
+        check_same_index(
+            confidence=confidence,
+            correct=correct,
+            predicted=predicted,
+            labels=labels,
+            weights=weights,
+            metadata=metadata,
+        )
         flat = as_confidence(confidence)
         if (predicted is None) != (labels is None) or (predicted is None) == (correct is None):
             raise InputError("give either correct=, or both predicted= and labels=")
@@ -225,7 +259,7 @@ class Predictions(ReadOnly):
         assert labels is not None
         names = names_in(class_names, predicted, labels)
         y = as_codes(labels, names, len(flat), "labels")
-        c = as_codes(np.reshape(np.asarray(predicted), -1), names, flat.size, "predicted").reshape(flat.shape)
+        c = as_codes(plain(predicted).reshape(-1), names, flat.size, "predicted").reshape(flat.shape)
         self._fill("top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, weights, metadata, ())
         return self
 
@@ -364,31 +398,76 @@ class Predictions(ReadOnly):
         if given.dtype == bool or given.ndim != 1 or len(given) == 0:
             raise InputError("take needs the positions of at least one row; for a mask pass np.flatnonzero(mask)")
         at = given.astype(np.intp)
-        other = object.__new__(type(self))
         classes, probs = self._top
         fields: dict[str, Any] = {
-            "kind": self.kind,
-            "class_names": self.class_names,
             "labels": None if self.labels is None else frozen(self.labels[at]),
             "logits": None if self.logits is None else self.logits.take(at),
             "weights": None if self.weights is None else self._weights_of(at),
             "abstained": None if self.abstained is None else unless_none(self.abstained[at]),
             "metadata": None if self.metadata is None else self.metadata.iloc[at].reset_index(drop=True),
-            "discrete": self.discrete,
-            "notes": self.notes,
             "_rows": None if self._rows is None else self._rows.take(at),
             "_top": (None if classes is None else frozen(classes[at]), frozen(probs[at])),
             "_correct": frozen(self._correct[at]),
         }
-        for name, value in fields.items():
-            object.__setattr__(other, name, value)
-        return other
+        return self._with(fields)
 
     def _weights_of(self, at: Codes) -> Float64s:
         """Weights of the chosen rows: copies stay copies, and other weights do not become copies by being chosen."""
         assert self.weights is not None
         chosen = check_weights(self.weights[at], len(at))
         return chosen if whole(self.weights) else mean_one(chosen)
+
+    def replace(
+        self,
+        *,
+        probs: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
+        logits: ArrayLike | Logits | None = None,
+        weights: ArrayLike | Unchanged | None = UNCHANGED,
+        metadata: pd.DataFrame | Unchanged | None = UNCHANGED,
+        abstained: ArrayLike | None = None,
+        discrete: bool | None = None,
+    ) -> Self:
+        """The same rows with other parts, each checked as it is when predictions are made; the rest stays.
+
+        Rows go by place. With other ``probs`` (n, K) what belonged to the old ones goes: logits, rows withheld, the
+        mark of few values, notes; ``logits`` and ``abstained`` are given beside them. ``weights=None`` and
+        ``metadata=None`` take these away; ``class_names`` renames the classes.
+
+        >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"], weights=[2])
+        >>> p.replace(labels=["cat"]).correct.tolist(), p.replace(class_names=["a", "b"]).class_names
+        ([True], ('a', 'b'))
+        >>> p.replace(probs=[[0.4, 0.6]], weights=None).correct.tolist()
+        [True]
+        """
+        if probs is not None:
+            names = self.class_names if class_names is None else class_names
+            check_columns(probs, names, "probs")
+            made = type(self)(
+                as_matrix(probs, "probs"),
+                self.true_labels if labels is None else plain(labels),
+                class_names=names,
+                logits=logits if logits is None or isinstance(logits, Logits) else as_matrix(logits, "logits"),
+                weights=self.weights if isinstance(weights, Unchanged) else weights,
+                metadata=self.metadata if isinstance(metadata, Unchanged) else metadata,
+                abstained=None if abstained is None else plain(abstained),
+            )
+            return made._with({"discrete": True}) if discrete else made
+        if logits is not None or abstained is not None:
+            raise InputError("logits and abstained go with other probabilities: give probs= too")
+        fields: dict[str, Any] = {} if discrete is None else {"discrete": discrete}
+        if class_names is not None:
+            fields["class_names"] = as_names(class_names, len(self.class_names or class_names))
+        if labels is not None:
+            y = frozen(as_codes(labels, fields.get("class_names", self.class_names) or (), self.n_rows, "labels"))
+            fields |= {"labels": y, "_correct": frozen(self.predicted == y)}
+        if not isinstance(weights, Unchanged):
+            held, note = self._weighed(weights, self.n_rows)
+            fields |= {"weights": held, "notes": self.notes + note}
+        if not isinstance(metadata, Unchanged):
+            fields["metadata"] = self._described(metadata, self.n_rows)
+        return self._with(fields)
 
     def with_probs(
         self, probs: ArrayLike, *, logits: ArrayLike | Logits | None = None, abstained: ArrayLike | None = None
@@ -399,15 +478,7 @@ class Predictions(ReadOnly):
         >>> p.with_probs([[0.4, 0.6]]).correct.tolist()
         [True]
         """
-        return type(self)(
-            probs,
-            self.true_labels,
-            class_names=self.class_names,
-            logits=logits,
-            weights=self.weights,
-            metadata=self.metadata,
-            abstained=abstained,
-        )
+        return self.replace(probs=probs, logits=logits, abstained=abstained)
 
     def split(self, share: float = 0.5, *, random_state: int = 0) -> tuple[Self, Self]:
         """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
@@ -438,12 +509,7 @@ class Predictions(ReadOnly):
         >>> Predictions([[0.7, 0.3]], [1]).relabelled([0]).correct.tolist()
         [True]
         """
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        y = frozen(as_codes(labels, self.class_names or (), self.n_rows, "labels"))
-        object.__setattr__(other, "labels", y)
-        object.__setattr__(other, "_correct", frozen(self.predicted == y))
-        return other
+        return self.replace(labels=labels)
 
     def as_discrete(self, discrete: bool = True) -> Self:
         """The same predictions, marked as the outputs of a map that returns few values, or as not.
@@ -455,12 +521,7 @@ class Predictions(ReadOnly):
         >>> p.discrete, p.as_discrete().discrete, p.as_discrete().take([0]).discrete
         (False, True, True)
         """
-        if discrete == self.discrete:
-            return self
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        object.__setattr__(other, "discrete", discrete)
-        return other
+        return self if discrete == self.discrete else self.replace(discrete=discrete)
 
     def written_out(self) -> Self:
         """The same rows with whole-number weights written out as copies; other weights stay as they are.
@@ -471,9 +532,7 @@ class Predictions(ReadOnly):
         w = self.weights
         if w is None or not whole(w):
             return self
-        other = self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp)))
-        object.__setattr__(other, "weights", None)
-        return other
+        return self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp))).replace(weights=None)
 
     def __repr__(self) -> str:
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"
@@ -511,9 +570,7 @@ class Predictions(ReadOnly):
         notes: tuple[str, ...],
     ) -> None:
         n = len(correct)
-        held, note = (None, ()) if weights is None else as_weights(check_weights(weights, n))
-        if metadata is not None and len(metadata) != n:
-            raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
+        held, note = self._weighed(weights, n)
         fields: dict[str, Any] = {
             "kind": kind,
             "_rows": rows,
@@ -523,13 +580,39 @@ class Predictions(ReadOnly):
             "class_names": class_names,
             "logits": None,
             "weights": held,
-            "metadata": None if metadata is None else metadata.reset_index(drop=True),
+            "metadata": self._described(metadata, n),
             "abstained": None,
             "discrete": False,
             "notes": notes + note,
         }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(fields)
+
+    def _with(self, fields: Mapping[str, Any]) -> Self:
+        """A copy with these fields, which are not checked again."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **fields)
+        return other
+
+    @staticmethod
+    def _weighed(weights: ArrayLike | None, n: int) -> tuple[Float64s | None, tuple[str, ...]]:
+        return (None, ()) if weights is None else as_weights(check_weights(weights, n))
+
+    @staticmethod
+    def _described(metadata: pd.DataFrame | None, n: int) -> pd.DataFrame | None:
+        if metadata is not None and len(metadata) != n:
+            raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
+        return None if metadata is None else metadata.reset_index(drop=True)
+
+
+def _of_columns(
+    matrix: object, labels: ArrayLike, class_names: Sequence[str] | None, what: str
+) -> tuple[Sequence[str] | None, ArrayLike]:
+    """Names of the classes and labels, where a frame's columns have a say in them."""
+    check_columns(matrix, class_names, what)
+    columns = column_names(matrix)
+    if columns is None or class_names is not None:
+        return class_names, labels
+    return columns, labels_of_columns(labels, columns)
 
 
 def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
