@@ -9,6 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calib_core._repr import OneLine
+
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Float64s: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.intp]
@@ -51,8 +53,19 @@ def owned(array: A) -> A:
     return frozen(array.copy())
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class ReadOnly:
+    """Arrays marked read-only stay so in copies and after unpickling, where numpy forgets the mark."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, np.ndarray):
+                    frozen(part)
+        self.__dict__.update(state)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows(ReadOnly, OneLine):
     """Chosen rows of a matrix, read block by block and never copied as a whole unless asked.
 
     ``index`` is None for all rows. Fit and test rows of a 200 MB array are two of these over one array.
@@ -65,6 +78,9 @@ class Rows:
     def shape(self) -> tuple[int, int]:
         n = len(self.base) if self.index is None else len(self.index)
         return n, self.base.shape[1]
+
+    def _line(self) -> str:
+        return " x ".join(f"{size:,}" for size in self.shape)
 
     @property
     def dtype(self) -> np.dtype[np.floating[Any]]:
@@ -88,6 +104,10 @@ class Rows:
 
     def take(self, index: Codes) -> Rows:
         return Rows(self.base, index if self.index is None else self.index[index])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The chosen rows alone: a tenth of the rows is a tenth of the pickle."""
+        return {"base": self.array(), "index": None}
 
     def part(self, where: slice) -> Rows:
         """A run of consecutive rows; still nothing is copied."""

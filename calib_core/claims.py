@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
-from calib_core._threads import chunks, shared_out
+from calib_core._parallel import chunks, shared_out
+from calib_core._repr import OneLine
 from calib_core.predictions import NotAnswerable
 
 _CHUNK_ROWS = 8192
 """Rows one worker counts at a time; fixed, so that sums are the same bits for any number of workers."""
 
 
-@dataclass(frozen=True, eq=False)
-class Stratum:
+@dataclass(frozen=True, eq=False, repr=False)
+class Stratum(OneLine):
     """The claims of one stratum: scores in [0, 1], outcomes, weights (None: all 1)."""
 
     scores: Floats
@@ -51,8 +52,8 @@ class Stratum:
         return Ordered(self.scores[order], self.weights[order], self.scores[hits], self.weights[hits])
 
 
-@dataclass(frozen=True, eq=False)
-class Ordered:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ordered(OneLine):
     """Claims of one stratum by ascending score, with the scores (and weights) of those that came true."""
 
     scores: Floats
@@ -80,8 +81,8 @@ def _runs(values: Float64s, starts: NDArray[np.intp]) -> Float64s:
     return np.where(empty, 0.0, np.add.reduceat(np.append(values, 0.0), starts))
 
 
-@dataclass(frozen=True, eq=False)
-class Tally:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tally(OneLine):
     """Sums over cells: weight, weight * score and weight * outcome, each (strata, cells), in float64."""
 
     count: Float64s
@@ -153,8 +154,8 @@ class Claims(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False)
-class FlatClaims:
+@dataclass(frozen=True, eq=False, repr=False)
+class FlatClaims(OneLine):
     """Every claim listed: scores (n,), outcomes (n,), stratum codes (n,); no score can lie below ``floor``."""
 
     scores: Floats
@@ -188,8 +189,8 @@ class FlatClaims:
         return Tally(*_sums(at, self.scores, self.outcomes, self.weights, (len(self.strata), cells)))
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnClaims:
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnClaims(OneLine):
     """One stratum a column: scores are a matrix's rows, ``hit`` (n,) the column that came true, -1 for none."""
 
     rows: Rows
@@ -285,8 +286,8 @@ def _bincount(at: NDArray[np.intp], weights: Float64s | None, shape: tuple[int, 
     return counted.reshape(shape)
 
 
-@dataclass(frozen=True, eq=False)
-class VectorClaims:
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorClaims(OneLine):
     """Whole probability vectors and the class that came true: claims of canonical calibration, not binary ones."""
 
     rows: Rows

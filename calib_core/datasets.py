@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from calib_core._repr import OneLine
 from calib_core.predictions import Predictions
 
 __all__ = [
@@ -35,8 +36,8 @@ __all__ = [
 Seed = int | np.random.Generator
 
 
-@dataclass(frozen=True, eq=False)
-class Synthetic:
+@dataclass(frozen=True, eq=False, repr=False)
+class Synthetic(OneLine):
     """Predictions together with the probabilities they should have been.
 
     `true_probs` (n, K) holds P(y = l | prediction of this row, and for `example_1` its feature).
@@ -167,8 +168,8 @@ def valk_kull(n: int = 5000, random_state: Seed = 0) -> Synthetic:
     return Synthetic(Predictions(p, labels), truth)
 
 
-@dataclass(frozen=True)
-class Demo:
+@dataclass(frozen=True, repr=False)
+class Demo(OneLine):
     """A prediction file to try things on, and the one thing to learn from it.
 
     `lesson` is shown on screen; `source` says where the predictions come from, and `real` is False when no
@@ -240,8 +241,7 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "example-1",
         "Two kinds of patient",
-        "Confidence calibration can be blind: no error overall, "
-        "yet each predicted disease is off by 40 points.",
+        "Confidence calibration can be blind: no error overall, yet each predicted disease is off by 40 points.",
         "example_1.csv",
         "Gupta and Ramdas 2022, Example 1, in exact proportions",
         rows=1000,

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta, binom, norm
 
+from calib_core._repr import OneLine
+
 # -- histogram binning: P1 Theorems 1 and 2 -------------------------------------------------------------------
 
 
@@ -72,8 +74,8 @@ def expected_ece(points: int, delta: float = 0.0) -> float:
     return float(np.sqrt(1.0 / (2.0 * points))) + delta
 
 
-@dataclass(frozen=True, eq=False)
-class ClassWiseBounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassWiseBounds(OneLine):
     """P1 Theorem 2: per class ``marginal`` and ``conditional`` eps; ``ece`` bounds CW-ECE at ``level``.
 
     ``expected`` bounds the mean of CW-ECE over calibration rows.
@@ -386,8 +388,8 @@ def worst_ece_at_least(accuracy: float, n_classes: int, false_alarms: float = 0.
 # -- what holds for one fitted calibrator -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(OneLine):
     """One promise: its kind, the number promised (eps, or a rate), its level (None: on average), the sentence."""
 
     kind: str
@@ -396,8 +398,8 @@ class Bound:
     said: str
 
 
-@dataclass(frozen=True)
-class Promise:
+@dataclass(frozen=True, repr=False)
+class Promise(OneLine):
     """What holds for a fitted calibrator: its bounds, what they leave out, and the sentence that says it all.
 
     No bounds means no guarantee, and ``said`` says why.
@@ -406,6 +408,9 @@ class Promise:
     bounds: tuple[Bound, ...]
     said: str
     left_out: tuple[str, ...] = ()
+
+    def _line(self) -> str:
+        return self.said
 
     @property
     def holds(self) -> bool:

@@ -1,47 +1,79 @@
-"""Predictions: what a classifier said and what was true; the only validation of probabilities and labels."""
+"""Predictions: what a classifier said and what was true, checked once and read-only from then on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeVar
+from enum import Enum
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen, owned
-from calib_core._threads import chunks, shared_out
+from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen, owned
+from calib_core._checks import (
+    KEPT,
+    MOST_COPIES,
+    RESCALED,
+    ROUNDING_CAP,
+    WEIGHTS,
+    as_codes,
+    as_confidence,
+    as_distributions,
+    as_matrix,
+    as_names,
+    as_outcomes,
+    as_weights,
+    check_same_shape,
+    check_weights,
+    effective_rows,
+    mean_one,
+    names_in,
+    over_chunks,
+    refuse_outside,
+    refuse_rows,
+    top_one,
+    unless_none,
+    whole,
+)
+from calib_core._frames import check_columns, check_same_index, column_names, labels_of_columns, plain
+from calib_core._repr import OneLine
+from calib_core.errors import InputError, NotAnswerable
 
-T = TypeVar("T")
+__all__ = [
+    "KEPT",
+    "MOST_COPIES",
+    "RESCALED",
+    "ROUNDING_CAP",
+    "WEIGHTS",
+    "InputError",
+    "Kind",
+    "Logits",
+    "NotAnswerable",
+    "Predictions",
+    "check_same_rows",
+    "check_weights",
+    "effective_rows",
+    "other_classes",
+    "split_rows",
+    "whole",
+]
+
 Kind = Literal["full", "per-class", "top-label", "confidence"]
 
-KEPT = 1e-6
-"""A row sum this close to 1 is what float32 rounding explains: the row is kept as stored."""
-RESCALED = 1e-3
-"""A row sum this close to 1 is rescaled, and a note says so."""
-ROUNDING_CAP = 0.05
-"""Row sums off by more than this are an error however coarsely the probabilities were rounded."""
 
-MOST_COPIES = 20_000_000
-"""Whole-number weights that add up to more rows than this are weights, not copies."""
-WEIGHTS = (1e-75, 1e75)
-"""Between these lies every weight but 0: ratios of two such, and their squares, are normal floating-point numbers."""
+class Unchanged(Enum):
+    """What ``replace`` is not told to change; None takes weights and metadata away."""
 
-_CHUNK_ROWS = 4096
-"""Rows one worker checks at a time; fixed, so that results do not depend on the number of workers."""
+    AS_IS = "as it is"
 
 
-class InputError(ValueError):
-    """Input that cannot be used; the message says what, where and what to do."""
+UNCHANGED = Unchanged.AS_IS
 
 
-class NotAnswerable(InputError):
-    """A question this kind of predictions cannot answer; the message says why."""
-
-
-@dataclass(frozen=True, eq=False)
-class Logits:
+@dataclass(frozen=True, eq=False, repr=False)
+class Logits(ReadOnly, OneLine):
     """Raw model outputs before the softmax, shape (n, K): a type of its own, so that kind is never guessed.
 
     >>> Logits([[0.0, 0.0]]).probs().tolist()
@@ -51,10 +83,10 @@ class Logits:
     values: Floats
 
     def __init__(self, values: ArrayLike) -> None:
-        z = _matrix(values, "logits")
+        z = as_matrix(values, "logits")
         # -inf says "impossible" and is legal; a row of nothing else, NaN or +inf is not.
         wrong = np.isnan(z) | np.isposinf(z) | np.isneginf(z).all(axis=1, keepdims=True)
-        _refuse_rows("logits", wrong.any(axis=1), z, "is not a finite number (-inf is allowed, as 'impossible')")
+        refuse_rows("logits", wrong.any(axis=1), z, "is not a finite number (-inf is allowed, as 'impossible')")
         object.__setattr__(self, "values", owned(z))
 
     def probs(self) -> Floats:
@@ -66,7 +98,7 @@ class Logits:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Predictions:
+class Predictions(ReadOnly):
     """Probabilities (n, K), labels (n,) and what goes with them: checked once, never copied again, read-only.
 
     Three kinds of predictions exist. The *full* matrix answers every question. *Top-label* predictions hold the
@@ -76,11 +108,13 @@ class Predictions:
 
     Parameters
     ----------
-    probs : (n, K) array, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are kept as stored,
-        up to 1e-3 they are rescaled with a note, up to what rounding to d decimals explains (K/2 * 10^-d, at most
-        0.05) with a warning note; beyond that InputError names the worst rows.
-    labels : (n,) codes 0..K-1, or names from ``class_names``.
-    class_names : K names in column order; "0".."K-1" when not given.
+    probs : (n, K) array or DataFrame, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are kept as
+        stored, up to 1e-3 they are rescaled with a note, up to what rounding to d decimals explains (K/2 * 10^-d, at
+        most 0.05) with a warning note; beyond that InputError names the worst rows.
+    labels : (n,) codes 0..K-1, or names from ``class_names``; an array, Series or Categorical. Where a DataFrame's
+        columns are named by numbers, as a scikit-learn model's ``classes_`` can be, and ``class_names`` is not given,
+        numbers are names too.
+    class_names : K names in column order; when not given a DataFrame's columns, else "0".."K-1".
     logits : (n, K) raw scores the probabilities were made from, kept for calibrators defined on them.
     weights : (n,) non-negative row weights. Whole numbers are copies of the row (up to 20 million in all); others, and
         whole numbers beyond that, are held with mean 1 over the rows that carry weight, and a note says so.
@@ -91,12 +125,16 @@ class Predictions:
     ``discrete`` marks what a calibrator with few outputs returned (``as_discrete``): it is declared, never counted, so
     predictions made here or read from a file do not carry it, however few values they hold.
 
-    A read-only float array is taken as it is (it cannot change), a writeable one is copied.
+    A read-only float array is taken as it is (it cannot change), a writeable one and a DataFrame are copied. Rows go by
+    place; pandas objects whose indexes differ are refused, never lined up or taken as they lie.
     The predicted class is the largest entry, the lowest index on a tie.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["cat", "dog"])
     >>> p.predicted.tolist(), p.confidence.tolist(), p.correct.tolist()
     ([0, 1], [0.7, 0.8], [True, False])
+    >>> frame = pd.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8]}, index=[7, 9])
+    >>> Predictions(frame, pd.Series(["cat", "cat"], index=[7, 9])).class_names
+    ('cat', 'dog')
     """
 
     kind: Kind
@@ -123,14 +161,19 @@ class Predictions:
         metadata: pd.DataFrame | None = None,
         abstained: ArrayLike | None = None,
     ) -> None:
-        matrix, notes, (classes, confidence) = _simplex(_matrix(probs, "probs"))
+        check_same_index(
+            probs=probs, labels=labels, logits=logits, weights=weights, metadata=metadata, abstained=abstained
+        )
+        class_names, labels = _of_columns(probs, labels, class_names, "probs")
+        check_columns(logits, class_names, "logits")
+        matrix, notes, (classes, confidence) = as_distributions(as_matrix(probs, "probs"))
         self._fill_matrix("full", matrix, classes, confidence, labels, class_names, weights, metadata, notes)
         if logits is not None:
             z = logits.values if isinstance(logits, Logits) else Logits(logits).values
-            _same_shape(z, matrix, "logits", "probs")
+            check_same_shape(z, matrix, "logits", "probs")
             object.__setattr__(self, "logits", Rows(z))
         if abstained is not None:
-            object.__setattr__(self, "abstained", _any(_outcomes(abstained, len(matrix), "abstained")))
+            object.__setattr__(self, "abstained", unless_none(as_outcomes(abstained, len(matrix), "abstained")))
 
     @classmethod
     def from_logits(
@@ -147,6 +190,8 @@ class Predictions:
         >>> Predictions.from_logits([[0.0, 0.0], [2.0, 0.0]], [0, 1]).confidence.round(3).tolist()
         [0.5, 0.881]
         """
+        check_same_index(logits=logits, labels=labels, weights=weights, metadata=metadata)
+        class_names, labels = _of_columns(logits, labels, class_names, "logits")
         z = logits if isinstance(logits, Logits) else Logits(logits)
         return cls(z.probs(), labels, class_names=class_names, logits=z, weights=weights, metadata=metadata)
 
@@ -165,10 +210,11 @@ class Predictions:
         >>> Predictions.from_scores([[0.9, 0.4]], [0]).kind
         'per-class'
         """
-        matrix = _matrix(scores, "scores")
-        wrong = ~((matrix >= 0) & (matrix <= 1))
-        _refuse_rows("scores", wrong.any(axis=1), matrix, "is outside [0, 1]")
-        classes, confidence = _top_one(matrix)
+        check_same_index(scores=scores, labels=labels, weights=weights, metadata=metadata)
+        class_names, labels = _of_columns(scores, labels, class_names, "scores")
+        matrix = as_matrix(scores, "scores")
+        refuse_outside(matrix, "scores")
+        classes, confidence = top_one(matrix)
         self = object.__new__(cls)
         self._fill_matrix("per-class", owned(matrix), classes, confidence, labels, class_names, weights, metadata, ())
         return self
@@ -194,23 +240,26 @@ class Predictions:
         >>> p.kind, p.n_classes is None
         ('confidence', True)
         """
-        h = np.asarray(confidence)
-        h = h if h.dtype in (np.float32, np.float64) else h.astype(np.float64)
-        if h.size == 0:
-            raise InputError("confidence has 0 rows; at least one prediction is needed")
-        flat = h.reshape(len(h), -1) if h.ndim else h.reshape(1, 1)
-        _refuse_rows("confidence", ~((flat >= 0) & (flat <= 1)).all(axis=1), flat, "is outside [0, 1]")
+        check_same_index(
+            confidence=confidence,
+            correct=correct,
+            predicted=predicted,
+            labels=labels,
+            weights=weights,
+            metadata=metadata,
+        )
+        flat = as_confidence(confidence)
         if (predicted is None) != (labels is None) or (predicted is None) == (correct is None):
             raise InputError("give either correct=, or both predicted= and labels=")
         self = object.__new__(cls)
         if predicted is None:
-            right = _outcomes(correct, len(flat), "correct")
+            right = as_outcomes(correct, len(flat), "correct")
             self._fill("confidence", None, (None, owned(flat)), right, None, None, weights, metadata, ())
             return self
         assert labels is not None
-        names = _names_for(class_names, predicted, labels)
-        y = _codes(labels, names, len(flat), "labels")
-        c = _codes(np.reshape(np.asarray(predicted), -1), names, flat.size, "predicted").reshape(flat.shape)
+        names = names_in(class_names, predicted, labels)
+        y = as_codes(labels, names, len(flat), "labels")
+        c = as_codes(plain(predicted).reshape(-1), names, flat.size, "predicted").reshape(flat.shape)
         self._fill("top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, weights, metadata, ())
         return self
 
@@ -349,31 +398,76 @@ class Predictions:
         if given.dtype == bool or given.ndim != 1 or len(given) == 0:
             raise InputError("take needs the positions of at least one row; for a mask pass np.flatnonzero(mask)")
         at = given.astype(np.intp)
-        other = object.__new__(type(self))
         classes, probs = self._top
         fields: dict[str, Any] = {
-            "kind": self.kind,
-            "class_names": self.class_names,
             "labels": None if self.labels is None else frozen(self.labels[at]),
             "logits": None if self.logits is None else self.logits.take(at),
             "weights": None if self.weights is None else self._weights_of(at),
-            "abstained": None if self.abstained is None else _any(self.abstained[at]),
+            "abstained": None if self.abstained is None else unless_none(self.abstained[at]),
             "metadata": None if self.metadata is None else self.metadata.iloc[at].reset_index(drop=True),
-            "discrete": self.discrete,
-            "notes": self.notes,
             "_rows": None if self._rows is None else self._rows.take(at),
             "_top": (None if classes is None else frozen(classes[at]), frozen(probs[at])),
             "_correct": frozen(self._correct[at]),
         }
-        for name, value in fields.items():
-            object.__setattr__(other, name, value)
-        return other
+        return self._with(fields)
 
     def _weights_of(self, at: Codes) -> Float64s:
         """Weights of the chosen rows: copies stay copies, and other weights do not become copies by being chosen."""
         assert self.weights is not None
         chosen = check_weights(self.weights[at], len(at))
-        return chosen if whole(self.weights) else _mean_one(chosen)
+        return chosen if whole(self.weights) else mean_one(chosen)
+
+    def replace(
+        self,
+        *,
+        probs: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
+        logits: ArrayLike | Logits | None = None,
+        weights: ArrayLike | Unchanged | None = UNCHANGED,
+        metadata: pd.DataFrame | Unchanged | None = UNCHANGED,
+        abstained: ArrayLike | None = None,
+        discrete: bool | None = None,
+    ) -> Self:
+        """The same rows with other parts, each checked as it is when predictions are made; the rest stays.
+
+        Rows go by place. With other ``probs`` (n, K) what belonged to the old ones goes: logits, rows withheld, the
+        mark of few values, notes; ``logits`` and ``abstained`` are given beside them. ``weights=None`` and
+        ``metadata=None`` take these away; ``class_names`` renames the classes.
+
+        >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"], weights=[2])
+        >>> p.replace(labels=["cat"]).correct.tolist(), p.replace(class_names=["a", "b"]).class_names
+        ([True], ('a', 'b'))
+        >>> p.replace(probs=[[0.4, 0.6]], weights=None).correct.tolist()
+        [True]
+        """
+        if probs is not None:
+            names = self.class_names if class_names is None else class_names
+            check_columns(probs, names, "probs")
+            made = type(self)(
+                as_matrix(probs, "probs"),
+                self.true_labels if labels is None else plain(labels),
+                class_names=names,
+                logits=logits if logits is None or isinstance(logits, Logits) else as_matrix(logits, "logits"),
+                weights=self.weights if isinstance(weights, Unchanged) else weights,
+                metadata=self.metadata if isinstance(metadata, Unchanged) else metadata,
+                abstained=None if abstained is None else plain(abstained),
+            )
+            return made._with({"discrete": True}) if discrete else made
+        if logits is not None or abstained is not None:
+            raise InputError("logits and abstained go with other probabilities: give probs= too")
+        fields: dict[str, Any] = {} if discrete is None else {"discrete": discrete}
+        if class_names is not None:
+            fields["class_names"] = as_names(class_names, len(self.class_names or class_names))
+        if labels is not None:
+            y = frozen(as_codes(labels, fields.get("class_names", self.class_names) or (), self.n_rows, "labels"))
+            fields |= {"labels": y, "_correct": frozen(self.predicted == y)}
+        if not isinstance(weights, Unchanged):
+            held, note = self._weighed(weights, self.n_rows)
+            fields |= {"weights": held, "notes": self.notes + note}
+        if not isinstance(metadata, Unchanged):
+            fields["metadata"] = self._described(metadata, self.n_rows)
+        return self._with(fields)
 
     def with_probs(
         self, probs: ArrayLike, *, logits: ArrayLike | Logits | None = None, abstained: ArrayLike | None = None
@@ -384,15 +478,7 @@ class Predictions:
         >>> p.with_probs([[0.4, 0.6]]).correct.tolist()
         [True]
         """
-        return type(self)(
-            probs,
-            self.true_labels,
-            class_names=self.class_names,
-            logits=logits,
-            weights=self.weights,
-            metadata=self.metadata,
-            abstained=abstained,
-        )
+        return self.replace(probs=probs, logits=logits, abstained=abstained)
 
     def split(self, share: float = 0.5, *, random_state: int = 0) -> tuple[Self, Self]:
         """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
@@ -423,12 +509,7 @@ class Predictions:
         >>> Predictions([[0.7, 0.3]], [1]).relabelled([0]).correct.tolist()
         [True]
         """
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        y = frozen(_codes(labels, self.class_names or (), self.n_rows, "labels"))
-        object.__setattr__(other, "labels", y)
-        object.__setattr__(other, "_correct", frozen(self.predicted == y))
-        return other
+        return self.replace(labels=labels)
 
     def as_discrete(self, discrete: bool = True) -> Self:
         """The same predictions, marked as the outputs of a map that returns few values, or as not.
@@ -440,12 +521,7 @@ class Predictions:
         >>> p.discrete, p.as_discrete().discrete, p.as_discrete().take([0]).discrete
         (False, True, True)
         """
-        if discrete == self.discrete:
-            return self
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        object.__setattr__(other, "discrete", discrete)
-        return other
+        return self if discrete == self.discrete else self.replace(discrete=discrete)
 
     def written_out(self) -> Self:
         """The same rows with whole-number weights written out as copies; other weights stay as they are.
@@ -456,9 +532,7 @@ class Predictions:
         w = self.weights
         if w is None or not whole(w):
             return self
-        other = self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp)))
-        object.__setattr__(other, "weights", None)
-        return other
+        return self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp))).replace(weights=None)
 
     def __repr__(self) -> str:
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"
@@ -478,8 +552,8 @@ class Predictions:
         metadata: pd.DataFrame | None,
         notes: tuple[str, ...],
     ) -> None:
-        names = _class_names(class_names, matrix.shape[1])
-        y = frozen(_codes(labels, names, len(matrix), "labels"))
+        names = as_names(class_names, matrix.shape[1])
+        y = frozen(as_codes(labels, names, len(matrix), "labels"))
         top = (frozen(classes[:, None]), frozen(confidence[:, None]))
         self._fill(kind, Rows(matrix), top, classes == y, y, names, weights, metadata, notes)
 
@@ -496,9 +570,7 @@ class Predictions:
         notes: tuple[str, ...],
     ) -> None:
         n = len(correct)
-        held, note = (None, ()) if weights is None else _held_weights(check_weights(weights, n))
-        if metadata is not None and len(metadata) != n:
-            raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
+        held, note = self._weighed(weights, n)
         fields: dict[str, Any] = {
             "kind": kind,
             "_rows": rows,
@@ -508,13 +580,39 @@ class Predictions:
             "class_names": class_names,
             "logits": None,
             "weights": held,
-            "metadata": None if metadata is None else metadata.reset_index(drop=True),
+            "metadata": self._described(metadata, n),
             "abstained": None,
             "discrete": False,
             "notes": notes + note,
         }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(fields)
+
+    def _with(self, fields: Mapping[str, Any]) -> Self:
+        """A copy with these fields, which are not checked again."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **fields)
+        return other
+
+    @staticmethod
+    def _weighed(weights: ArrayLike | None, n: int) -> tuple[Float64s | None, tuple[str, ...]]:
+        return (None, ()) if weights is None else as_weights(check_weights(weights, n))
+
+    @staticmethod
+    def _described(metadata: pd.DataFrame | None, n: int) -> pd.DataFrame | None:
+        if metadata is not None and len(metadata) != n:
+            raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
+        return None if metadata is None else metadata.reset_index(drop=True)
+
+
+def _of_columns(
+    matrix: object, labels: ArrayLike, class_names: Sequence[str] | None, what: str
+) -> tuple[Sequence[str] | None, ArrayLike]:
+    """Names of the classes and labels, where a frame's columns have a say in them."""
+    check_columns(matrix, class_names, what)
+    columns = column_names(matrix)
+    if columns is None or class_names is not None:
+        return class_names, labels
+    return columns, labels_of_columns(labels, columns)
 
 
 def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
@@ -530,101 +628,6 @@ def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
     chosen = np.zeros(len(groups), dtype=bool)
     chosen[order] = np.diff(ticks) > 0
     return chosen
-
-
-# -- the checks, in order of use ------------------------------------------------------------------------------
-
-
-def _matrix(values: ArrayLike, what: str) -> Floats:
-    array = np.asarray(values)
-    if array.dtype == object or array.dtype.kind not in "fiub":
-        raise InputError(f"{what} has dtype {array.dtype}; real numbers are needed")
-    if array.ndim == 1:
-        raise InputError(
-            f"{what} has one dimension; (n, K) is needed (for p = P(class 1) pass np.column_stack([1 - p, p]))"
-        )
-    if array.ndim != 2:
-        raise InputError(f"{what} has {array.ndim} dimensions; (n, K) is needed")
-    if array.shape[0] == 0:
-        raise InputError(f"{what} has 0 rows; at least one prediction is needed")
-    if array.shape[1] < 2:
-        raise InputError(f"{what} has {array.shape[1]} column(s): with one class there is nothing to calibrate")
-    if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
-        return array
-    small = array.dtype.kind == "f" and array.dtype.itemsize <= 4
-    return frozen(array.astype(np.float32 if small else np.float64))
-
-
-def _over_chunks(n: int, work: Callable[[slice], T]) -> Iterator[T]:
-    return shared_out(work, chunks(n, _CHUNK_ROWS))
-
-
-def _simplex(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Codes, Floats]]:
-    """The matrix as it will be held, notes on what was done to it, and the predicted class with its confidence."""
-    n = len(matrix)
-    sums, least, classes, confidence = (
-        np.concatenate(part) for part in zip(*_over_chunks(n, lambda where: _row_facts(matrix[where])), strict=True)
-    )
-    broken = ~(least >= 0) | ~np.isfinite(sums)
-    _refuse_rows("probs", broken, matrix, "is negative or not a number (are these logits? then use from_logits)")
-    off = np.abs(sums - 1.0)
-    change = (off > KEPT) | (confidence > 1)
-    if not change.any():
-        return owned(matrix), (), (classes, confidence)
-    note = _rescale_note(matrix, sums, off, change)
-    held = matrix.copy()
-    # In the dtype it is stored in: one rounding an entry, and no float64 copy of the matrix.
-    held[change] = (held[change] / sums[change, None]).astype(held.dtype)
-    confidence[change] = held[change, classes[change]]
-    return frozen(held), (note,), (classes, confidence)
-
-
-def _row_facts(chunk: Floats) -> tuple[Float64s, Floats, Codes, Floats]:
-    n = len(chunk)
-    sums, least = np.empty(n), np.empty(n, dtype=chunk.dtype)
-    classes, confidence = np.empty(n, dtype=np.intp), np.empty(n, dtype=chunk.dtype)
-    # Block by block also because argmax copies what it reads when that is read-only.
-    for where, block in Rows(chunk).blocks(LARGE_BLOCK_BYTES):
-        sums[where] = block.astype(np.float64).sum(axis=1)
-        lowest = block.min()
-        # The least entry matters only where something is wrong: one scalar pass is four times cheaper.
-        least[where] = lowest if lowest >= 0 else block.min(axis=1)
-        classes[where], confidence[where] = _top_one(block)
-    return sums, least, classes, confidence
-
-
-def _top_one(matrix: Floats) -> tuple[Codes, Floats]:
-    classes = matrix.argmax(axis=1)
-    return classes, np.take_along_axis(matrix, classes[:, None], axis=1)[:, 0]
-
-
-def _rescale_note(matrix: Floats, sums: Float64s, off: Float64s, change: Bools) -> str:
-    worst = float(off.max())
-    many = f"{int(change.sum())} of {len(off)} rows"
-    if worst <= RESCALED:
-        return f"{many} did not sum to 1 (off by at most {worst:.2g}) and were rescaled"
-    decimals = _decimals(matrix[off > KEPT])
-    allowed = 0.0 if decimals is None else min(matrix.shape[1] / 2 * 10.0**-decimals, ROUNDING_CAP)
-    if worst <= allowed:
-        return (
-            f"Warning: {many} did not sum to 1, by up to {worst:.2g}, as rounding to {decimals} decimals explains; "
-            "they were rescaled, which changes their probabilities by as much: use unrounded ones if you can"
-        )
-    i = int(off.argmax())
-    raise InputError(
-        f"probs row {i} sums to {sums[i]:.6g}; rows must sum to 1 within {max(RESCALED, allowed):.2g} "
-        f"({int((off > max(RESCALED, allowed)).sum())} of {len(off)} rows are further off, first rows "
-        f"{_places(off > max(RESCALED, allowed))}; are these logits? then use Predictions.from_logits)"
-    )
-
-
-def _decimals(values: Floats) -> int | None:
-    """The fewest decimals, up to 6, that write every value; None when more are needed."""
-    for d in range(1, 7):
-        scaled = values.astype(np.float64) * 10.0**d
-        if np.abs(scaled - np.round(scaled)).max() < 1e-7 * 10.0**d:
-            return d
-    return None
 
 
 def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:
@@ -643,99 +646,9 @@ def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:
                 probs[at, rank] = left[line, best]
                 left[line, best] = -1
 
-    for _ in _over_chunks(n, work):
+    for _ in over_chunks(n, work):
         pass
     return frozen(classes), frozen(probs)
-
-
-def _refuse_rows(what: str, wrong: Any, matrix: Floats, why: str) -> None:
-    if not wrong.any():
-        return
-    i = int(wrong.argmax())
-    row = matrix[i]
-    with np.errstate(invalid="ignore"):
-        kinds = (np.isnan(row) | np.isposinf(row), row < 0, row > 1)
-    j = int(next((bad for bad in kinds if bad.any()), kinds[0]).argmax())
-    raise InputError(
-        f"{what} row {i}, column {j}: {row[j]:.6g} {why}; {int(wrong.sum())} of {len(wrong)} rows affected, "
-        f"first rows {_places(wrong)}"
-    )
-
-
-def _places(wrong: Bools) -> str:
-    at = np.flatnonzero(wrong)
-    return ", ".join(str(i) for i in at[:5]) + (", ..." if len(at) > 5 else "")
-
-
-def _class_names(names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(str(k) for k in range(n_classes))
-    given = tuple(str(name) for name in names)
-    if len(given) != n_classes:
-        raise InputError(f"{len(given)} class names for {n_classes} columns of probs; give one a column")
-    if len(set(given)) != n_classes:
-        twice = next(name for name in given if given.count(name) > 1)
-        raise InputError(f"class name {twice[:80]!r} is given twice; names must differ")
-    return given
-
-
-def _names_for(names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLike) -> tuple[str, ...]:
-    """Names of a top-label table's classes: as given, else all names or codes that occur."""
-    if names is not None:
-        return _class_names(names, len(tuple(names)))
-    both = np.concatenate([np.asarray(predicted).ravel(), np.asarray(labels).ravel()])
-    if both.dtype.kind in "OUS":
-        return tuple(sorted({str(name) for name in both}))
-    return tuple(str(k) for k in range(int(np.nanmax(both)) + 1))
-
-
-def _codes(values: ArrayLike, names: tuple[str, ...], n: int, what: str) -> Codes:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputError(f"{what} has {array.ndim} dimensions; one label a row is needed (one-hot? use argmax(1))")
-    if len(array) != n:
-        raise InputError(f"{len(array)} {what} for {n} rows of predictions; give one a row")
-    if array.dtype.kind in "OUS":
-        codes: Codes = pd.Index(names).get_indexer(pd.Index(array.astype(str)))
-        missing = codes < 0
-        if missing.any():
-            i = int(missing.argmax())
-            raise InputError(
-                f"{what} row {i} is {str(array[i])[:80]!r}, which is not a class name; "
-                f"{int(missing.sum())} of {n} rows affected; the classes are {_some(names)}"
-            )
-        return codes
-    if array.dtype.kind not in "iubf":
-        raise InputError(f"{what} has dtype {array.dtype}; integers 0..K-1 or class names are needed")
-    if array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
-        i = int((array != np.floor(array)).argmax())
-        raise InputError(f"{what} row {i} is {array[i]}; labels are whole numbers 0..K-1 or class names")
-    outside = (array < 0) | (array >= len(names))
-    if outside.any():
-        i = int(outside.argmax())
-        hint = " (counted from 1? subtract 1)" if array.min() == 1 and array.max() == len(names) else ""
-        raise InputError(
-            f"{what} row {i} is {array[i]:.6g}; labels must lie in 0..{len(names) - 1}{hint}; "
-            f"{int(outside.sum())} of {n} rows affected"
-        )
-    return array.astype(np.intp)
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(name[:80] for name in names[:5]) + (", ..." if len(names) > 5 else "")
-
-
-def _outcomes(values: ArrayLike | None, n: int, what: str) -> Bools:
-    array = np.asarray(values)
-    if array.shape != (n,):
-        raise InputError(f"{what} has shape {array.shape}; ({n},) is needed, one a row")
-    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise InputError(f"{what} must hold True/False or 1/0 only, without missing values")
-    return array.astype(bool)
-
-
-def _any(flags: Bools) -> Bools | None:
-    return frozen(flags) if flags.any() else None
 
 
 def check_same_rows(first: Predictions, second: Predictions) -> None:
@@ -745,7 +658,7 @@ def check_same_rows(first: Predictions, second: Predictions) -> None:
     >>> check_same_rows(p, Predictions([[0.6, 0.4], [0.2, 0.8]], [0, 0]))
     Traceback (most recent call last):
     ...
-    calib_core.predictions.InputError: row 1 has the label '1' in one file and '0' in the other: models are compared \
+    calib_core.errors.InputError: row 1 has the label '1' in one file and '0' in the other: models are compared \
 on the same rows in the same order
     """
     if first.n_rows != second.n_rows:
@@ -780,72 +693,3 @@ def other_classes(first: Predictions, second: Predictions) -> str:
         return f"{first.n_classes} and {second.n_classes}"
     pairs = zip(first.class_names or (), second.class_names or (), strict=True)
     return next((f"class {c} is {a[:80]!r} and {b[:80]!r}" for c, (a, b) in enumerate(pairs) if a != b), "the same")
-
-
-def check_weights(weights: ArrayLike, n: int) -> Float64s:
-    """Row weights that can be added up and squared: finite, not negative, not all 0, the others within ``WEIGHTS``."""
-    given = np.asarray(weights)
-    if given.dtype.kind not in "biuf":
-        raise InputError(f"weights has dtype {given.dtype}; real numbers are needed")
-    w = given.astype(np.float64)
-    if w.shape != (n,):
-        raise InputError(f"weights has shape {w.shape}; ({n},) is needed, one a row")
-    wrong = ~np.isfinite(w) | (w < 0)
-    if wrong.any():
-        i = int(wrong.argmax())
-        raise InputError(f"weights row {i} is {w[i]}; weights are finite and not negative")
-    if not w.any():
-        raise InputError("all weights are 0; at least one row must count")
-    beyond = (w > 0) & ((w < WEIGHTS[0]) | (w > WEIGHTS[1]))
-    if beyond.any():
-        i = int(beyond.argmax())
-        raise InputError(
-            f"weights row {i} is {w[i]:g}; weights other than 0 lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, so that "
-            "their sums and squares can be worked out; divide all weights by a common factor"
-        )
-    return frozen(w)
-
-
-def whole(weights: Float64s | None) -> bool:
-    """Are the weights whole numbers, that is, counts of copies?"""
-    return weights is None or bool((weights == np.floor(weights)).all())
-
-
-def effective_rows(n: int, weights: Float64s | None) -> float:
-    """How many rows these are worth: whole weights are copies, others count (sum w)^2 / sum w^2 (Kish 1965).
-
-    >>> effective_rows(2, np.array([3.0, 1.0])), effective_rows(2, np.array([0.5, 0.5]))
-    (4.0, 2.0)
-    """
-    if weights is None:
-        return float(n)
-    total = float(weights.sum())
-    return total if whole(weights) or total == 0 else total**2 / float(np.square(weights).sum())
-
-
-def _held_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
-    """The weights as they are held, and a note on what was done to them: copies as given, others with mean 1."""
-    if ((counts := whole(w)) and w.sum() <= MOST_COPIES) or (not counts and np.isclose(_mean(w), 1.0, rtol=1e-9)):
-        return w, ()
-    why = f"add up to more than {MOST_COPIES:,} copies and" if counts else "are no counts of copies and"
-    held = _mean_one(w)
-    worth = effective_rows(len(w), held)
-    return held, (f"the weights {why} were rescaled to mean 1: {len(w):,} rows are worth {worth:,.1f} of equal weight",)
-
-
-def _mean_one(w: Float64s) -> Float64s:
-    """The weights with mean 1 over the rows that carry any.
-
-    Over these and not over all rows: whole numbers of at least 1 with mean 1 are all 1, so that no rescaled weights but
-    equal ones, for which it is true, can be mistaken for counts of copies.
-    """
-    return frozen(w / _mean(w))
-
-
-def _mean(w: Float64s) -> float:
-    return float(w.sum() / np.count_nonzero(w))
-
-
-def _same_shape(a: Floats, b: Floats, what: str, other: str) -> None:
-    if a.shape != b.shape:
-        raise InputError(f"{what} has shape {a.shape}, {other} {b.shape}; they must be equal")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, bins_said, tabulate, tabulate_alike
 from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.claims import Claims
@@ -199,8 +200,8 @@ def _value(
     return {"value": made.value, "bins": made.in_bins, "note": ""}
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(OneLine):
     """The same claims of two models counted in the same bins, and which bins these are, in words."""
 
     before: BinTable

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen
+from calib_core._repr import OneLine
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
 
 Triple = tuple[int, int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Corners:
+@dataclass(frozen=True, eq=False, repr=False)
+class Corners(OneLine):
     """Predictions over three classes, the positions (m,) of their rows in the original, and what was done, in words."""
 
     predictions: Predictions

@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._checks import effective_rows, whole
 from calib_core.binning.base import BINNINGS
 from calib_core.defaults import BINS
-from calib_core.predictions import effective_rows, whole
 from calib_core.registry import Numbers, Range, RegistryError
 
 

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
 from calib_core.claims import Claims, Tally
 
 
-@dataclass(frozen=True, eq=False)
-class BinTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class BinTable(OneLine):
     """What each bin of each stratum holds; arrays are (strata, bins), bins without rows count 0.
 
     ``lower`` and ``upper`` are the bins' edges (NaN where a stratum has fewer bins than the widest one), ``shares``
@@ -89,6 +90,11 @@ class BinTable:
             here = order[stops[s] : stops[s + 1]]
             at[here] = np.searchsorted(self.inner_edges(s, scores.dtype), scores[here], side="right") + s * bins
         return at
+
+    def _line(self) -> str:
+        strata = f" in {len(self.strata):,} strata" if len(self.strata) > 1 else ""
+        filled = int((self.count > 0).sum())
+        return f"{int(self.n_bins.sum()):,} bins{strata}, {filled:,} of them filled, {self.count.sum():,.6g} rows"
 
     def frame(self) -> pd.DataFrame:
         """One line per non-empty bin: stratum, edges, count, mean score, mean outcome, gap, weight."""

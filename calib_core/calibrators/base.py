@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._checks import check_weights
+from calib_core._frames import plain
 from calib_core.calibrators.abstaining import with_abstentions
 from calib_core.guarantees import NONE, Cells, Promise
-from calib_core.predictions import InputError, Logits, Predictions, check_weights
+from calib_core.predictions import InputError, Logits, Predictions
 from calib_core.registry import Registry
 
 Output = Literal["full", "per-class", "top-label", "top-k", "same"]
@@ -202,4 +204,5 @@ def _predictions(X: ArrayLike | Logits, y: ArrayLike | None, weights: ArrayLike 
     labels = np.zeros(n, dtype=np.intp) if y is None else y
     if isinstance(X, Logits):
         return Predictions.from_logits(X, labels, weights=weights)
-    return Predictions(X, labels, weights=weights)
+    # Without labels a frame's columns have nothing to name.
+    return Predictions(plain(X) if y is None else X, labels, weights=weights)

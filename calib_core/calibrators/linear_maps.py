@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from calib_core._arrays import Float64s, Floats, frozen
+from calib_core._parallel import one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.calibrators.fitting.log_rows import Input, LogRows
 from calib_core.calibrators.fitting.odir_choice import chosen_odir
 from calib_core.calibrators.fitting.softmax_fit import fitted
@@ -57,7 +57,7 @@ class VectorScaling(Calibrator):
     def _fit(self, predictions: Predictions) -> None:
         source = LogRows.best(predictions)
         self.input_: Input = source.kind
-        with one_thread():
+        with one_blas_thread():
             loss = DiagonalLoss(Rowwise(source, predictions.true_labels, predictions.weights))
             found = fitted(loss)
         self.weights_, self.intercepts_ = found.at
@@ -92,7 +92,7 @@ class _Affine(Calibrator):
         source = LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)
         self.input_: Input = source.kind
         odir = Odir(float(self.off_diagonal), float(self.intercept))
-        with one_thread():
+        with one_blas_thread():
             rows = Rowwise(source, predictions.true_labels, predictions.weights)
             if self.cross_validate:
                 odir = chosen_odir(rows, odir, self.folds, self.random_state)
@@ -109,7 +109,7 @@ class _Affine(Calibrator):
 
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
-        with one_thread():
+        with one_blas_thread():
             return predictions.with_probs(_mapped(source, predictions, self._logits))
 
     def _logits(self, x: Float64s) -> Float64s:

@@ -10,9 +10,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from calib_core._arrays import Codes, Float64s, Floats, frozen
-from calib_core._threads import chunks, shared_out
+from calib_core._parallel import chunks, one_blas_thread, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.calibrators.nearest import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
 from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold
 from calib_core.predictions import InputError, Predictions
@@ -66,7 +65,7 @@ class Neighbours(Calibrator):
             (proposed,) = correct(block, [self.neighbours_])
             out[where] = normalised(block, proposed, self.threshold_, _rounding(self.points_))
 
-        with one_thread():
+        with one_blas_thread():
             list(shared_out(work, chunks(len(out), step)))
         return predictions.with_probs(frozen(out))
 
@@ -79,7 +78,7 @@ class Neighbours(Calibrator):
         fold = fold_codes(self.points_, self.labels_, weights, 10, self.random_state)
         total = np.zeros((len(SHARES), len(THRESHOLDS)))
 
-        with one_thread():
+        with one_blas_thread():
             for f in range(10):
                 correct = _Correction(self, np.flatnonzero(fold != f))
                 held, step = np.flatnonzero(fold == f), correct.rows_at_once

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
-from calib_core._threads import chunks, shared_out
+from calib_core._parallel import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.calibrators.row_weights import row_count

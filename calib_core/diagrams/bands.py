@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, as_binning, tabulate
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.defaults import LEVEL, SEED
@@ -17,8 +18,8 @@ from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 
-@dataclass(frozen=True, eq=False)
-class ReliabilityBands:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityBands(OneLine):
     """Two answers per bin of one stratum; arrays are (bins,), NaN where a bin is empty.
 
     ``accuracy_low`` .. ``accuracy_high`` is where the bin's true accuracy lies (Wilson), ``band_low`` .. ``band_high``

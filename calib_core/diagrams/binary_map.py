@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
 from calib_core.calibrators import Reduced
 from calib_core.predictions import Predictions
 
@@ -15,8 +16,8 @@ GRID = 501
 CELLS = 50
 
 
-@dataclass(frozen=True, eq=False)
-class BinaryMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class BinaryMap(OneLine):
     """What a fitted stratum makes of a score: ``output`` (m,) at ``score`` (m,), and where the data lies.
 
     ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]; ``own`` tells

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, tabulate
 from calib_core.diagrams.validity import ValidityPlot, validity
 from calib_core.estimators import Binned
@@ -16,8 +17,8 @@ from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 
-@dataclass(frozen=True, eq=False)
-class ClassTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassTable(OneLine):
     """One line per class: arrays are (K,), NaN for classes without claims.
 
     ``share`` of rows making a claim about the class, ``true_share`` of rows that are of it, ``score`` mean of what
@@ -47,8 +48,8 @@ class ClassTable:
         return pd.DataFrame(columns)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassPanels:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassPanels(OneLine):
     """Small reliability diagrams: for each chosen class its bins, error, share and validity curve."""
 
     classes: tuple[int, ...]

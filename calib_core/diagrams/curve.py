@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, height, limits
 from calib_core.predictions import Predictions
@@ -32,8 +33,8 @@ def band_title(band: str, level: float) -> str:
     return BANDS[band].format(f"{100 * level:g} %")
 
 
-@dataclass(frozen=True, eq=False)
-class KernelCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelCurve(OneLine):
     """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a band.
 
     ``curve`` is NaN where less than half of one row's weight lies: a gap. ``lower`` to ``upper`` is the ``band``,

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._repr import OneLine
 from calib_core.binning import (
     BINNINGS,
     SimplexScheme,
@@ -24,8 +25,8 @@ from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Canonical
 
 
-@dataclass(frozen=True, eq=False)
-class RecalibrationDiagram:
+@dataclass(frozen=True, eq=False, repr=False)
+class RecalibrationDiagram(OneLine):
     """Test predictions by cell, and an arrow per cell from their mean to the class frequencies of calibration rows.
 
     ``points`` (n, K) are the test predictions, ``cells`` (n,) the position of each one's cell among the B cells that

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
 from calib_core.binning import EqualWidth
 from calib_core.estimators.base import as_estimator
 from calib_core.inference.sweep import floors, sweep_tables
@@ -19,8 +20,8 @@ from calib_core.registry import RegistryError
 BINS = tuple(range(5, 26))
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorSweep:
+@dataclass(frozen=True, eq=False, repr=False)
+class ErrorSweep(OneLine):
     """A line per model and notion: arrays are (lines, bin counts).
 
     ``value`` is the error with that many bins; ``floor`` the noise floor, the 95 % point of what a perfectly calibrated

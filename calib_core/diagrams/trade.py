@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
 from calib_core.binning import Distinct
 from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
 from calib_core.estimators import Brier, DebiasedL2, Estimator
@@ -19,8 +20,8 @@ from calib_core.reductions import Reduction, as_reduction
 BINS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 
 
-@dataclass(frozen=True, eq=False)
-class TradeOff:
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeOff(OneLine):
     """A line per calibrator; arrays are (calibrators, numbers of bins), means over the repeats, NaN where none fits.
 
     ``error`` is the debiased squared calibration error of the recalibrated claims, each distinct output a bin of its

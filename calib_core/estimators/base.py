@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
 from calib_core.claims import Claims
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
@@ -19,9 +20,12 @@ from calib_core.predictions import Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 from calib_core.registry import Recipe, Registry, RegistryError
 
+if TYPE_CHECKING:  # what an estimate answers is made by the layer above, which it must not import
+    from calib_core.inference import Interval, NoiseFloor, Verdict
 
-@dataclass(frozen=True, eq=False)
-class Estimated:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimated(OneLine):
     """What an estimator makes of claims: the value, each stratum's own value, and the bins (or cells) behind it."""
 
     value: float
@@ -53,8 +57,8 @@ ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
+@dataclass(frozen=True, eq=False, repr=False)
+class Question(OneLine):
     """What was asked: of which predictions, in which notion (None: of the whole prediction), by which estimator."""
 
     predictions: Predictions
@@ -87,23 +91,27 @@ class Question:
         rows = self.predictions.written_out()
         return self if rows is self.predictions else replace(self, predictions=rows)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: claims and copies are made again where they are asked for, and can be large."""
+        return {f.name: self.__dict__[f.name] for f in fields(self)}
+
 
 class Inference(Protocol):
     """What the layer above knows about an estimate; it names itself in ``INFERENCE`` when it is imported."""
 
-    def interval(self, question: Question, level: float, random_state: int) -> Any: ...
+    def interval(self, question: Question, level: float, random_state: int) -> Interval: ...
 
-    def noise_floor(self, question: Question, random_state: int) -> Any: ...
+    def noise_floor(self, question: Question, random_state: int) -> NoiseFloor: ...
 
-    def verdict(self, estimate: Estimate, eps: float, level: float) -> Any: ...
+    def verdict(self, estimate: Estimate, eps: float, level: float) -> Verdict: ...
 
 
 INFERENCE: list[Inference] = []
 """The one provider of intervals, noise floors and verdicts: estimators know of none, the layer above adds itself."""
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(OneLine):
     """A number together with what it is an estimate of and what it is made of.
 
     ``value`` in [0, 1] for calibration errors; ``strata`` and ``per_stratum`` the strata's own values (NaN for
@@ -118,10 +126,10 @@ class Estimate:
     recipe: tuple[Recipe | None, Recipe]
     question: Question | None = None
     cells: SimplexTable | None = None
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _turn: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _kept: dict[Any, Any] = field(init=False, default_factory=dict)
+    _turn: threading.RLock = field(init=False, default_factory=threading.RLock)
 
-    def interval(self, level: float = LEVEL, random_state: int = SEED) -> Any:
+    def interval(self, level: float = LEVEL, random_state: int = SEED) -> Interval:
         """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
 
         What can mislead: it is about the true error, so for binned errors, which noise inflates, it can lie wholly
@@ -135,19 +143,19 @@ class Estimate:
 
         What can mislead: plug-in errors (``value``) are pushed up by noise and can lie above their own interval.
         """
-        return float(self.interval().point)
+        return self.interval().point
 
     @property
-    def noise_floor(self) -> Any:
+    def noise_floor(self) -> NoiseFloor:
         """What a perfectly calibrated model with these predictions would show: an ``inference.NoiseFloor``."""
         return self._once(("floor",), lambda by, asked: by.noise_floor(asked, SEED))
 
     @property
     def p_value(self) -> float:
         """The chance that a perfectly calibrated model shows this much error."""
-        return float(self.noise_floor.p_value)
+        return self.noise_floor.p_value
 
-    def verdict(self, eps: float = TOLERANCE, level: float = LEVEL) -> Any:
+    def verdict(self, eps: float = TOLERANCE, level: float = LEVEL) -> Verdict:
         """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why."""
         return self._once(("verdict", eps, level), lambda by, _: by.verdict(self, eps, level))
 
@@ -191,10 +199,22 @@ class Estimate:
     def __float__(self) -> float:
         return self.value
 
-    def __repr__(self) -> str:
+    def __getstate__(self) -> dict[str, Any]:
+        """What was answered already goes along with a pickle or a copy; a lock cannot."""
+        with self._turn:
+            return {**self.__dict__, "_turn": None, "_kept": dict(self._kept)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _turn=threading.RLock())
+
+    @property
+    def title(self) -> str:
+        """The notion and the estimator by their names on screen."""
         reduction, estimator = self.recipe
-        notion = "" if reduction is None else f"{reduction.title} "
-        return f"Estimate({notion}{estimator.title}: {self.value:.4f})"
+        return estimator.title if reduction is None else f"{reduction.title} {estimator.title}"
+
+    def _line(self) -> str:
+        return f"{self.title}: {self.value:.4f}"
 
 
 def as_estimator(estimator: str | Estimator, bins: int | str | BinningScheme | None = None) -> Estimator:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import erf
 
 from calib_core._arrays import Float64s
+from calib_core._checks import whole
 from calib_core.binning import (
     BinningScheme,
     BinTable,
@@ -22,7 +23,6 @@ from calib_core.binning import (
 from calib_core.claims import Claims, VectorClaims
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.simplex import debiased
-from calib_core.predictions import whole
 from calib_core.registry import Flag, Part
 
 _MORE_THAN_ONE = 1 + 1e-9

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
+from calib_core._parallel import one_blas_thread
 from calib_core.binning import BinTable
-from calib_core.calibrators.fitting.blas import one_thread
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
 
 MOST_CELLS = 1000
@@ -114,7 +114,7 @@ def _everywhere(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, Fl
 def _totals(rows: Rows, times: Float64s) -> Float64s:
     """Column sums with row i taken times[i, r] times, (replicates, columns)."""
     total = np.zeros((times.shape[1], rows.shape[1]))
-    with one_thread():
+    with one_blas_thread():
         for where, block in rows.blocks(LARGE_BLOCK_BYTES):
             total += times[where].T @ block.astype(np.float64)
     return total

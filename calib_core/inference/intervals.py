@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import beta, norm
 
 from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
 from calib_core.inference.words import at_level
 
 IN_BINS = "the error in these bins, given these predictions"
@@ -16,8 +17,8 @@ NOISELESS = "this estimator's noiseless value, given these predictions"
 """What intervals of kernel, smooth, convex, swept and cumulative errors are about."""
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, repr=False)
+class Interval(OneLine):
     """A range for the true value: ``low`` and ``high``, at ``level``, by ``method``.
 
     ``about`` says what the true value is, ``point`` is the estimate of it that lies in the interval: where its law puts
@@ -35,6 +36,10 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+    def _line(self) -> str:
+        trust = "" if self.tested else ", a rough guide"
+        return f"{self.low:.4f} to {self.high:.4f} at {at_level(self.level)}, point {self.point:.4f}{trust}"
 
     @property
     def sentence(self) -> str:

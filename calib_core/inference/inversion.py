@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import norm
 
 from calib_core._arrays import BLOCK_BYTES, Bools, Float64s
+from calib_core._repr import OneLine
 from calib_core.inference.limits import beyond, surplus
 
 DRAWS = 4000
@@ -32,8 +33,8 @@ class Ends(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, eq=False)
-class CellGaps:
+@dataclass(frozen=True, eq=False, repr=False)
+class CellGaps(OneLine):
     """What the inversion knows of each non-empty cell: weight in the aggregate, rows, mean outcome and mean score.
 
     Arrays are (cells,), weights sum to 1, ``rows`` may be an effective number.

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Traits
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word
-from calib_core.inference.words import percent
+from calib_core.inference.words import at_level, percent
 from calib_core.predictions import NotAnswerable
 
 
-@dataclass(frozen=True)
-class EstimateLine:
+@dataclass(frozen=True, repr=False)
+class EstimateLine(OneLine):
     """What screen, report, command line and gate show of one estimate.
 
     ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
@@ -67,6 +68,11 @@ class EstimateLine:
     def record(self) -> dict[str, Any]:
         """The line as plain values, for JSON."""
         return asdict(self)
+
+    def _line(self) -> str:
+        ends = "" if self.low is None or self.high is None else f", {self.low:.4f} to {self.high:.4f}"
+        word = "" if self.verdict is None else f": {self.verdict}"
+        return f"{self.title} {self.value:.4f}{ends} at {at_level(self.level)}{word}"
 
     @property
     def stands_out(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._repr import OneLine
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import Accuracy
@@ -17,6 +18,7 @@ from calib_core.estimators.base import Question
 from calib_core.inference import draws, simplex
 from calib_core.inference.cells import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.words import chance
 
 RESAMPLES = 1000
 MANY_ROWS = 50_000
@@ -27,8 +29,8 @@ _AT_ONCE = 8_000_000
 """Drawn cells held before they are counted."""
 
 
-@dataclass(frozen=True, eq=False)
-class NoiseFloor:
+@dataclass(frozen=True, eq=False, repr=False)
+class NoiseFloor(OneLine):
     """What noise alone shows: ``draws`` (R,) of the statistic under perfect calibration, beside the ``observed`` one.
 
     Conditional on the predictions, in the units of the statistic. What can mislead: an observed value below the floor
@@ -88,6 +90,11 @@ class NoiseFloor:
     @property
     def resamples(self) -> int:
         return len(self.draws)
+
+    def _line(self) -> str:
+        end = f"95 % {'up to' if self.higher_is_worse else 'from'} {self.high:.4f}"
+        noise = f"by noise alone {self.mean:.4f}, {end}"
+        return f"observed {self.observed:.4f}, {noise}; {chance(self.p_value)} of {self.resamples:,} draws"
 
 
 def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: int = 0) -> NoiseFloor:

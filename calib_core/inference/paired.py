@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, Distinct, Groups, tabulate
 from calib_core.claims import Claims, ColumnClaims, FlatClaims, Tally
 from calib_core.estimators import Estimator, as_estimator, own_bins
@@ -27,7 +28,7 @@ from calib_core.inference.joint_cells import (
 )
 from calib_core.inference.multiple import holm
 from calib_core.inference.score_differences import of_scores
-from calib_core.inference.words import at_level
+from calib_core.inference.words import at_level, chance
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 from calib_core.registry import RegistryError
@@ -71,8 +72,8 @@ SIMULATED = Domain(("confidence", "top-label"), (1, 100), (300, 100_000), 20.0, 
 """What tests/simulations/paired_coverage.py covers: its rows are in ``paired.csv`` (``paired_table``)."""
 
 
-@dataclass(frozen=True)
-class PairedDifference:
+@dataclass(frozen=True, repr=False)
+class PairedDifference(OneLine):
     """An error of one model less that of another on the same rows, with its interval and the p-value of no difference.
 
     ``first`` and ``second`` are the two estimates, ``value`` their difference: below 0 the first model's error is
@@ -95,6 +96,11 @@ class PairedDifference:
     @property
     def value(self) -> float:
         return self.first - self.second
+
+    def _line(self) -> str:
+        trust = "" if self.tested else ", a rough guide"
+        ends = f"{self.low:.4f} to {self.high:.4f} at {at_level(self.level)}"
+        return f"{self.point:.4f}, {ends}, {chance(self.p_value)}{trust}"
 
     @property
     def sentence(self) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, estimate
@@ -27,8 +28,8 @@ MOST_POOLED = 0.5
 """... and no more than this share of the rows is of classes that are judged together."""
 
 
-@dataclass(frozen=True, eq=False)
-class PrimaryLine:
+@dataclass(frozen=True, eq=False, repr=False)
+class PrimaryLine(OneLine):
     """The line a verdict rests on: its notion and why it is this one, known from scores alone; then what it shows.
 
     ``notion`` is "top-label" where its cells hold enough rows to have power, else "confidence"; ``reason`` says so.
@@ -52,6 +53,9 @@ class PrimaryLine:
         """Spiegelhalter's test with the Brier score of the whole prediction."""
         assert self.estimate.question is not None
         return shown_at_all(self.estimate.question.predictions)
+
+    def _line(self) -> str:
+        return f"{self.estimate.title} {self.estimate.value:.4f}, tolerance {percent(self.eps)}"
 
     @property
     def sentence(self) -> str:

@@ -11,9 +11,11 @@ from scipy.stats import norm
 
 from calib_core import scores
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s, safe_log
+from calib_core._repr import OneLine
 from calib_core.defaults import SEED
 from calib_core.inference.draws import classes, distributions, streams
 from calib_core.inference.null import NoiseFloor
+from calib_core.inference.words import chance
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 
@@ -29,8 +31,8 @@ _KEPT: WeakKeyDictionary[Predictions, TestOfCalibration] = WeakKeyDictionary()
 """Many lines of a table are about the same predictions."""
 
 
-@dataclass(frozen=True)
-class TestOfCalibration:
+@dataclass(frozen=True, repr=False)
+class TestOfCalibration(OneLine):
     """A statistic and the chance that a perfectly calibrated model shows as much."""
 
     __test__ = False  # no test case, though its name begins like one
@@ -38,6 +40,9 @@ class TestOfCalibration:
     name: str
     statistic: float
     p_value: float
+
+    def _line(self) -> str:
+        return f"{self.name} {self.statistic:.4g}, {chance(self.p_value)}"
 
 
 def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] = "brier") -> TestOfCalibration:

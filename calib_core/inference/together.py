@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias
 
-from calib_core.calibrators.fitting.blas import one_thread
+from calib_core._parallel import one_blas_thread, run
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimate
 from calib_core.inference.counted import of_counts
 from calib_core.inference.in_bins import InBins, judged_bins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
-
-_WORKERS = 2
-"""Drawing, counting and multiplying let go of Python's lock: two threads take little more than half the time."""
 
 Job: TypeAlias = Callable[[], None]
 
@@ -39,15 +35,8 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
     for estimate in estimates:
         groups.setdefault(_shared(estimate), []).append(estimate)
     jobs = [job for key, group in groups.items() for job in _jobs(group, level, in_bins=isinstance(key, tuple))]
-    with one_thread(), ThreadPoolExecutor(_WORKERS, thread_name_prefix="calib-sharpen") as pool:
-        running = [pool.submit(job) for job in jobs]
-        try:
-            for i, job in enumerate(as_completed(running), 1):
-                job.result()
-                done(100 * i // len(running))
-        finally:
-            for job in running:
-                job.cancel()
+    with one_blas_thread():
+        run(jobs, lambda i: done(100 * i // len(jobs)))
 
 
 def _shared(estimate: Estimate) -> Hashable:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, EqualMass, as_binning
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.estimators import Binned, estimate
@@ -19,8 +20,8 @@ from calib_core.registry import RegistryError
 Assumption = Literal["lipschitz", "monotone"]
 
 
-@dataclass(frozen=True)
-class UnbinnedBound:
+@dataclass(frozen=True, repr=False)
+class UnbinnedBound(OneLine):
     """An upper end for the error without bins: ``value`` = ``binned`` + ``added``, one-sided at ``level``, at most 1.
 
     ``binned`` is the upper end of the error in ``bins``, ``added`` what can hide within them under the assumption.
@@ -33,6 +34,10 @@ class UnbinnedBound:
     constant: float | None
     bins: BinningScheme
     level: float
+
+    def _line(self) -> str:
+        parts = f"{self.binned:.4f} in bins and {self.added:.4f} within them"
+        return f"at most {self.value:.4f} at {at_level(self.level)}, {parts}; {self.assumption}"
 
     @property
     def sentence(self) -> str:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from calib_core._repr import OneLine
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate
@@ -23,8 +24,8 @@ SHOWN_AT = 0.05
 """The level at which an error of any size counts as shown."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(OneLine):
     """One of four words, and the sentence that says why.
 
     within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it.
@@ -41,6 +42,9 @@ class Verdict:
     high: float
     shown: TestOfCalibration | None = None
     rows_needed: float | None = None
+
+    def _line(self) -> str:
+        return f"{self.word}: {percent(self.point)}, {between(self.low, self.high)}; tolerance {percent(self.eps)}"
 
 
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> Verdict:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core.predictions import KEPT, RESCALED, InputError, Predictions
+from calib_core._checks import KEPT, RESCALED
+from calib_core.predictions import InputError, Predictions
 from calib_core.readers.finding import Finding, Severity
 from calib_core.readers.predict import as_probabilities
 from calib_core.readers.reading import ScoreKind

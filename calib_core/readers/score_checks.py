@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core.predictions import RESCALED, InputError
+from calib_core._checks import RESCALED
+from calib_core.predictions import InputError
 from calib_core.readers.labels import coded_labels, label_texts
 from calib_core.readers.reading import Reading
 from calib_core.readers.survey import evidence, survey

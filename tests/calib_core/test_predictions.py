@@ -7,7 +7,7 @@ from generated import full_predictions
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import InputError, Logits, NotAnswerable, Predictions
+from calib_core import InputError, Logits, NotAnswerable, Predictions, _checks, errors, predictions
 from calib_core.predictions import split_rows
 
 GOOD = [[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]
@@ -515,3 +515,22 @@ def test_bare_confidence_is_split_by_correctness():
     p = Predictions.from_confidence(np.linspace(0, 1, 40), np.arange(40) % 4 == 0)
     fit, test = p.split(0.5)
     assert fit.correct.sum() == test.correct.sum() == 5
+
+
+# ---- where things are --------------------------------------------------------------------------------------
+
+
+def test_checks_and_errors_are_found_where_they_always_were():
+    for name in (
+        "check_weights",
+        "effective_rows",
+        "whole",
+        "KEPT",
+        "RESCALED",
+        "ROUNDING_CAP",
+        "MOST_COPIES",
+        "WEIGHTS",
+    ):
+        assert getattr(predictions, name) is getattr(_checks, name)
+    assert predictions.InputError is InputError is errors.InputError
+    assert predictions.NotAnswerable is NotAnswerable is errors.NotAnswerable

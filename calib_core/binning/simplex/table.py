@@ -9,16 +9,18 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
+from calib_core._checks import whole
+from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, Partition, SimplexScheme, as_simplex
 from calib_core.claims import Claims, VectorClaims
-from calib_core.predictions import NotAnswerable, whole
+from calib_core.predictions import NotAnswerable
 
 MOST_NUMBERS = 20_000_000
 """Largest table, occupied cells times classes: 160 MB for the means and as much for the frequencies."""
 
 
-@dataclass(frozen=True, eq=False)
-class SimplexTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class SimplexTable(OneLine):
     """What each occupied cell holds: arrays are (B,) and (B, K), cells by ascending number.
 
     ``cells`` are the cells' numbers in the ``partition``, ``codes`` (n,) each row's position among them, ``count`` the
@@ -54,6 +56,9 @@ class SimplexTable:
     def weight(self) -> Float64s:
         """Share of the rows in each cell."""
         return np.asarray(self.count / self.count.sum())
+
+    def _line(self) -> str:
+        return f"{len(self.cells):,} cells of {len(self.class_names):,} classes, {self.count.sum():,.6g} rows"
 
     def frame(self) -> pd.DataFrame:
         """One line per occupied cell: where it lies, rows, means, frequencies, and the L1 distance between them."""

@@ -1,0 +1,11 @@
+"""What the library raises where input cannot be used or a question has no answer."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Input that cannot be used; the message says what, where and what to do."""
+
+
+class NotAnswerable(InputError):
+    """A question this kind of predictions cannot answer; the message says why."""

@@ -1,0 +1,219 @@
+"""Laws every result obeys: its repr is one short line, it pickles, deep-copies and goes through joblib unchanged."""
+
+import copy
+import dataclasses
+import inspect
+import io
+import pickle
+import typing
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from generated import ordinary_rows
+
+import calib_core as cc
+from calib_core import Logits, Predictions, claims, diagrams, estimate, guarantees, inference, study
+from calib_core._arrays import Rows
+from calib_core._repr import OneLine
+from calib_core.binning import BinTable, SimplexTable
+
+NAMES = [f"{letter}, a class with a long\nname" * 4 for letter in "abc"]
+WORDS = ("interval", "floor", "verdict")
+
+
+def by_pickle(value):
+    return pickle.loads(pickle.dumps(value))  # noqa: S301
+
+
+def by_joblib(value):
+    held = io.BytesIO()
+    joblib.dump(value, held)
+    held.seek(0)
+    return joblib.load(held)
+
+
+COPIES = [by_pickle, copy.deepcopy, by_joblib]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    probs, labels = ordinary_rows(300, 3)
+    return Predictions(probs, labels, class_names=NAMES, metadata=pd.DataFrame({"place": range(300)}))
+
+
+@pytest.fixture(scope="module")
+def examples(rows):
+    """One of every public result, with 300 rows and long names of classes behind it."""
+    other = rows.with_probs(np.roll(rows.probs, 1, axis=1))
+    made = estimate(rows, "top-label")
+    fitted = cc.CALIBRATORS.make("top-label-hb").fit_on(rows)
+    softened = cc.CALIBRATORS.make("temperature").fit_on(rows)
+    flat, columns = (cc.REDUCTIONS.make(key).split(rows) for key in ("top-label", "class-wise"))
+    whole = estimate(rows, "canonical", "ece", bins=cc.BINNINGS.make("sierpinski"))
+    stratum = flat.stratum(0)
+    reliability = diagrams.reliability(rows)
+    found = [
+        rows,
+        Logits(np.log(rows.probs)),
+        rows.rows.take(np.arange(30)),
+        flat,
+        columns,
+        whole.question.claims,
+        stratum,
+        stratum.in_order(),
+        made.bins.tally,
+        made.bins,
+        whole.cells,
+        made,
+        made.question,
+        made.question.answer(rows),
+        made.interval(),
+        made.noise_floor,
+        made.verdict(),
+        inference.estimate_line(made),
+        inference.paired_difference(rows, other),
+        inference.primary(rows),
+        inference.unbinned_bound(rows),
+        inference.shown_at_all(rows),
+        inference.CellGaps(*np.ones((4, 300))),
+        diagrams.reliability_bands(rows, resamples=50),
+        diagrams.BinaryMap("all", "cat", *np.ones((3, 300)), 300),
+        diagrams.calibration_map(softened, lattice=4, cells=5),
+        diagrams.class_table(rows),
+        diagrams.class_panels(rows, [0, 1, 2]),
+        diagrams.constraint(rows, targets=[0.2], repeats=2),
+        diagrams.corp(rows),
+        diagrams.corp_band(rows),
+        diagrams.kernel_curve(rows),
+        diagrams.recalibration("sierpinski", rows, rows),
+        reliability,
+        diagrams.error_sweep(rows, bins=[5, 10], floor=False),
+        diagrams.trade_off(rows, ["histogram"], "confidence", bins=[1, 2], repeats=2),
+        diagrams.validity(made.bins),
+        diagrams.validity_pair(rows, softened.apply(rows), "confidence"),
+        diagrams.zoom(rows, reliability, int(np.argmax(reliability.count))),
+        guarantees.binning_promise([guarantees.Cells(500, 10, 49, 0.0)], 0.1, "confidence"),
+        guarantees.Bound("marginal", 0.175, 0.9, "With probability at least 90 %, " * 20),
+        guarantees.class_wise_bounds([50] * 100, 5000, [0.0005] * 100),
+        study.compared(rows, fitted.apply(rows)),
+        cc.corners(rows, NAMES),
+        cc.datasets.example_1(),
+        cc.datasets.DEMOS[0],
+    ]
+    return {type(one): one for one in found}
+
+
+def heirs(cls):
+    return {heir for below in cls.__subclasses__() for heir in (below, *heirs(below))}
+
+
+def test_every_public_result_has_an_example(examples):
+    exported = [getattr(module, name) for module in (inference, diagrams) for name in module.__all__]
+    exported += [cc.Estimate, cc.Predictions, Logits, Rows, BinTable, SimplexTable]
+    exported += [value for value in vars(claims).values() if getattr(value, "__module__", "") == claims.__name__]
+    results = {one for one in exported if inspect.isclass(one) and dataclasses.is_dataclass(one)}
+    results |= {one for one in heirs(OneLine) if one.__module__.startswith("calib_core.")}
+    assert {one for one in results if not one.__name__.startswith("_")} == set(examples)
+
+
+def test_the_repr_of_a_result_is_one_short_line(examples):
+    for cls, one in examples.items():
+        text = repr(one)
+        assert text.startswith(cls.__name__ + "("), text
+        assert text.endswith(")"), text
+        assert len(text) < 200, text
+        assert "\n" not in text, text
+        assert "array(" not in text, text
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_result_survives_being_copied(examples, copied):
+    for cls, one in examples.items():
+        other = copied(one)
+        assert type(other) is cls
+        assert repr(other) == repr(one)
+        if hasattr(one, "frame"):
+            pd.testing.assert_frame_equal(other.frame(), one.frame(), check_exact=True)
+
+
+@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize("asked_before", [True, False])
+@pytest.mark.parametrize(("notion", "key"), [("top-label", "ece"), ("class-wise", "debiased-l2")])
+def test_a_copied_estimate_answers_with_the_same_bits(rows, notion, key, copied, asked_before):
+    chosen = rows.take(np.arange(0, 300, 2))
+    first = estimate(chosen, notion, key)
+    answers = said(first) if asked_before else None
+    other = copied(first)
+    assert [other.knows(word) for word in WORDS] == [asked_before] * 3
+    # Made anew from what the copy holds, not only handed on.
+    again = dataclasses.replace(other)
+    assert not any(again.knows(word) for word in WORDS)
+    assert said(other) == said(again) == (answers or said(first))
+
+
+def said(one):
+    floor = one.noise_floor
+    return one.value, one.interval(), floor.observed, floor.draws.tobytes(), one.verdict()
+
+
+def test_a_copied_estimate_has_a_lock_of_its_own(rows):
+    one = estimate(rows)
+    assert by_pickle(one)._turn is not one._turn
+    assert copy.deepcopy(one)._turn is not one._turn
+
+
+def test_what_can_be_made_again_is_not_pickled(rows):
+    one = estimate(rows.take(np.arange(30)), "class-wise")
+    small = len(pickle.dumps(one))
+    _ = one.question.claims, one.question.written_out
+    assert len(pickle.dumps(one)) == small
+    # And of a matrix of 300 rows the 30 chosen ones alone.
+    assert len(pickle.dumps(rows.rows.take(np.arange(30)))) < 30 * 3 * 8 + 500
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_copied_predictions_stay_read_only(rows, copied):
+    full = Predictions.from_logits(np.log(rows.probs), rows.labels, weights=np.arange(300) % 3, class_names=NAMES)
+    full.top(2)
+    asking = full.take(np.arange(100))
+    withheld = full.with_probs(full.probs, abstained=np.arange(300) < 5)
+    named = Predictions.from_confidence(rows.confidence, predicted=rows.predicted, labels=rows.labels)
+    for one in (full, asking, withheld, named, Logits(np.zeros((3, 2)))):
+        arrays = list(held_arrays(copied(one)))
+        assert len(arrays) >= (1 if isinstance(one, Logits) else 4)
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+
+def held_arrays(value):
+    for part in vars(value).values():
+        for one in part if isinstance(part, tuple) else (part,):
+            if isinstance(one, np.ndarray):
+                yield one
+            if isinstance(one, Rows):
+                yield from held_arrays(one)
+
+
+def test_a_large_matrix_comes_out_of_a_memory_map_of_joblib(tmp_path, rows):
+    at = tmp_path / "rows.joblib"
+    joblib.dump(rows, at)
+    mapped = joblib.load(at, mmap_mode="r")
+    assert isinstance(mapped.probs, np.memmap)
+    assert said(estimate(mapped)) == said(estimate(rows))
+
+
+def test_what_an_estimate_answers_is_typed():
+    """By name, for type checkers: the layer of estimators does not import that of inference."""
+    scope = vars(inference)
+    types = {
+        "interval": inference.Interval,
+        "noise_floor": inference.NoiseFloor,
+        "verdict": inference.Verdict,
+    }
+    for name, answer in types.items():
+        made = inspect.getattr_static(cc.Estimate, name)
+        method = made.fget if isinstance(made, property) else made
+        assert typing.get_type_hints(method, None, scope)["return"] is answer
