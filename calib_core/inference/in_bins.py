@@ -55,8 +55,6 @@ _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 _NO_ERRORS = np.zeros((0, 0))
 _MOST_TIMES, _HALVINGS, _DRAWS_OF_SEARCH, _ERRORS_OF_SEARCH = 10_000, 4, 5, 500
 """How a number of rows that would tell is looked for."""
-
-
 _WHAT: dict[int | str, str] = {
     1: "the error",
     2: "the root mean square error",
@@ -148,10 +146,9 @@ class InBins:
             at = table.cells(claims.scores, claims.codes)
             sums = np.bincount(at, hits if weight is None else hits * weight, table.count.size)
         else:
-            scores = claims.rows.base[np.arange(len(claims.hit)), claims.hit]
-            if claims.rows.index is not None:
-                scores = claims.rows.base[claims.rows.index, claims.hit]
-            sums = np.bincount(table.cells(scores, claims.hit), claims.weights, table.count.size)
+            row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
+            at = table.cells(claims.rows.base[row, claims.hit], claims.hit)
+            sums = np.bincount(at, claims.weights, table.count.size)
         other = copy(self)
         for kept in ("gaps", "_noise", "_pairs", "_several", "_places"):
             other.__dict__.pop(kept, None)
