@@ -616,10 +616,12 @@ def line(made: Estimate, selection: Selection) -> EstimateLine:
 
 
 def primary(model: Model, selection: Selection) -> PrimaryLine:
-    """The line a verdict on a model rests on; NotAnswerable says why there is none."""
-    scheme = selection.scheme
-    first = _asked_once(("primary", model, scheme), lambda: _primary(judged(model), bins=built(scheme)))
-    key = ("primary", model, scheme, selection.eps)
+    """The line a verdict on a model rests on, in the base model's notion; NotAnswerable says why there is none."""
+    scheme, base = selection.scheme, models(selection).shown[0]
+    beside = None if model == base else primary(base, selection)
+    asked = ("primary", model, scheme, beside and beside.notion)
+    first = _asked_once(asked, lambda: _primary(judged(model), bins=built(scheme), beside=beside))
+    key = (*asked, selection.eps)
     made = estimate(model, first.notion, PRIMARY, scheme)
     return _memo(key, lambda: dataclasses.replace(first, estimate=made, eps=selection.eps))
 

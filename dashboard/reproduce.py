@@ -28,8 +28,7 @@ def python_lines(selection: Selection) -> str:
     lines = ["import pandas as pd", *_models(selection, models), "", "numbers = pd.DataFrame(["]
     lines += [
         '    {"model": name, **first.line.record(), "reason": first.reason, "p of any error": first.shown.p_value}',
-        "    for name, model in models.items()",
-        f"    for first in [cc.inference.primary(model, {selection.eps!r}, bins=bins)]",
+        f"    for name, first in cc.inference.primaries(models, {selection.eps!r}, bins=bins).items()",
         "])",
         "",
         f"shown = {{name: {_shown(selection)} for name, model in models.items()}}",

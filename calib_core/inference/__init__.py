@@ -11,7 +11,7 @@ from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired import PairedDifference, compare, paired_difference
 from calib_core.inference.per_class import per_class_tests
-from calib_core.inference.primary import PrimaryLine, primary
+from calib_core.inference.primary import PrimaryLine, primaries, primary
 from calib_core.inference.resampling import bootstrap
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.tested import coverage_table, paired_table, rejection_table
@@ -47,6 +47,7 @@ __all__ = [
     "percentile",
     "pivotal",
     "plain_line",
+    "primaries",
     "primary",
     "rejection_table",
     "sharpen",

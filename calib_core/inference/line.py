@@ -9,8 +9,8 @@ from typing import Any, Literal
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Traits
-from calib_core.inference.verdict import SHOWN_AT, Verdict, Word
-from calib_core.inference.words import at_level, percent
+from calib_core.inference.verdict import SHOWN_AT, Verdict, Word, on_scale_of
+from calib_core.inference.words import at_level, between, percent
 from calib_core.predictions import NotAnswerable
 
 
@@ -23,7 +23,7 @@ class EstimateLine(OneLine):
     at or below; ``p`` the chance that one shows as much as ``value``; ``verdict`` one of four words, with ``sentence``.
     ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
     ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
-    score. None where there is no such number; ``note`` says why.
+    score. ``limit`` is the tolerance on the scale of the value. None where there is no such number; ``note`` says why.
     """
 
     notion: str | None
@@ -45,6 +45,7 @@ class EstimateLine(OneLine):
     sentence: str = ""
     note: str = ""
     unit: Literal["share", "square", "score"] = "share"
+    limit: float | None = None
 
     def written(self, number: float | None) -> str:
         """A number of this line as people read it: shares in percent, others in three digits; a dash for None.
@@ -63,6 +64,9 @@ class EstimateLine(OneLine):
         """Both ends as people read them, the unit once; a dash where there is none."""
         if self.low is None or self.high is None:
             return "–"
+        if self.unit == "share":
+            # With digits enough to lie on the side of the tolerance that the verdict says.
+            return between(self.low, self.high, self.limit)
         return f"{self.written(self.low).removesuffix(' %')} to {self.written(self.high)}"
 
     def record(self) -> dict[str, Any]:
@@ -101,7 +105,7 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
         numbers |= {"floor": floor.high, "p": floor.p_value}
         if estimate.recipe[0] is not None:
             made: Verdict = estimate.verdict(eps, level)
-            numbers |= {"verdict": made.word, "sentence": made.sentence}
+            numbers |= {"verdict": made.word, "sentence": made.sentence, "limit": on_scale_of(estimate, eps)}
     except NotAnswerable as why:
         notes.append(str(why))
     return replace(plain_line(estimate), level=level, note="; ".join(notes), **numbers)

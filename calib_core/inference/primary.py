@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,17 +72,23 @@ def primary(
     eps: float = TOLERANCE,
     level: float = LEVEL,
     bins: int | str | BinningScheme | None = None,
+    beside: PrimaryLine | None = None,
 ) -> PrimaryLine:
     """The line that decides about these predictions, chosen from their scores before any outcome is looked at.
 
     Top-label, the strictest claim about the class predicted, where noise alone would show an error of less than
     ``MOST_NOISE`` in its cells (``expected_noise``) and most rows are of classes judged one by one; else confidence.
-    With many classes and few rows the top-label error has next to no power.
+    With many classes and few rows the top-label error has next to no power. A model that is shown ``beside`` another is
+    judged in the other's notion where it can be: two verdicts about two notions do not compare.
 
     >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 4000, [0, 1] * 4000)
     >>> primary(rows).notion, primary(rows.take(range(20))).notion
     ('top-label', 'confidence')
     """
+    if beside is not None:
+        with suppress(NotAnswerable):
+            reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()}, as the model beside it."
+            return PrimaryLine(beside.notion, reason, estimate(predictions, beside.notion, ESTIMATOR, bins), eps, level)
     noise, pooled = None, 0.0
     try:
         strict = estimate(predictions, "top-label", ESTIMATOR, bins)
@@ -101,6 +109,24 @@ def primary(
             f"noise alone would show about {percent(noise)} of top-label error, too much to tell."
         )
     return PrimaryLine("confidence", reason, estimate(predictions, "confidence", ESTIMATOR, bins), eps, level)
+
+
+def primaries(
+    models: Mapping[str, Predictions],
+    eps: float = TOLERANCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+) -> dict[str, PrimaryLine]:
+    """The lines that decide about several models, by name: the first model's notion is that of all.
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 10, [0, 1] * 10)
+    >>> {name: line.notion for name, line in primaries({"one": p, "other": p}).items()}
+    {'one': 'confidence', 'other': 'confidence'}
+    """
+    found: dict[str, PrimaryLine] = {}
+    for name, predictions in models.items():
+        found[name] = primary(predictions, eps, level, bins, next(iter(found.values()), None))
+    return found
 
 
 def expected_noise(made: Estimate) -> tuple[float, float]:

@@ -89,7 +89,7 @@ def command(
 
         _shared.write_csv(pd.DataFrame([_record(line) for line in lines]))
         return
-    first = {name: _primary(model, scheme, tolerance, unbinned) for name, model in models.items()}
+    first = _primary(models, scheme, tolerance, unbinned)
     if as_json:
         from calib_core.defaults import LEVEL, SEED
 
@@ -207,12 +207,16 @@ def _record(line: Line) -> dict[str, Any]:
     return {"model": name, **told.record()}
 
 
-def _primary(model: Predictions, scheme: Recipe | None, tolerance: float, unbinned: bool) -> Primary:
-    from calib_core.inference import primary
+def _primary(
+    models: dict[str, Predictions], scheme: Recipe | None, tolerance: float, unbinned: bool
+) -> dict[str, Primary]:
+    from calib_core.inference import primaries
     from dashboard.lines import without_bins
 
-    first = primary(model, tolerance, bins=None if scheme is None else scheme.build())
-    return first, without_bins(model, first.notion) if unbinned else ()
+    found = primaries(models, tolerance, bins=None if scheme is None else scheme.build())
+    return {
+        name: (first, without_bins(models[name], first.notion) if unbinned else ()) for name, first in found.items()
+    }
 
 
 def _told(first: PrimaryLine, bounds: tuple[str, ...]) -> dict[str, Any]:
