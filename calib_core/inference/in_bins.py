@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinTable, EqualWidth, Groups, IntervalScheme, group_codes
+from calib_core.binning import BinTable, EqualWidth, Groups, IntervalScheme, group_codes, tabulate
 from calib_core.binning.table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2, MaxOfBins
@@ -49,6 +49,7 @@ FEW_VARIANCE = 5.0
 """What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
 SPARSE_SHARE = 0.1
 """Share of the rows in cells of too few from which on cells count as sparse."""
+_FEWEST_GROUPS = 2
 _ONE_ROW = 1.0 + 1e-9
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 """Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
@@ -98,7 +99,9 @@ def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
 def judged_bins(question: Question) -> Question:
     """The question in the bins its interval is about: its own, or groups of enough rows where its own are sparse.
 
-    Bins that were asked for always stay; groups are chosen from the scores, never from outcomes.
+    Bins that were asked for always stay; groups are chosen from the scores, never from outcomes. Where every row speaks
+    of every class only squared errors are grouped: absolute ones hold in sparse cells too, and over pooled classes they
+    cancel, since what one class gets too much another gets too little; a single group would show no error at all.
     """
     of = target(question.estimator)
     # Bins that classes share cannot be joined class by class.
@@ -109,9 +112,13 @@ def judged_bins(question: Question) -> Question:
         return question
     if not isinstance(question.estimator.binning, IntervalScheme) or isinstance(question.estimator.binning, Groups):
         return question
+    if claims.same_rows and of[0] != 2:
+        return question
     counted = of_counts(Binned(question.estimator.binning), claims)
     assert counted is not None
     if not is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows):
+        return question
+    if claims.same_rows and np.count_nonzero(tabulate(claims, [Groups()])[0].count) < _FEWEST_GROUPS:
         return question
     return replace(question, estimator=replace(question.estimator, binning=Groups()))
 

@@ -81,7 +81,7 @@ def grouping(question, claims):
 def judged(made, claims):
     """The claims that the interval is about and their cells: the bins of the value unless its words say otherwise."""
     about = made.interval().about
-    cells = grouping(made.question, claims) if "groups" in about else bin_cells(claims, made.bins)
+    cells = grouping(made.question, claims) if "chosen from the scores" in about else bin_cells(claims, made.bins)
     if "two rows and more" not in about:
         return claims, cells
     _, cell, rows = np.unique(cells, return_inverse=True, return_counts=True)
