@@ -30,20 +30,16 @@ BINNED = {
     "confidence": Domain(ANY, 10),
     "class-specific": Domain(ANY, 10),
     "top-label": Domain(1000, 30),
-    "class-wise": Domain(1000, 80),
+    "class-wise": Domain(100, 80),
     "top-k-confidence": Domain(20, 200),
     "top-k-label": Domain(20, 200),
 }
 """Mean absolute errors in bins, and squared ones where bins hold enough rows, by notion."""
-SQUARED_CLASSES = {"class-wise": 100}
-"""Fewer classes were tried for squared errors."""
 OF_ROWS = {
     "confidence": Domain(ANY, 30),
     "class-specific": Domain(ANY, 30),
-    "top-label": Domain(100, 500),
-    "class-wise": Domain(10, 500),
 }
-"""Kernel, smooth, convex, swept, cumulative and squared kernel errors, by notion."""
+"""Kernel, smooth, convex, swept, cumulative and squared kernel errors, by notion; of others the table has no lines."""
 CANONICAL = Domain(3, 500)
 """Errors on partitions of the simplex.
 
@@ -86,7 +82,7 @@ def in_bins(facts: Facts, order: int | str, level: float) -> bool:
     domain = BINNED.get(facts.notion or "")
     if domain is None or not domain.holds(facts.classes, facts.rows, level) or not _weights(facts):
         return False
-    return order == 1 or (not facts.sparse and facts.classes <= SQUARED_CLASSES.get(facts.notion or "", ANY))
+    return order == 1 or not facts.sparse
 
 
 def of_rows(facts: Facts, level: float) -> bool:

@@ -13,7 +13,6 @@ from calib_core.inference.domain import (
     CANONICAL_KERNEL,
     LEVELS,
     OF_ROWS,
-    SQUARED_CLASSES,
     Facts,
     in_bins,
 )
@@ -84,7 +83,7 @@ def test_the_canonical_domains_were_simulated():
 def test_squared_class_wise_errors_are_tested_as_far_as_they_were_tried():
     table = coverage_table()
     tried = table[(table["notion"] == "class-wise") & (table["estimator"] == "rmsce") & (table["tested"] > 0)]
-    assert tried["classes"].max() == SQUARED_CLASSES["class-wise"]
+    assert tried["classes"].max() == BINNED["class-wise"].classes
     weighed = table[table["law"].str.endswith("(weighted)") & (table["tested"] > 0)]
     assert {"confidence", "top-label", "class-wise"} <= set(weighed["notion"])
 
