@@ -17,8 +17,8 @@ def coverage_table() -> pd.DataFrame:
     ``runs`` whose interval held the truth, ``below`` whose truth lay below the interval, ``above`` whose truth lay
     above it, and ``half``, the coverage of the same intervals at half their width, which must be clearly lower.
     ``tested`` is 1 where the library called the interval tested: the promise, coverage of .86 or more and of .88 or
-    more in 95 % of lines, is about these. Some lines were made before upper ends over many rich cells were raised: there
-    coverage is at least what is told. What can mislead: a coverage of .88 in 300 runs is known to .02.
+    more in 95 % of lines, is about these. Some lines were made before upper ends over many rich cells were raised:
+    their coverage is at least what is told. What can mislead: a coverage of .88 in 300 runs is known to .02.
 
     Made by tests/simulations/interval_coverage.py; ``bins`` is NaN where there are none.
 
