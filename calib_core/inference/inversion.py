@@ -119,7 +119,7 @@ def absolute_ends(
     low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, top)
     low = min(low, max(0.0, size - noise.unit * float(norm.isf(tail)) * float(np.sqrt(noise.residual))))
     if disjoint and not gaps.rich:
-        low = min(low, inverted(gaps, 1, level, errors, null @ gaps.weight)[0])
+        low = min(low, _inverted_low(gaps, 1, level, gaps.deviation * errors, null @ gaps.weight))
     return _ordered(low, _crossing(law, 0.5, top), absolute_high(gaps, noise, level, errors))
 
 
@@ -142,7 +142,7 @@ def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, nu
 
     As ``absolute_ends``; the direction of the error is the observed one.
     """
-    low, _ = inverted(gaps, 2, level, errors, np.square(null) @ gaps.weight)
+    low = _inverted_low(gaps, 2, level, gaps.deviation * errors, np.square(null) @ gaps.weight)
     size = _size(gaps, gaps.gap, 2)
     point = 0.0
     if size > 0.0:
@@ -166,8 +166,8 @@ def inverted(
     theta with alpha/2 <= P(T_theta <= T) <= 1 - alpha/2. For p = 2 the direction is the observed one, d / norm. For
     p = 1 the law depends on how the error is spread over cells, which noise hides, so each end takes the direction
     that makes it careful: the lower one only cells that stand out from the noise (beyond sqrt(2 log cells) deviations,
-    the largest surplus over all cells when all are noise), the upper one the observed gaps
-    with half as much again in proportion to the deviations.
+    the largest excess over all cells when all are noise), the upper one the larger end of two: the observed gaps with
+    half as much again in proportion to the deviations, and the deviations alone.
 
     ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the
     upper end a T below the middle of noise alone counts as that middle (a power-constrained limit): bins that fit too
@@ -183,15 +183,19 @@ def inverted(
     >>> round(low, 2), round(high, 2)  # 0.2 +- 1.64 sqrt(0.7 0.3 / 100)
     (0.12, 0.28)
     """
-    size, tail, errors = _size(gaps, gaps.gap, order), (1.0 - level) / 2, gaps.deviation * noise
-    high = _inverted_high(gaps, order, level, errors)
+    errors = gaps.deviation * noise
+    low = _inverted_low(gaps, order, level, errors, null)
+    return low, max(low, _inverted_high(gaps, order, level, errors))
+
+
+def _inverted_low(gaps: CellGaps, order: int, level: float, errors: Float64s, null: Float64s | None) -> float:
+    size, tail = _size(gaps, gaps.gap, order), (1.0 - level) / 2
     if size == 0.0:
-        return 0.0, high
+        return 0.0
     way = _low_way(gaps) if order == 1 else gaps.gap
     law = _law(gaps, way / _size(gaps, way, order), size, order, errors)
     unremarkable = null is not None and np.mean(null <= size**order * (1.0 - 1e-12)) <= 1.0 - tail
-    low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, _top(gaps, size))
-    return low, max(low, high)
+    return 0.0 if unremarkable else _crossing(law, 1.0 - tail, _top(gaps, size))
 
 
 def _inverted_high(gaps: CellGaps, order: int, level: float, errors: Float64s) -> float:
