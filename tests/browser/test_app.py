@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import calib_core as cc
 from calib_core import Recipe
@@ -40,6 +40,11 @@ def drawn(page: Page, *keys: str) -> None:
 def settled(page: Page) -> None:
     """Wait until the page is not being made anew: a file asked for meanwhile is lost."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def own_file(page: Page) -> Locator:
+    """The field for a file of one's own; the one for another model's stands in a tab that may be drawn before it."""
+    return page.get_by_role("region", name="Predictions and labels", exact=False).locator("input[type=file]")
 
 
 def node(page: Page, key: str):  # type: ignore[no-untyped-def]
@@ -84,7 +89,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     page = open_page(served().url, height=1400)
     drawn(page, "reliability")
     page.get_by_role("radio", name="Data", exact=True).click()
-    page.locator("input[type=file]").first.set_input_files(upload)
+    own_file(page).set_input_files(upload)
     # The sidebar names the file once it has been read and is what the views look at.
     expect(page.get_by_test_id("stSidebar").get_by_text("animals.csv")).to_be_visible()
     page.get_by_role("radio", name="Reliability", exact=True).click()

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.test_app import own_file
+
 HOSTILE = "<img src=http://127.0.0.2/a.png>"
 
 
@@ -30,7 +32,7 @@ def counted_from_one(folder: Path) -> Path:
 
 
 def upload(page: Page, file: Path) -> None:
-    page.locator("input[type=file]").first.set_input_files(file)
+    own_file(page).set_input_files(file)
 
 
 def title(page: Page, text: str) -> None:

@@ -18,7 +18,7 @@ import calib_core as cc
 from calib_core.inference import paired_difference, primary
 from calib_core.inference.paired import DEFAULT
 from dashboard.report import CHAPTERS
-from tests.browser.test_app import settled
+from tests.browser.test_app import own_file, settled
 from tests.support.named import HOSTILE, hostile_csv
 
 MADE = """
@@ -143,7 +143,7 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     page = open_page(f"{served().url}/?view=data&calibrators=[]&left_out={quote(left_out)}", height=1400)
     page.get_by_text("Demo data").first.wait_for()
     sidebar = page.get_by_test_id("stSidebar")
-    page.locator("input[type=file]").first.set_input_files(tmp_path / "old.csv")
+    own_file(page).set_input_files(tmp_path / "old.csv")
     expect(sidebar.get_by_text("old.csv", exact=True)).to_be_visible()
     page.get_by_role("tab", name="Other models").click()
     settled(page)
