@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import InputError
+from calib_core._text import count
 from calib_core.readers import Reading, Table
-from dashboard import session
-from dashboard.theme import count
+from dashboard import compute
 from dashboard.views.data_trial import Role, amend
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
+from calib_core._text import count
 from calib_core.readers import Finding
-from dashboard import session
-from dashboard.theme import count, markdown_plain
+from dashboard import compute
+from dashboard.theme import markdown_plain
 from dashboard.views import data_findings
 from dashboard.views.data_trial import Role, Trial, amend, attempt, drop, found, in_use, trial
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from calib_core.division import Division
+from calib_core._text import count
 from calib_core.readers import Finding
 from dashboard import compute, session, widgets
 from dashboard.selection import Source
-from dashboard.theme import count, markdown_plain
+from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect, data_reading
 from dashboard.views.data_choice import another, demo_keys, files_of_session
 from dashboard.views.data_trial import SAME_FILE, drop, trial

@@ -11,11 +11,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import NotAnswerable
+from calib_core._text import count, error, percent
 from calib_core.diagrams import BinZoom, ReliabilityDiagram
-from calib_core.study import MEASURES, Measure
-from dashboard import compute, session, widgets
-from dashboard.chart import chart, waiting
-from dashboard.figures import (
+from calib_core.figures import (
     consistency_bands,
     corp_band,
     corp_curve,
@@ -24,9 +22,12 @@ from dashboard.figures import (
     kernel_band,
     wilson_intervals,
 )
+from calib_core.study import MEASURES, Measure
+from dashboard import compute, widgets
+from dashboard.chart import chart, waiting
+from dashboard.compute import Model, Models
 from dashboard.selection import OVERLAYS, Selection, mixed
-from dashboard.session import Model, Models
-from dashboard.theme import count, error, markdown_plain, percent
+from dashboard.theme import markdown_plain
 from dashboard.views import calibrators, kernel_notes, rows
 from dashboard.views.copied import copied
 

@@ -8,10 +8,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import Predictions
-from calib_core.division import Division
+from calib_core._text import count, percent
 from dashboard import widgets
 from dashboard.export import csv_bytes
-from dashboard.theme import count, markdown_plain, percent
+from dashboard.theme import markdown_plain
 
 ROWS_SHOWN = 5000
 """Rows put on screen; the download has all of them."""

@@ -11,17 +11,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe
+from calib_core._text import count, error
 from calib_core.diagrams import RecalibrationDiagram
+from calib_core.figures import draw_recalibration, draw_validity
+from calib_core.figures.recalibration import speaking
 from calib_core.inference import EstimateLine, plain_line, sharpen
 from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_recalibration, draw_validity
-from dashboard.figures.recalibration import speaking
 from dashboard.lines import AT_LEVEL, below, marks
 from dashboard.selection import Selection
-from dashboard.session import Model
-from dashboard.theme import count, error, markdown_plain
+from dashboard.theme import markdown_plain
 from dashboard.views import rows
 from dashboard.views.copied import copied
 

@@ -14,12 +14,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import BINNINGS, Predictions
+from calib_core._text import count, percent
 from calib_core.datasets import DEMOS
 from calib_core.readers import Finding, predictions, propose, read_table
 from calib_core.study import MEASURES, summaries
 from dashboard import session
 from dashboard.selection import Selection, Source
-from dashboard.theme import count, percent
 from dashboard.views import data_card, data_findings
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"

@@ -9,14 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate
+from calib_core._text import error
 from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
+from calib_core.figures import draw_class_panels, draw_kernel, draw_trade
 from calib_core.inference import coverage_table, estimate_line, per_class_tests, rejection_table, sharpen
 from dashboard import compute, session
 from dashboard.chart import drawn
-from dashboard.figures import draw_class_panels, draw_kernel, draw_trade
+from dashboard.compute import BASE, Model
 from dashboard.selection import Selection, Source
-from dashboard.session import BASE, Model
-from dashboard.theme import error, markdown_plain
+from dashboard.theme import markdown_plain
 from dashboard.views.estimators import numbers
 
 WINE = Source(data="demo:wine-logistic")

@@ -15,13 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams
+from calib_core.figures import draw_recalibration
+from calib_core.figures.recalibration import MARKS, cells_at, speaking
+from calib_core.figures.triangle import from_xy, to_xy
 from calib_core.inference import estimate_line, sharpen
 from dashboard import compute, session, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.figures import draw_recalibration
-from dashboard.figures.recalibration import MARKS, cells_at, speaking
-from dashboard.figures.triangle import from_xy, to_xy
 from dashboard.lines import STAR, below, marks
 from dashboard.selection import Selection, Source, simplex_schemes
 from dashboard.views.simplex_cells import cell_table

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import CALIBRATORS, ESTIMATORS, NotAnswerable, Predictions, Recipe
+from calib_core._text import error
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
 from calib_core.inference import PrimaryLine, estimate_line, plain_line, primary
@@ -34,8 +35,7 @@ from dashboard.selection import (
     interval_schemes,
     model_keys,
 )
-from dashboard.session import Model
-from dashboard.theme import error, markdown_plain
+from dashboard.theme import markdown_plain
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table
 

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 from calib_core import InputError, Predictions
-from dashboard import compute, session
+from calib_core._text import count, percent
+from dashboard import compute
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.tables import Table
 from dashboard.selection import Source
-from dashboard.theme import HOLDS, count, percent
+from dashboard.theme import HOLDS
 
 _SEVERITY = {"problem": "Problem", "warning": "Warning", "note": "Note"}
 

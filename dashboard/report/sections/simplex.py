@@ -7,17 +7,17 @@ import dataclasses
 from collections.abc import Iterator
 
 from calib_core import InputError, NotAnswerable
+from calib_core._text import error
 from calib_core.diagrams import CalibrationMap, ValidityPlot, map_difference
+from calib_core.figures import draw_calibration_map, draw_recalibration, draw_validity
+from calib_core.figures.calibration_map import shared_scale
 from calib_core.inference import EstimateLine
-from dashboard import compute, session
-from dashboard.figures import draw_calibration_map, draw_recalibration, draw_validity
-from dashboard.figures.calibration_map import shared_scale
+from dashboard import compute
+from dashboard.compute import Model, Models
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.session import Model, Models
-from dashboard.theme import error
 
 _CANONICAL = {"ece": "L1", "rmsce": "L2"}
 
