@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from calib_core._text import count, percent
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys
 from dashboard.theme import markdown_plain
 from dashboard.views import calibrators, classes, data, estimators, reliability, report, simplex, verdicts

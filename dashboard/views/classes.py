@@ -11,10 +11,11 @@ from calib_core import REDUCTIONS, NotAnswerable
 from calib_core._text import count
 from calib_core.diagrams import ClassTable, ValidityPair
 from calib_core.figures import draw_class_errors, draw_class_panels, draw_kernel
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
 from dashboard.selection import CURVES, SORTS, Selection, class_notions
+from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
 from dashboard.views import kernel_notes
 from dashboard.views.copied import copied

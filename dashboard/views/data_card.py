@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib_core import Predictions
 from calib_core._text import count, percent
-from dashboard import compute
+from dashboard import session
 from dashboard.theme import HOLDS, markdown_plain
 
 ALL_CLASSES = 30

@@ -9,7 +9,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.datasets import DEMOS
-from dashboard import compute, uploads, widgets
+from dashboard import session, uploads, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
 from dashboard.views.data_trial import Role, choose, looked_at, said, say

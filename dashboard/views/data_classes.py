@@ -13,7 +13,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.readers import Reading, Table
-from dashboard import compute
+from dashboard import session
 from dashboard.views.data_trial import Role, amend
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.readers import Finding
-from dashboard import compute
+from dashboard import session
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings
 from dashboard.views.data_trial import Role, Trial, amend, attempt, drop, found, in_use, trial

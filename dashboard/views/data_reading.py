@@ -15,7 +15,7 @@ from calib_core.readers import Reading, Table
 from calib_core.readers.reading import LabelCoding, Layout, Missing, ScoreKind
 from calib_core.readers.table import numbers
 from calib_core.readers.wording import shown
-from dashboard import compute, widgets
+from dashboard import session, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views.data_classes import Mapped
 from dashboard.views.data_trial import Role, amend, attempt, chosen_so_far, in_use, trial

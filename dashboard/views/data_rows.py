@@ -6,6 +6,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core._text import count
+from calib_core.division import Division
 from calib_core.readers import Finding
 from dashboard import compute, session, widgets
 from dashboard.selection import Source

@@ -23,6 +23,7 @@ from dashboard.chart import chart
 from dashboard.export import csv_bytes
 from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks, takes_bins
 from dashboard.selection import Selection
+from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
 from dashboard.views import verdicts
 from dashboard.views.copied import copied

@@ -23,10 +23,10 @@ from calib_core.figures import (
     wilson_intervals,
 )
 from calib_core.study import MEASURES, Measure
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
-from dashboard.compute import Model, Models
 from dashboard.selection import OVERLAYS, Selection, mixed
+from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
 from dashboard.views import calibrators, kernel_notes, rows
 from dashboard.views.copied import copied

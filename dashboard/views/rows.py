@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from calib_core import Predictions
 from calib_core._text import count, percent
+from calib_core.division import Division
 from dashboard import widgets
 from dashboard.export import csv_bytes
 from dashboard.theme import markdown_plain

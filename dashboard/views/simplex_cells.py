@@ -21,6 +21,7 @@ from dashboard.chart import chart, waiting
 from dashboard.export import csv_bytes
 from dashboard.lines import AT_LEVEL, below, marks
 from dashboard.selection import Selection
+from dashboard.session import Model
 from dashboard.theme import markdown_plain
 from dashboard.views import rows
 from dashboard.views.copied import copied

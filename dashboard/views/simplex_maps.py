@@ -16,6 +16,7 @@ from calib_core.figures.calibration_map import shared_scale
 from dashboard import compute, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
+from dashboard.session import Models
 from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
 

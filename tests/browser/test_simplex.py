@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from calib_core import Recipe
 from calib_core.figures.recalibration import speaking
 from calib_core.figures.triangle import ARROW_POINTS, from_xy
-from dashboard import compute
+from dashboard import compute, session
 from dashboard.selection import Selection, Source
 
 SOURCE = Source(data="demo:synthetic-three-class")

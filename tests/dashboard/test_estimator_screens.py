@@ -15,8 +15,8 @@ from calib_core.figures import draw_class_panels, draw_kernel, draw_trade
 from calib_core.inference import coverage_table, estimate_line, per_class_tests, rejection_table, sharpen
 from dashboard import compute, session
 from dashboard.chart import drawn
-from dashboard.compute import BASE, Model
 from dashboard.selection import Selection, Source
+from dashboard.session import BASE, Model
 from dashboard.theme import markdown_plain
 from dashboard.views.estimators import numbers
 

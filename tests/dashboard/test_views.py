@@ -35,6 +35,7 @@ from dashboard.selection import (
     interval_schemes,
     model_keys,
 )
+from dashboard.session import Model
 from dashboard.theme import markdown_plain
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table

@@ -9,7 +9,7 @@ import pandas as pd
 
 from calib_core import InputError, Predictions
 from calib_core._text import count, percent
-from dashboard import compute
+from dashboard import compute, session
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Heading, Paragraph

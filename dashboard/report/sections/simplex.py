@@ -12,12 +12,12 @@ from calib_core.diagrams import CalibrationMap, ValidityPlot, map_difference
 from calib_core.figures import draw_calibration_map, draw_recalibration, draw_validity
 from calib_core.figures.calibration_map import shared_scale
 from calib_core.inference import EstimateLine
-from dashboard import compute
-from dashboard.compute import Model, Models
+from dashboard import compute, session
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
+from dashboard.session import Model, Models
 
 _CANONICAL = {"ece": "L1", "rmsce": "L2"}
 

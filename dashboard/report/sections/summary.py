@@ -15,6 +15,7 @@ from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Paragraph
 from dashboard.report.tables import Table
+from dashboard.session import Model
 
 ESTIMATOR = "ece"
 NOTIONS = ("top-label", "confidence", "class-wise")
