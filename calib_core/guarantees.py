@@ -96,8 +96,8 @@ def class_wise_bounds(points: Sequence[int], rows: int, alphas: Sequence[float],
 
     References: P1 Theorem 2, eq. (15).
 
-    >>> made = class_wise_bounds([50, 50], 5000, [0.05, 0.05])
-    >>> made.level, round(made.ece, 4), made.expected  # sqrt(log(4000) / 98)
+    >>> bounds = class_wise_bounds([50, 50], 5000, [0.05, 0.05])
+    >>> bounds.level, round(bounds.ece, 4), bounds.expected  # sqrt(log(4000) / 98)
     (0.9, 0.2909, 0.1)
     """
     conditional = tuple(conditional_eps(k, rows, a, delta) for k, a in zip(points, alphas, strict=True))

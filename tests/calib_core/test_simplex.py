@@ -337,7 +337,7 @@ def test_validity_of_base_and_recalibrated_model_on_the_same_cells():
             mine = cells == cell
             gaps[mine] = np.abs(np.eye(3)[test.labels[mine]].mean(0) - model.probs[mine].mean(0)).sum()
         for eps in (0.05, 0.3, 0.8, 2.0):
-            assert plot.at(eps) == pytest.approx((gaps <= eps).mean())
-    assert pair.after.at(0.3) > pair.before.at(0.3)
+            assert plot.share_within(eps) == pytest.approx((gaps <= eps).mean())
+    assert pair.after.share_within(0.3) > pair.before.share_within(0.3)
     with pytest.raises(NotAnswerable, match="the same rows"):
         canonical_validity(test, drawn(400, 3)[0], "grid")
