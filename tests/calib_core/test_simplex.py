@@ -248,13 +248,13 @@ def test_a_fitted_calibrator_promises_what_its_cells_hold():
         == guarantees.cell_eps(int(calibrator.counts_.min()), 3, 0.3, 4)
     )
     weighed = Predictions(p.probs, p.labels, weights=np.arange(1.0, 601))
-    assert "weighted" in CALIBRATORS.make("grid").fit_on(weighed).guarantee().said
+    assert "weighted" in CALIBRATORS.make("grid").fit_on(weighed).guarantee().sentence
     tied = Predictions(np.round(p.probs, 1) / np.round(p.probs, 1).sum(1, keepdims=True), p.labels)
-    assert "tied on a plane" in CALIBRATORS.make("projection").fit_on(tied).guarantee().said
-    assert "directions" in CALIBRATORS.make("projection", directions="shares").fit_on(p).guarantee().said
+    assert "tied on a plane" in CALIBRATORS.make("projection").fit_on(tied).guarantee().sentence
+    assert "directions" in CALIBRATORS.make("projection", directions="shares").fit_on(p).guarantee().sentence
     partial = CALIBRATORS.make("sierpinski", depth=2).fit_on(drawn(60)[0]).guarantee()
     assert partial.left_out
-    assert partial.left_out[0] in partial.said
+    assert partial.left_out[0] in partial.sentence
     assert not CALIBRATORS.make("sierpinski").fit_on(drawn(2)[0]).guarantee().holds
 
 
