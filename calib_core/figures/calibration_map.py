@@ -95,7 +95,7 @@ def _title(lines: Sequence[str], middle: float, bottom: float) -> dict[str, obje
 
 def _panel(i: int, one: CalibrationMap) -> list[go.Scatter]:
     known = np.asarray(np.isfinite(one.to).all(axis=1))
-    path = arrows(to_xy(one.at[known]), to_xy(one.to[known]))
+    path = arrows(to_xy(one.start[known]), to_xy(one.to[known]))
     name = one.title
     return [
         *frame_traces(one.class_names, **panel(i)),
@@ -106,9 +106,9 @@ def _panel(i: int, one: CalibrationMap) -> list[go.Scatter]:
 
 def _points(i: int, one: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter:
     """What the pointer finds at an arrow's tail."""
-    place = to_xy(one.at[known])
+    place = to_xy(one.start[known])
     names = [plain(name[:30]) for name in one.class_names]
-    numbers = np.concatenate([one.at[known], one.to[known]], axis=1)
+    numbers = np.concatenate([one.start[known], one.to[known]], axis=1)
     return go.Scatter(
         x=place[:, 0],
         y=place[:, 1],

@@ -34,7 +34,7 @@ def draw_kernel(curve: KernelCurve, at: float) -> go.Figure:
     )
     figure.add_trace(diagonal())
     figure.add_traces(kernel_band(curve))
-    there = curve.at(at)
+    there = curve.value(at)
     if np.isfinite(there):
         look = style(2)
         figure.add_trace(

@@ -126,10 +126,12 @@ def _guarantees(models: Models) -> None:
     promises = {m.title: compute.fitted(m).guarantee(LEVEL) for m in models.shown}
     for title, promise in promises.items():
         if promise.holds:
-            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.said)}")
-    for said in dict.fromkeys(promise.said for promise in promises.values() if not promise.holds):
-        titles = [markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.said == said]
-        st.caption(f"**{', '.join(titles)}**: {markdown_plain(said)}")
+            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.sentence)}")
+    for reason in dict.fromkeys(promise.sentence for promise in promises.values() if not promise.holds):
+        titles = [
+            markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.sentence == reason
+        ]
+        st.caption(f"**{', '.join(titles)}**: {markdown_plain(reason)}")
 
 
 def _side_effects(models: Models) -> None:

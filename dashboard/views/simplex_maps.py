@@ -47,8 +47,8 @@ def draw(models: Models) -> None:
         f"greener: {b}, bluer: {c}. All maps share one scale: full colour is a change of {error(scale)}."
     )
     for one in maps:
-        if one.said:
-            st.caption(f"**{markdown_plain(one.title)}**: {markdown_plain(one.said)}.")
+        if one.note:
+            st.caption(f"**{markdown_plain(one.title)}**: {markdown_plain(one.note)}.")
     with st.container(horizontal=True):
         every = [*drawn, *wrong]
         widgets.download("Download these maps (CSV)", "calibration-maps.csv", lambda: csv_bytes(_frames(every)))

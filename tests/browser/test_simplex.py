@@ -67,7 +67,7 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
         ("True map", compute.true_map(SOURCE)),
     ):
         tails, heads = arrows(page, "simplex-maps", f"arrows of {title}")
-        np.testing.assert_allclose(tails, map_.at, atol=1e-9)
+        np.testing.assert_allclose(tails, map_.start, atol=1e-9)
         np.testing.assert_allclose(heads, map_.to, atol=1e-9)
 
     cell = 5

@@ -59,7 +59,7 @@ def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: st
     np.testing.assert_array_equal(
         traces[f"where the scores lie (density per {curve.unit})"].customdata, frame["density"]
     )
-    assert list(traces["local calibration error"].y) == [0.4, curve.at(0.4)]
+    assert list(traces["local calibration error"].y) == [0.4, curve.value(0.4)]
     apart = Predictions.from_confidence([0.1, 0.9], [True, False])
     outside = draw_kernel(diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed())), 0.5)
     assert "local calibration error" not in {trace.name for trace in outside.data}

@@ -99,7 +99,7 @@ def test_the_calibrators_view_shows_what_is_computed() -> None:
         for measure, value in expected.items():
             np.testing.assert_equal(table.loc[line.Index, measure], value)
     written = " ".join(m.value for m in (*app.markdown, *app.caption)).replace("\\", "")
-    assert compute.fitted(Model(selection.source, ticked[1])).guarantee(0.1).said in written
+    assert compute.fitted(Model(selection.source, ticked[1])).guarantee(0.1).sentence in written
     drawn_map = drawn(app)["binary-map"].trace("recalibrated score")
     np.testing.assert_array_equal(drawn_map["y"], compute.binary_map(Model(selection.source, ticked[1]), 0).output)
 

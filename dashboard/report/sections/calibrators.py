@@ -132,7 +132,7 @@ def _differences(asked: Asked) -> Iterator[Block | None]:
 def _promises(asked: Asked) -> Iterator[Block | None]:
     yield Heading("What is promised whatever the data")
     promises = [(model.title, compute.fitted(model).guarantee(LEVEL)) for model in asked.models.recalibrated]
-    yield Bullets(tuple(f"{title}: {promise.said}" for title, promise in promises))
+    yield Bullets(tuple(f"{title}: {promise.sentence}" for title, promise in promises))
     aside = [f"{model.title}: {said}" for model in asked.models.recalibrated for said in _set_aside(model)]
     if aside:
         yield Heading("Groups too small to calibrate on their own, and fits that found no answer")
