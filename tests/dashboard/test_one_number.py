@@ -1,12 +1,14 @@
 """One name, one number: the screen, the report and the command line say the same of the same rows."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from law_data import LawData, on_law_data
 
 import calib_core as cc
 from calib_core import Recipe
@@ -57,10 +59,10 @@ def audited(key: str, folder: Path, *options: str) -> list[dict[str, Any]]:
     return lines
 
 
-@pytest.mark.parametrize("key", [each.key for each in DEMOS])
-def test_the_screen_shows_what_the_library_says(key: str) -> None:
-    selection = chosen(key, *KEYS)
-    models = session.models(selection)
+@on_law_data
+def test_the_screen_shows_what_the_library_says(data: LawData) -> None:
+    selection = replace(chosen("", *KEYS), source=Source(data=compute.hold(*data.file()).key))
+    models = compute.models(selection)
     found = screen(selection, models)
     for model in models.shown:
         for measure in MEASURES:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from law_data import LawData, on_law_data
 
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
@@ -43,11 +44,6 @@ def assert_the_numbers_of_the_screen(selection: Selection) -> None:
             pd.testing.assert_frame_equal(names["shown"][model.title], drawn)
 
 
-@pytest.mark.parametrize("key", [one.key for one in DEMOS if one.rows <= 2000])
-def test_python_lines_of_every_demo(key: str) -> None:
-    assert_the_numbers_of_the_screen(Selection(source=Source(data=f"demo:{key}"), calibrators=TEMPERATURE))
-
-
 def table(n: int, seed: int, split: bool) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet((1, 1, 1), n)
@@ -67,6 +63,14 @@ def held(frame: pd.DataFrame, name: str, folder: Path) -> str:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@on_law_data
+def test_python_lines_of_every_data_set(data: LawData, here: Path) -> None:
+    content, name = data.file()
+    (here / name).write_bytes(content)
+    for key in (compute.hold(content, name).key, *([] if data.path else [f"demo:{data.name}"])):
+        assert_the_numbers_of_the_screen(Selection(source=Source(data=key), calibrators=TEMPERATURE))
 
 
 def test_python_lines_of_every_way_to_divide_rows(here: Path) -> None:
