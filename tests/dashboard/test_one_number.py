@@ -61,8 +61,8 @@ def audited(key: str, folder: Path, *options: str) -> list[dict[str, Any]]:
 
 @on_law_data
 def test_the_screen_shows_what_the_library_says(data: LawData) -> None:
-    selection = replace(chosen("", *KEYS), source=Source(data=compute.hold(*data.file()).key))
-    models = compute.models(selection)
+    selection = replace(chosen("", *KEYS), source=Source(data=session.hold(*data.file()).key))
+    models = session.models(selection)
     found = screen(selection, models)
     for model in models.shown:
         for measure in MEASURES:

@@ -69,7 +69,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_python_lines_of_every_data_set(data: LawData, here: Path) -> None:
     content, name = data.file()
     (here / name).write_bytes(content)
-    for key in (compute.hold(content, name).key, *([] if data.path else [f"demo:{data.name}"])):
+    for key in (session.hold(content, name).key, *([] if data.path else [f"demo:{data.name}"])):
         assert_the_numbers_of_the_screen(Selection(source=Source(data=key), calibrators=TEMPERATURE))
 
 
