@@ -1,5 +1,8 @@
 """calib_core: find out whether a classifier's probabilities mean what they say."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from calib_core import (
     binning,
     calibrators,
@@ -21,6 +24,9 @@ from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
 from calib_core.study import evaluate
 from calib_core.three_classes import corners
+
+if TYPE_CHECKING:
+    from calib_core import figures as figures
 
 __all__ = [
     "BANDWIDTHS",
@@ -54,3 +60,10 @@ __all__ = [
     "read_predictions",
     "reductions",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The figures, when first asked for: they need Plotly (extra `plot`), and nothing else does."""
+    if name == "figures":
+        return import_module("calib_core.figures")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,7 +27,7 @@ PLACE = """(node, [x, y]) => {
 }"""
 POINT = """(node, [name, bin]) => {
     const trace = node._fullData.find(trace => trace.name === name);
-    const i = trace.customdata.findIndex(row => row[0] === bin);
+    const i = trace.customdata.findIndex(mark => mark.bin === bin);
     return [trace.x[i], trace.y[i]];
 }"""
 
@@ -109,7 +109,8 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     expect(node(page, "zoom")).to_be_visible()
     drawn(page, "zoom")
     gaps = node(page, "zoom").evaluate(
-        "node => node._fullData.find(trace => trace.name === 'classes').customdata.map(row => [row[0], row[4]])"
+        "node => { const trace = node._fullData.find(trace => trace.name === 'classes');"
+        " return trace.hovertext.map((name, i) => [name, trace.customdata[i].gap]); }"
     )
     worst = min(gaps, key=lambda pair: pair[1])
     assert worst[0] == "owl"
