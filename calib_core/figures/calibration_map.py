@@ -100,7 +100,7 @@ def _title(lines: Sequence[str], middle: float, bottom: float) -> dict[str, obje
 
 def _panel(i: int, one: CalibrationMap) -> list[go.Scatter]:
     known = np.asarray(np.isfinite(one.to).all(axis=1))
-    path = arrows(to_xy(one.at[known]), to_xy(one.to[known]))
+    path = arrows(to_xy(one.start[known]), to_xy(one.to[known]))
     name = one.title
     return [
         *frame_traces(one.class_names, **panel(i)),
@@ -111,7 +111,7 @@ def _panel(i: int, one: CalibrationMap) -> list[go.Scatter]:
 
 def _points(i: int, one: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter:
     """What the pointer finds at an arrow's tail."""
-    place = to_xy(one.at[known])
+    place = to_xy(one.start[known])
     names = [plain(name[:30]) for name in one.class_names]
     return go.Scatter(
         x=place[:, 0],
@@ -121,7 +121,7 @@ def _points(i: int, one: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter
         marker={"size": 10, "opacity": 0},
         meta=names,
         # A few numbers of many points: of the prediction, then of the answer, by the classes that `meta` names.
-        customdata=np.concatenate([one.at[known], one.to[known]], axis=1),
+        customdata=np.concatenate([one.start[known], one.to[known]], axis=1),
         hovertemplate=_HOVER,
         showlegend=False,
         **panel(i),

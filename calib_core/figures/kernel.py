@@ -36,12 +36,12 @@ def kernel_curve(curve: KernelCurve, *, score: float | None = None) -> go.Figure
     )
     figure.add_trace(diagonal())
     figure.add_traces(kernel_traces(curve))
-    if score is not None and np.isfinite(curve.at(score)):
+    if score is not None and np.isfinite(curve.value(score)):
         look = style(2)
         figure.add_trace(
             go.Scatter(
                 x=[score, score],
-                y=[score, curve.at(score)],
+                y=[score, curve.value(score)],
                 mode="lines+markers",
                 line={"color": look.colour, "width": 3},
                 marker={"size": 9, "color": look.colour},

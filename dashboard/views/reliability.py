@@ -14,10 +14,10 @@ from calib_core import NotAnswerable, figures
 from calib_core._text import count, error, percent
 from calib_core.diagrams import BinZoom, ReliabilityDiagram
 from calib_core.study import MEASURES, Measure
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
-from dashboard.compute import Model, Models
 from dashboard.selection import OVERLAYS, Selection, mixed
+from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
 from dashboard.views import calibrators, kernel_notes, rows
 from dashboard.views.copied import copied
@@ -37,7 +37,7 @@ _OVERLAY_TITLES = {
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection)
+    models = session.models(selection)
     _follow_click(models)
     selection = widgets.selection()
     diagrams = [(model.title, compute.reliability(model, selection.scheme)) for model in models.shown]
@@ -229,7 +229,7 @@ def _taken_apart(selection: Selection, models: Models) -> None:
         zoom = compute.zoom(model, selection.scheme, chosen)
         _classes(zoom, model, chosen)
         there = zoom.rows
-    table = rows.row_table(compute.parts(model.source), predictions, there)
+    table = rows.row_table(session.parts(model.source), predictions, there)
     rows.show(table, f"Rows of bin {diagram.label(chosen)}", key="zoom.rows", file_name="rows-of-bin.csv")
     in_bin = f"cc.diagrams.reliability(cal.apply(test), bins).rows(cal.apply(test), {chosen})"
     copied(in_bin, section="reliability", key="rows", of=model)

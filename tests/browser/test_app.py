@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 
 import calib_core as cc
 from calib_core import Recipe
-from dashboard import compute
-from dashboard.compute import Model
+from dashboard import compute, session
 from dashboard.selection import Selection
+from dashboard.session import Model
 
 DRAWN = """keys => keys.every(key => {
     const data = document.querySelector(`[data-calib-chart=${key}]`)?.dataset;
@@ -62,6 +63,10 @@ def click_mark(page: Page, key: str, trace: str, b: int) -> None:
     point = chart.evaluate(POINT, [trace, b])
     place = chart.evaluate(PLACE, point)
     page.mouse.move(place["x"], place["y"])
+    # The pointer reads the mark's record by name: a name that the record lacks would stand there as it is.
+    tip = chart.locator(".hoverlayer .hovertext")
+    expect(tip).to_contain_text(re.compile(rf"{trace}, bin \[.*\d rows.*accuracy 0\.\d{{4}}"))
+    expect(tip).not_to_contain_text("%{")
     page.mouse.click(place["x"], place["y"])
 
 
@@ -186,7 +191,7 @@ def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, ser
     saved = tmp_path / "calibrator.json"
     saved.write_bytes(Path(downloading.value.path()).read_bytes())
     source = Selection().source
-    test = compute.parts(source).test
+    test = session.parts(source).test
     there = compute.judged(Model(source, Recipe("CALIBRATORS", "temperature"))).probs
     np.testing.assert_array_equal(cc.load_calibrator(saved).predict_proba(test.probs), there)
 

@@ -12,11 +12,11 @@ from calib_core import REDUCTIONS, NotAnswerable, figures
 from calib_core._text import count, error
 from calib_core.diagrams import ClassPanels, ClassTable, ValidityPair
 from dashboard import compute
-from dashboard.compute import Model
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Paragraph
 from dashboard.report.tables import Table
+from dashboard.session import Model
 
 PANELS = 12
 PRINTED = 200

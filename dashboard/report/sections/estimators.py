@@ -13,11 +13,11 @@ from calib_core._text import error
 from calib_core.diagrams import ValidityPlot
 from calib_core.study import error_keys
 from dashboard import compute
-from dashboard.compute import Model
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
+from dashboard.session import Model
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:

@@ -10,11 +10,11 @@ import pandas as pd
 from calib_core import figures
 from calib_core._text import count, error
 from dashboard import compute
-from dashboard.compute import Model
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
+from dashboard.session import Model
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:

@@ -176,7 +176,7 @@ def test_maps_draw_their_frames(maps: list[diagrams.CalibrationMap]) -> None:
         drawn = [trace for trace in figure.data if trace.xaxis in (f"x{i + 1}", "x" if i == 0 else None)]
         (trace,) = [t for t in drawn if t.name.startswith("arrows of") and "edge" not in t.name]
         path = np.column_stack([trace.x, trace.y]).reshape(-1, 6, 2)
-        np.testing.assert_allclose(from_xy(path[:, 0]), frame[["at_0", "at_1", "at_2"]], atol=1e-12)
+        np.testing.assert_allclose(from_xy(path[:, 0]), frame[["start_0", "start_1", "start_2"]], atol=1e-12)
         np.testing.assert_allclose(from_xy(path[:, 1]), frame[["to_0", "to_1", "to_2"]], atol=1e-12)
     assert len(figure.layout.images) == 3
 
