@@ -10,9 +10,10 @@ from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
 from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.base import Question
 from calib_core.inference import kernel_intervals, means, simplex, wild
+from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
-from calib_core.inference.in_bins import InBins, facts_of, target
 from calib_core.inference.intervals import NOISELESS, Interval, around, percentile, pivotal
+from calib_core.inference.judged_bins import facts_of, target
 from calib_core.inference.null import calibrated_claims
 from calib_core.inference.resampling import bootstrap
 from calib_core.registry import RegistryError

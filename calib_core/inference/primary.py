@@ -13,7 +13,7 @@ from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, estimate
-from calib_core.inference.in_bins import InBins
+from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.line import EstimateLine, estimate_line
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.verdict import any_size

@@ -13,6 +13,8 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions, RegistryError, compare, estimate
 from calib_core.binning import Distinct, EqualWidth, Groups
 from calib_core.inference import paired_difference, paired_table
+from calib_core.inference.cell_differences import SIMULATED, Domain
+from calib_core.inference.interval_differences import LADDER
 from calib_core.inference.joint_cells import (
     Residuals,
     absolute_difference,
@@ -20,7 +22,7 @@ from calib_core.inference.joint_cells import (
     squared_difference,
 )
 from calib_core.inference.limits import beyond
-from calib_core.inference.paired import LADDER, SIMULATED, Domain, declared_bins
+from calib_core.inference.model_differences import declared_bins
 from calib_core.inference.score_differences import BOUND, accuracy_difference, bounded_difference
 
 
