@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core import guarantees
 from calib_core._arrays import Bools, Float64s, frozen
-from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.coverage import (
+from calib_core.calibrators.abstention_thresholds import (
     ScoredRows,
     coverage_curve,
     entropies,
@@ -20,6 +19,7 @@ from calib_core.calibrators.coverage import (
     guaranteed_miscoverage,
     paper_miscoverage,
 )
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.held_out import hold_out
 from calib_core.calibrators.temperature import Temperature
 from calib_core.guarantees import Promise

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._parallel import chunks, one_blas_thread, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.nearest import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
+from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
 from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold
 from calib_core.predictions import InputError, Predictions
 from calib_core.registry import Choice, Flag, Range

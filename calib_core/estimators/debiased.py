@@ -22,7 +22,7 @@ from calib_core.binning import (
 )
 from calib_core.claims import Claims, VectorClaims
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
-from calib_core.estimators.simplex import debiased
+from calib_core.estimators.canonical_errors import debiased
 from calib_core.registry import Flag, Part
 
 _MORE_THAN_ONE = 1 + 1e-9

@@ -24,7 +24,6 @@ from calib_core.calibrators import (
     Temperature,
     VectorScaling,
 )
-from calib_core.exporting.maps import SAME, Map, described_map
 from calib_core.exporting.nodes import (
     Affine,
     Chosen,
@@ -43,6 +42,7 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
+from calib_core.exporting.score_maps import SAME, Map, described_map
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopKConfidence, TopKLabel, TopLabel
 from calib_core.registry import Recipe, RegistryError

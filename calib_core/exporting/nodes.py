@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from calib_core._arrays import Float64s
-from calib_core.exporting.maps import Map
+from calib_core.exporting.score_maps import Map
 
 Input: TypeAlias = Literal["probabilities", "logits"]
 

@@ -14,7 +14,6 @@ import numpy as np
 from calib_core.calibrators import Calibrator
 from calib_core.exporting import module_text, runtime
 from calib_core.exporting.describing import program, recipe_of
-from calib_core.exporting.maps import Interpolated, LogOdds, Map, Pieces
 from calib_core.exporting.nodes import (
     Affine,
     Chosen,
@@ -34,6 +33,7 @@ from calib_core.exporting.nodes import (
     Unsure,
     in_order,
 )
+from calib_core.exporting.score_maps import Interpolated, LogOdds, Map, Pieces
 from calib_core.exporting.trial import Trial, checked, checked_confidences, run_module
 from calib_core.predictions import NotAnswerable
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from calib_core._arrays import Float64s, Floats, safe_log
 from calib_core.calibrators import Calibrator
-from calib_core.exporting.maps import Interpolated, Map, Pieces
 from calib_core.exporting.nodes import Affine, EachClass, Given, Program, Ranked
+from calib_core.exporting.score_maps import Interpolated, Map, Pieces
 from calib_core.predictions import Logits, NotAnswerable, Predictions
 
 TOLERANCE = 1e-6

@@ -10,13 +10,13 @@ import numpy as np
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.binning import BinTable, EqualWidth, Groups, group_codes
-from calib_core.binning.table import tabulate_at
+from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
 from calib_core.estimators import Binned
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
-from calib_core.inference.cells import unit_noise
+from calib_core.inference.cell_sums import unit_noise
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval, clopper_pearson
@@ -34,9 +34,9 @@ from calib_core.inference.inversion import (
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
 from calib_core.inference.null import null_outcomes
+from calib_core.inference.number_words import percent
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
-from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
 
 _ONE_ROW = 1.0 + 1e-9

@@ -9,7 +9,7 @@ import numpy as np
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Question
 from calib_core.inference.bin_intervals import InBins
-from calib_core.inference.forms import interval
+from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval
 from calib_core.inference.joint_cells import Difference
 from calib_core.inference.judged_bins import target

@@ -10,7 +10,7 @@ import numpy as np
 from calib_core._repr import OneLine
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.inference.joint_cells import Difference
-from calib_core.inference.words import at_level, chance
+from calib_core.inference.number_words import at_level, chance
 
 
 @dataclass(frozen=True, repr=False)

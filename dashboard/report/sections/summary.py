@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from calib_core import Estimate, InputError
 from calib_core.inference import EstimateLine, PrimaryLine
-from calib_core.inference.words import percent
+from calib_core.inference.number_words import percent
 from dashboard import compute
 from dashboard.compute import Model
 from dashboard.lines import WORDS

@@ -21,8 +21,8 @@ from calib_core.inference.joint_cells import (
     outer_difference,
     squared_difference,
 )
-from calib_core.inference.limits import beyond
 from calib_core.inference.model_differences import declared_bins
+from calib_core.inference.poisson_limits import beyond
 from calib_core.inference.score_differences import BOUND, accuracy_difference, bounded_difference
 
 

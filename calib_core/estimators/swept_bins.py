@@ -10,7 +10,7 @@ import numpy as np
 from calib_core._arrays import Float64s, Floats
 from calib_core._checks import whole
 from calib_core.binning import BinTable, Distinct, EqualMass
-from calib_core.binning.table import padded
+from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims, Ordered, Stratum, Tally
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 
