@@ -128,12 +128,12 @@ class Unsure(OnRow):
 class Either(Node):
     """Whether one or the other holds."""
 
-    one: Node
-    other: Node
+    first: Node
+    second: Node
 
     @property
     def operands(self) -> tuple[Node, ...]:
-        return (self.one, self.other)
+        return (self.first, self.second)
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,8 +92,8 @@ def _weights(f: Float64s, taps: int) -> Iterator[tuple[slice, slice, Float64s]]:
     for start in range(0, cells, _BLOCK):
         stop = min(start + _BLOCK, cells)
         seen = np.arange(max(0, start - taps), min(cells, stop + taps) + 1)
-        at = np.arange(start, stop + 1)[:, None]
-        w = f[_folded(at - seen, cells)] + f[_folded(at + seen, cells)]
+        point = np.arange(start, stop + 1)[:, None]
+        w = f[_folded(point - seen, cells)] + f[_folded(point + seen, cells)]
         yield slice(start, stop + 1), slice(int(seen[0]), int(seen[-1]) + 1), w
 
 
