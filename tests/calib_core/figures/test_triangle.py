@@ -16,10 +16,10 @@ import calib_core as cc
 from calib_core import diagrams
 from calib_core.datasets import true_valk_kull, valk_kull
 from calib_core.diagrams.calibration_map import small_triangles
-from dashboard.figures import draw_calibration_map
-from dashboard.figures.calibration_map import error_colours, shared_scale
-from dashboard.figures.raster import CLOUD, GROUND, cloud, ground, triangle_of
-from dashboard.figures.triangle import (
+from calib_core.figures import draw_calibration_map
+from calib_core.figures.calibration_map import error_colours, shared_scale
+from calib_core.figures.raster import CLOUD, GROUND, cloud, ground, triangle_of
+from calib_core.figures.triangle import (
     CORNERS,
     HEAD,
     X_RANGE,

@@ -10,10 +10,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from calib_core._text import plain
 from calib_core.diagrams import CalibrationMap
-from dashboard.figures.raster import ground
-from dashboard.figures.triangle import arrow_traces, arrows, frame_traces, image, panel, panel_axes, to_xy
-from dashboard.theme import plain
+from calib_core.figures.raster import ground
+from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel, panel_axes, to_xy
 
 COLUMNS = 3
 _PANEL, _LINE, _CHARACTERS = 300, 18, 34
