@@ -23,10 +23,10 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     from dashboard.export import csv_bytes
 
     if form == "python":
-        return exhibit.python(scene).rstrip("\n")
+        return exhibit.python(scene)
     frame = scene.get(exhibit.table(scene))
     if form == "csv":
-        return csv_bytes(frame).decode().rstrip("\n")
+        return csv_bytes(frame).decode()
     words = exhibit.words(scene)
     if form == "json":
         record = {
@@ -35,12 +35,12 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
             "notes": [text for text in (words.caption, *words.notes) if text],
             "python": exhibit.python(scene),
         }
-        return json.dumps(record, indent=1, ensure_ascii=False)
+        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     shown = frame.head(exhibit.printed) if exhibit.printed else frame
     lines = aligned(exhibit.columns(frame), shown)
     if len(shown) < len(frame):
         lines.append(f"({len(shown):,} of {len(frame):,} lines; --format csv writes all)")
-    return "\n".join([*lines, *(_shared.plain(text) for text in (words.caption, *words.notes) if text)])
+    return "\n".join([*lines, *(_shared.plain(text) for text in (words.caption, *words.notes) if text), ""])
 
 
 def aligned(columns: Sequence[Column], frame: Any) -> list[str]:

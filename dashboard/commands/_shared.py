@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
     from calib_core import Predictions, Recipe
     from calib_core.readers import Finding, Reading, Table
-    from calib_core.registry import Registry
+    from calib_core.registry import Param, Registry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -267,8 +267,19 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
         name, equals, value = text.partition("=")
         if not equals:
             raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="NAME=VALUE")
-        given[name.strip()] = entry.read(name.strip(), _number_or_text(value))
+        given[name.strip()] = entry.read(name.strip(), _read_text(entry.param(name.strip()), value))
     return registry.described(key, **given)
+
+
+def _read_text(param: Param, text: str) -> Any:
+    """What a text says as the value of a parameter: one of its options, a recipe as JSON, a number, or itself."""
+    import json
+
+    from calib_core.registry import Choice
+
+    if isinstance(param.domain, Choice) and text in param.domain.options:
+        return text
+    return json.loads(text) if text.startswith(("{", "[")) else _number_or_text(text)
 
 
 def _number_or_text(text: str) -> Any:

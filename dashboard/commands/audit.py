@@ -114,6 +114,7 @@ def _models(
 ) -> dict[str, Predictions]:
     """The predictions to judge by name: as they are, and after each calibrator."""
     from calib_core import CALIBRATORS
+
     if not calibrators:
         return {"as given": loaded.rows(rows)}
     if rows != "auto":

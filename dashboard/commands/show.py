@@ -39,4 +39,4 @@ def command(
 
     recipe = _shared.recipe_of(EXHIBITS, exhibit, options)
     selection = _choices.selection(file, model=model, asked=notion, **given).with_exhibit(recipe)
-    click.echo(_exhibited.written(recipe.build(), scene_of(selection), form))
+    click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)

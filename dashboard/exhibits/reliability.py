@@ -46,7 +46,7 @@ class Reliability(Exhibit):
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
-        laid = [call(f"figures.{drawn}", diagram) for drawn, diagram in self._laid(scene)]
+        laid: list[Call[Any]] = [call(f"figures.{drawn}", diagram) for drawn, diagram in self._laid(scene)]
         return call("figures.reliability", self._diagrams(scene), over=laid)
 
     def words(self, scene: Scene) -> Words:

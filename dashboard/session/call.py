@@ -121,7 +121,10 @@ def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options
     """
     name = function if isinstance(function, str) else _names()[function]
     if isinstance(function, str) and function.startswith(f"{_PLOTTED}."):
-        return Call(name, tuple(map(_frozen, args)), tuple((n, _frozen(v)) for n, v in options.items()), stem)
+        # Not checked against its signature, which would load Plotly; empty options are the defaults of all of them.
+        kept = {n: _frozen(value) for n, value in options.items()}
+        kept = {n: value for n, value in kept.items() if value not in ((), None)}
+        return Call(name, tuple(map(_frozen, args)), tuple(kept.items()), stem)
     signature = inspect.signature(public(name))
     given = signature.bind(*args, **options).arguments
     parameters = signature.parameters
@@ -129,8 +132,8 @@ def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options
     empty = inspect.Parameter.empty
     needed = tuple(_frozen(value) for n, value in given.items() if parameters[n].default is empty)
     chosen = {n: _frozen(value) for n, value in given.items() if parameters[n].default is not empty}
-    kept = {n: value for n, value in chosen.items() if repr(value) != repr(_frozen(parameters[n].default))}
-    return Call(name, needed, tuple((kept | {n: _frozen(v) for n, v in more.items()}).items()), stem)
+    differing = {n: value for n, value in chosen.items() if repr(value) != repr(_frozen(parameters[n].default))}
+    return Call(name, needed, tuple((differing | {n: _frozen(v) for n, v in more.items()}).items()), stem)
 
 
 def public(name: str) -> Callable[..., Any]:
