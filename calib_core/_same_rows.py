@@ -37,7 +37,7 @@ on the same rows in the same order
     differ = np.flatnonzero(first.true_labels != second.true_labels)
     if len(differ):
         i, names = int(differ[0]), first.class_names or ()
-        here, there = (names[one.true_labels[i]] for one in (first, second))
+        here, there = (names[model.true_labels[i]] for model in (first, second))
         raise InputError(
             f"row {i} has the label {here!r} in one file and {there!r} in the other: models are compared "
             "on the same rows in the same order"

@@ -170,24 +170,24 @@ class Stored(ReadOnly):
         given = np.asarray(index)
         if given.dtype == bool or given.ndim != 1 or len(given) == 0:
             raise InputError("take needs the positions of at least one row; for a mask pass np.flatnonzero(mask)")
-        at = given.astype(np.intp)
+        places = given.astype(np.intp)
         classes, probs = self._top
         fields: dict[str, Any] = {
-            "labels": None if self.labels is None else frozen(self.labels[at]),
-            "logits": None if self.logits is None else self.logits.take(at),
-            "weights": None if self.weights is None else self._weights_of(at),
-            "abstained": None if self.abstained is None else unless_none(self.abstained[at]),
-            "metadata": None if self.metadata is None else self.metadata.iloc[at].reset_index(drop=True),
-            "_rows": None if self._rows is None else self._rows.take(at),
-            "_top": (None if classes is None else frozen(classes[at]), frozen(probs[at])),
-            "_correct": frozen(self._correct[at]),
+            "labels": None if self.labels is None else frozen(self.labels[places]),
+            "logits": None if self.logits is None else self.logits.take(places),
+            "weights": None if self.weights is None else self._weights_of(places),
+            "abstained": None if self.abstained is None else unless_none(self.abstained[places]),
+            "metadata": None if self.metadata is None else self.metadata.iloc[places].reset_index(drop=True),
+            "_rows": None if self._rows is None else self._rows.take(places),
+            "_top": (None if classes is None else frozen(classes[places]), frozen(probs[places])),
+            "_correct": frozen(self._correct[places]),
         }
         return self._with(fields)
 
-    def _weights_of(self, at: Codes) -> Float64s:
+    def _weights_of(self, places: Codes) -> Float64s:
         """Weights of the chosen rows: copies stay copies, and other weights do not become copies by being chosen."""
         assert self.weights is not None
-        chosen = check_weights(self.weights[at], len(at))
+        chosen = check_weights(self.weights[places], len(places))
         return chosen if whole(self.weights) else mean_one(chosen)
 
     def split(self, share: float = 0.5, *, random_state: int = 0) -> tuple[Self, Self]:
@@ -233,7 +233,7 @@ class Stored(ReadOnly):
         notes: tuple[str, ...],
     ) -> None:
         n = len(correct)
-        held, note = self._weighed(weights, n)
+        row_weights, note = self._weighed(weights, n)
         fields: dict[str, Any] = {
             "kind": kind,
             "_rows": rows,
@@ -242,7 +242,7 @@ class Stored(ReadOnly):
             "labels": labels,
             "class_names": class_names,
             "logits": None,
-            "weights": held,
+            "weights": row_weights,
             "metadata": self._described(metadata, n),
             "abstained": None,
             "discrete": False,
@@ -289,13 +289,13 @@ def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:
     def work(chunk: slice) -> None:
         part = rows.part(chunk)
         for where, block in part.blocks(LARGE_BLOCK_BYTES):
-            at = slice(chunk.start + where.start, chunk.start + where.stop)
+            span = slice(chunk.start + where.start, chunk.start + where.stop)
             left = block.copy()
             line = np.arange(len(left))
             for rank in range(k):
-                best = left.argmax(axis=1) if rank else first[at]
-                classes[at, rank] = best
-                probs[at, rank] = left[line, best]
+                best = left.argmax(axis=1) if rank else first[span]
+                classes[span, rank] = best
+                probs[span, rank] = left[line, best]
                 left[line, best] = -1
 
     for _ in over_chunks(n, work):

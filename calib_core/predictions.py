@@ -248,7 +248,7 @@ class Predictions(Stored):
         if probs is not None:
             names = self.class_names if class_names is None else class_names
             check_columns(probs, names, "probs")
-            made = type(self)(
+            other = type(self)(
                 as_matrix(probs, "probs"),
                 self.true_labels if labels is None else plain(labels),
                 class_names=names,
@@ -257,7 +257,7 @@ class Predictions(Stored):
                 metadata=self.metadata if isinstance(metadata, Unchanged) else metadata,
                 abstained=None if abstained is None else plain(abstained),
             )
-            return made._with({"discrete": True}) if discrete else made
+            return other._with({"discrete": True}) if discrete else other
         if logits is not None or abstained is not None:
             raise InputError("logits and abstained go with other probabilities: give probs= too")
         fields: dict[str, Any] = {} if discrete is None else {"discrete": discrete}
@@ -267,8 +267,8 @@ class Predictions(Stored):
             y = frozen(as_codes(labels, fields.get("class_names", self.class_names) or (), self.n_rows, "labels"))
             fields |= {"labels": y, "_correct": frozen(self.predicted == y)}
         if not isinstance(weights, Unchanged):
-            held, note = self._weighed(weights, self.n_rows)
-            fields |= {"weights": held, "notes": self.notes + note}
+            row_weights, note = self._weighed(weights, self.n_rows)
+            fields |= {"weights": row_weights, "notes": self.notes + note}
         if not isinstance(metadata, Unchanged):
             fields["metadata"] = self._described(metadata, self.n_rows)
         return self._with(fields)

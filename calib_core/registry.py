@@ -114,7 +114,7 @@ class Entry(Generic[T]):
     fixed: Mapping[str, Any] = field(default_factory=dict)
     lift: str = ""
 
-    def made(self, member: Any) -> bool:
+    def makes(self, member: Any) -> bool:
         """Could this entry have made the member?"""
         if type(member) is not self.cls:
             return False
@@ -244,7 +244,7 @@ class Registry(Generic[T]):
 
     def find(self, member: Any) -> Entry[T] | None:
         """The most specific entry that could have made this member, None when it is not of this family."""
-        makers = [entry for entry in self._entries.values() if entry.made(member)]
+        makers = [entry for entry in self._entries.values() if entry.makes(member)]
         return max(makers, key=lambda entry: len(entry.fixed), default=None)
 
     def recipe(self, member: Any) -> Recipe:

@@ -335,8 +335,8 @@ def _parts_of_three(source: Source) -> Parts:
     whole_rows = parts(dataclasses.replace(source, like=like, corners=""))
     fit, test = (corners(rows, *read_corners(source.corners)) for rows in (whole_rows.fit, whole_rows.test))
     rows = (whole_rows.fit_rows[fit.rows], whole_rows.test_rows[test.rows])
-    said = f"{whole_rows.said}; of the test rows: {test.said}"
-    return Parts(fit.predictions, test.predictions, *rows, said, test.said)
+    said = f"{whole_rows.said}; of the test rows: {test.note}"
+    return Parts(fit.predictions, test.predictions, *rows, said, test.note)
 
 
 def triangle(source: Source, three: str) -> Source:

@@ -51,14 +51,14 @@ def file_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of a file of at most the size that is read; InputError says why it cannot be had."""
     name = file_label(os.fspath(path))
     try:
-        held = Path(path).stat().st_size
-        data = Path(path).read_bytes() if held <= limits.FILE_BYTES else b""
+        n_bytes = Path(path).stat().st_size
+        data = Path(path).read_bytes() if n_bytes <= limits.FILE_BYTES else b""
     except OSError as e:
         raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
     except ValueError as e:
         raise InputError(f"{name} is not a path that can be opened; check it") from e
-    if held > limits.FILE_BYTES:
-        raise InputError(f"{name} has {size(held)}; at most {size(limits.FILE_BYTES)} are read: save fewer rows")
+    if n_bytes > limits.FILE_BYTES:
+        raise InputError(f"{name} has {size(n_bytes)}; at most {size(limits.FILE_BYTES)} are read: save fewer rows")
     return data
 
 
@@ -76,8 +76,8 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     try:
         return build(table, reading, kept, extras)
     except InputError as e:
-        said = str(e)
-        raise InputError(said if said.startswith(table.name) else f"{table.name}: {said}") from e
+        message = str(e)
+        raise InputError(message if message.startswith(table.name) else f"{table.name}: {message}") from e
 
 
 def _check_lengths(table: Table, reading: Reading) -> None:
@@ -147,8 +147,8 @@ def _of_confidence(table: Table, reading: Reading, kept: Kept, extras: dict[str,
         correct = _outcomes(table, str(reading.correct))
         return Predictions.from_confidence(confidence, correct if kept is None else correct[kept], **extras)
     labels = _known(table, reading, coded_labels(table, reading))
-    said = reading.replace(label=(str(reading.predicted),))
-    predicted = _known(table, said, coded(table.column(said.label[0]), reading.label_coding, reading.classes))
+    claimed = reading.replace(label=(str(reading.predicted),))
+    predicted = _known(table, claimed, coded(table.column(claimed.label[0]), reading.label_coding, reading.classes))
     if kept is not None:
         labels, predicted = labels[kept], predicted[kept]
     return Predictions.from_confidence(
