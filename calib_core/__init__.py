@@ -16,7 +16,7 @@ from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibra
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.inference import compare
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.readers import read_predictions
+from calib_core.readers import read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
 from calib_core.study import evaluate
@@ -52,5 +52,6 @@ __all__ = [
     "inference",
     "load_calibrator",
     "read_predictions",
+    "read_table",
     "reductions",
 ]

@@ -103,14 +103,14 @@ def sums(subject: Subject) -> Iterator[Finding]:
     if not len(rows):
         return
     most = float(off.max())
-    broken = f"{len(rows):,} of {len(off):,} rows do not sum to {scale:g}"
+    text = f"{len(rows):,} of {len(off):,} rows do not sum to {scale:g}"
     if most <= RESCALED:
-        yield Finding("note", "rescaled", f"{broken}, by at most {most:.2g}; they are rescaled.")
+        yield Finding("note", "rescaled", f"{text}, by at most {most:.2g}; they are rescaled.")
     elif _explained_by_rounding(subject, rows[np.argsort(-off[rows], kind="stable")[:_WORST_ROWS]]):
         yield Finding(
             "warning",
             "rescaled",
-            f"{broken}, by at most {most:.2g}, as rounding explains; they are rescaled: use unrounded values if you can.",
+            f"{text}, by at most {most:.2g}, as rounding explains; they are rescaled: use unrounded values if you can.",
         )
     else:
         yield _row_sums(subject, off, scale)
