@@ -54,3 +54,5 @@ __all__ = [
     "read_predictions",
     "reductions",
 ]
+
+__version__ = "0.3.0.dev0"
