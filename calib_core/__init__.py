@@ -1,5 +1,8 @@
 """calib_core: find out whether a classifier's probabilities mean what they say."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from calib_core import (
     binning,
     calibrators,
@@ -9,18 +12,24 @@ from calib_core import (
     exporting,
     guarantees,
     inference,
+    readers,
     reductions,
+    study,
 )
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator
+from calib_core.division import divide, fitted, marked_rows, read_as, recalibrated, three_corners
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.inference import compare
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.readers import read_predictions
+from calib_core.readers import read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
-from calib_core.study import evaluate
+from calib_core.study import evaluate, stacked
 from calib_core.three_classes import corners
+
+if TYPE_CHECKING:
+    from calib_core import figures as figures
 
 __all__ = [
     "BANDWIDTHS",
@@ -44,15 +53,32 @@ __all__ = [
     "corners",
     "datasets",
     "diagrams",
+    "divide",
     "estimate",
     "estimators",
     "evaluate",
     "exporting",
+    "fitted",
     "guarantees",
     "inference",
     "load_calibrator",
+    "marked_rows",
+    "read_as",
     "read_predictions",
+    "read_table",
+    "readers",
+    "recalibrated",
     "reductions",
+    "stacked",
+    "study",
+    "three_corners",
 ]
 
 __version__ = "0.3.0.dev0"
+
+
+def __getattr__(name: str) -> object:
+    """The figures, when first asked for: they need Plotly (extra `plot`), and nothing else does."""
+    if name == "figures":
+        return import_module("calib_core.figures")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +17,26 @@ from calib_core.claims import Claims
 from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, own_bins
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
+
+__all__ = [
+    "MEASURES",
+    "SCORES",
+    "Comparison",
+    "Counting",
+    "Measure",
+    "SideEffects",
+    "compared",
+    "error_keys",
+    "evaluate",
+    "every_measure",
+    "over_same_rows",
+    "over_same_rows_by_name",
+    "ranks",
+    "rows_said",
+    "side_effects",
+    "stacked",
+    "summaries",
+]
 
 SCORES = ("accuracy", "log-loss", "brier")
 
@@ -69,6 +89,22 @@ _PARTIAL = ("class-specific", "canonical")
 """Notions about one class only, or about whole vectors: no number of theirs stands beside the others'."""
 
 
+def stacked(parts: Mapping[str, Any], column: str = "model") -> pd.DataFrame:
+    """One frame after the other, each with its name in a first column.
+
+    ``parts`` are frames, or diagrams that have one, by name; lines keep their order and get new numbers.
+
+    >>> stacked({"a": pd.DataFrame({"gap": [0.1]}), "b": pd.DataFrame({"gap": [0.2]})}).values.tolist()
+    [['a', 0.1], ['b', 0.2]]
+    """
+    frames = {name: part if isinstance(part, pd.DataFrame) else part.frame() for name, part in parts.items()}
+    if not frames:
+        return pd.DataFrame(columns=[column])
+    whole: pd.DataFrame = pd.concat(list(frames.values()), ignore_index=True)
+    whole.insert(0, column, [name for name, frame in frames.items() for _ in range(len(frame))])
+    return whole
+
+
 def recalibrated(fit: Predictions, test: Predictions, calibrator: str | Calibrator) -> Predictions:
     """The test rows after a calibrator fitted on the fit rows; the calibrator given stays unfitted."""
     fresh: Calibrator = clone(as_calibrator(calibrator))
@@ -102,6 +138,16 @@ def over_same_rows(models: Sequence[Predictions], rows: Counting = "answered") -
     if not answered.any():
         raise NotAnswerable("no row is answered by all of these models: count every row instead (rows='all')")
     return [model.take(np.flatnonzero(answered)) for model in models]
+
+
+def over_same_rows_by_name(models: Mapping[str, Predictions], rows: Counting = "answered") -> dict[str, Predictions]:
+    """The models by name, every number of their table over the same rows (``over_same_rows``).
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> over_same_rows_by_name({"a": p})["a"] is p
+    True
+    """
+    return dict(zip(models, over_same_rows(list(models.values()), rows), strict=True))
 
 
 def rows_said(models: Sequence[Predictions], rows: Counting = "answered") -> str:

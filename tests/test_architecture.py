@@ -326,14 +326,13 @@ def assert_within(found, ceilings):
 
 MOST_LINES, MEDIAN_LINES = 400, 110
 TOO_LONG = {
-    "calib_core/guarantees.py": 616,
     "calib_core/inference/in_bins.py": 408,
     "calib_core/inference/paired.py": 433,
     "calib_core/predictions.py": 695,
     "calib_core/registry.py": 453,
-    "dashboard/commands/_shared.py": 405,
-    "dashboard/compute.py": 932,
-    "dashboard/selection.py": 416,
+    "dashboard/commands/_shared.py": 415,
+    "dashboard/compute.py": 518,
+    "dashboard/selection.py": 456,
 }
 
 
@@ -345,7 +344,8 @@ def test_files_stay_where_a_reader_looks():
 
 ENDINGS = ("s", "es", "ed", "d", "er", "r", "ing")
 ALIKE = {
-    "base": 4,
+    "_text": 2,
+    "base": 5,
     "compare": 2,
     "interval": 2,
     "grid": 2,
@@ -355,8 +355,10 @@ ALIKE = {
     "classes": 4,
     "constraint": 2,
     "recalibration": 2,
-    "reliability": 4,
+    "reliability": 5,
     "sweep": 4,
+    "trade": 2,
+    "validity": 2,
     "zoom": 2,
     "kernel": 2,
     "limits": 3,
@@ -369,6 +371,8 @@ ALIKE = {
     "verdict": 2,
     "wording": 2,
     "rows": 2,
+    "show": 2,
+    "_exhibited": 4,
     "export": 2,
     "report": 2,
     "calibrators": 2,
@@ -399,20 +403,18 @@ def test_no_two_modules_have_the_same_name_but_for_an_ending():
 
 VAGUE = ("held", "made", "asked", "said", "at", "one", "told")
 VAGUE_NAMES = {
-    "calib_core": 42,
-    "calib_core/binning": 17,
+    "calib_core": 37,
     "calib_core/calibrators": 50,
-    "calib_core/diagrams": 19,
     "calib_core/estimators": 23,
     "calib_core/exporting": 27,
-    "calib_core/inference": 79,
+    "calib_core/figures": 9,
+    "calib_core/inference": 17,
     "calib_core/readers": 39,
-    "dashboard": 51,
+    "dashboard": 34,
     "dashboard/commands": 38,
-    "dashboard/figures": 13,
-    "dashboard/report": 97,
+    "dashboard/report": 96,
     "dashboard/takeaway": 21,
-    "dashboard/views": 85,
+    "dashboard/views": 84,
 }
 """How often each package names a value so."""
 

@@ -11,14 +11,14 @@ import pandas as pd
 from sklearn.base import clone
 
 from calib_core._arrays import Codes, Float64s
-from calib_core._repr import OneLine
 from calib_core.calibrators import Calibrator, MetaCal, as_calibrator
+from calib_core.diagrams.base import Diagram
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry import Recipe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConstraintDiagram(OneLine):
+class ConstraintDiagram(Diagram):
     """Attained rate for each wanted rate, over repeated splits; arrays are (targets,), NaN where every split refused.
 
     ``rate`` is "miscoverage" or "accuracy"; ``attained`` the mean over splits and ``deviation`` their standard
@@ -98,10 +98,10 @@ def _run(method: MetaCal, fit: Predictions, test: Predictions, target: float, se
     """Attained rate and coverage of one split; NaN when the calibrator refuses the rows."""
     fresh: Any = clone(method).set_params(**{method.wanted: target, "random_state": seed})
     try:
-        made = fresh.fit_on(fit).apply(test)
+        calibrated = fresh.fit_on(fit).apply(test)
     except NotAnswerable:
         return float("nan"), float("nan")
-    return fresh.attained(test, made), made.coverage
+    return fresh.attained(test, calibrated), calibrated.coverage
 
 
 def _summary(rate: str, wanted: Float64s, runs: Float64s) -> ConstraintDiagram:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.claims import Claims, Stratum
+from calib_core.diagrams.base import Diagram
 from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, height, limits
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction
@@ -34,7 +34,7 @@ def band_title(band: str, level: float) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelCurve(OneLine):
+class KernelCurve(Diagram):
     """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a band.
 
     ``curve`` is NaN where less than half of one row's weight lies: a gap. ``lower`` to ``upper`` is the ``band``,
@@ -92,13 +92,13 @@ class KernelCurve(OneLine):
             "or a fixed bandwidth."
         )
 
-    def at(self, score: float) -> float:
+    def value(self, score: float) -> float:
         """P(z = 1 | s) at any score, read off between the points; NaN in a gap and outside the range."""
         return float(np.interp(score, self.score, self.curve, left=np.nan, right=np.nan))
 
     def local_error(self, score: float) -> float:
         """Local calibration error |P(z = 1 | s) - s| at a score; NaN where no data lie."""
-        return abs(self.at(score) - score)
+        return abs(self.value(score) - score)
 
     def frame(self) -> pd.DataFrame:
         """One line per point, exactly the numbers drawn; NaN is a gap."""
@@ -135,7 +135,7 @@ def kernel_curve(
 
     >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
     >>> curve = kernel_curve(p, method=KernelECE())
-    >>> round(curve.at(0.75), 3), round(curve.local_error(0.75), 3)
+    >>> round(curve.value(0.75), 3), round(curve.local_error(0.75), 3)
     (1.0, 0.25)
     """
     return _curve(as_reduction(reduction).split(predictions.written_out()), stratum, method, band, level)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core._repr import OneLine
 from calib_core.binning import (
     BINNINGS,
     SimplexScheme,
@@ -19,6 +18,7 @@ from calib_core.binning import (
     vector_sums,
 )
 from calib_core.calibrators import SimplexBinning
+from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPair, steps
 from calib_core.guarantees import cell_eps
 from calib_core.predictions import NotAnswerable, Predictions
@@ -26,7 +26,7 @@ from calib_core.reductions import Canonical
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecalibrationDiagram(OneLine):
+class RecalibrationDiagram(Diagram):
     """Test predictions by cell, and an arrow per cell from their mean to the class frequencies of calibration rows.
 
     ``points`` (n, K) are the test predictions, ``cells`` (n,) the position of each one's cell among the B cells that
@@ -75,8 +75,8 @@ def recalibration(
     References: P1 Appendix G.4 and Fig. 12 (right).
 
     >>> fit = Predictions([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]], [0, 1])
-    >>> made = recalibration("sierpinski", fit, Predictions([[0.7, 0.2, 0.1]], [0]))
-    >>> made.mean.round(2).tolist(), made.target.round(2).tolist()
+    >>> moved = recalibration("sierpinski", fit, Predictions([[0.7, 0.2, 0.1]], [0]))
+    >>> moved.mean.round(2).tolist(), moved.target.round(2).tolist()
     ([[0.7, 0.2, 0.1]], [[0.0, 1.0, 0.0]])
     """
     chosen = as_simplex(scheme)

@@ -61,7 +61,7 @@ class Image:
 
 
 def bounds(
-    estimator: Any, claims: Listed, made: Estimated, ranks: int, level: float, random_state: int
+    estimator: Any, claims: Listed, estimated: Estimated, ranks: int, level: float, random_state: int
 ) -> tuple[float, float] | None:
     """Interval for a smooth, kernel, convex, swept or cumulative error, given the predictions; None for other errors.
 
@@ -92,12 +92,12 @@ def bounds(
     claims = in_order(claims, ranks)
     laws = (_wild(claims, ranks, random_state), _calibrated(claims, ranks, random_state))
     noise = [
-        _sizes(lambda s, stratum: picture(estimator, claims, made, s, stratum), claims, ranks, law) for law in laws
+        _sizes(lambda s, stratum: picture(estimator, claims, estimated, s, stratum), claims, ranks, law) for law in laws
     ]
-    low = made.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
-    high = made.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
+    low = estimated.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
+    high = estimated.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
     # Where all near-certain claims came true the value is what calibrated models show: equal, but for the slack.
-    return (low if low > _SLACK * made.value else 0.0), min(high, 1.0)
+    return (low if low > _SLACK * estimated.value else 0.0), min(high, 1.0)
 
 
 def excess(moved: Float64s, most: float, tail: float) -> float:
@@ -118,9 +118,9 @@ def influence(claims: Listed, ranks: int = 1, none: Float64s | None = None) -> F
         return np.asarray(moved.reshape(ranks, -1).sum(axis=0))
     found = (unanswered(claims) if none is None else none).copy()
     known = np.flatnonzero(claims.hit >= 0)
-    at = known if claims.rows.index is None else claims.rows.index[known]
-    said = claims.rows.base[at, claims.hit[known]].astype(np.float64)
-    found[known] += claims.shares[claims.hit[known]] * (1.0 - 2.0 * said)
+    base_rows = known if claims.rows.index is None else claims.rows.index[known]
+    score = claims.rows.base[base_rows, claims.hit[known]].astype(np.float64)
+    found[known] += claims.shares[claims.hit[known]] * (1.0 - 2.0 * score)
     weight = np.ones(len(found)) if claims.weights is None else claims.weights
     return np.asarray(found * weight / weight.sum())
 
@@ -143,13 +143,13 @@ def reach(claims: Listed, ranks: int = 1) -> float:
         each = each_weight(claims)
         if ranks == 1:
             return float(each.max())
-        said = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
-        return float((each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + said, ranks)).max())
-    said = np.empty(claims.rows.shape[0])
+        total = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
+        return float((each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + total, ranks)).max())
+    total = np.empty(claims.rows.shape[0])
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
-        said[where] = block.astype(np.float64).sum(axis=1)
-    weight = np.ones(len(said)) if claims.weights is None else claims.weights
-    most = claims.shares.max() * np.minimum(1.0 + said, len(claims.shares))
+        total[where] = block.astype(np.float64).sum(axis=1)
+    weight = np.ones(len(total)) if claims.weights is None else claims.weights
+    most = claims.shares.max() * np.minimum(1.0 + total, len(claims.shares))
     return float((most * weight).max() / weight.sum())
 
 
@@ -248,8 +248,8 @@ def _calibrated(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise
             yield less(lambda s, _, drawn=drawn: drawn == s)  # type: ignore[misc]
         elif isinstance(claims, FlatClaims) and ranks > 1 and _at_most_one(claims, ranks):
             outcomes = np.empty((len(claims.scores), count), dtype=bool)
-            for at, part in draws.ranked_hits(claims.scores, ranks, rng, count):
-                outcomes[at] = part
+            for rows, part in draws.ranked_hits(claims.scores, ranks, rng, count):
+                outcomes[rows] = part
             yield less(lambda s, _, outcomes=outcomes, codes=claims.codes: outcomes[codes == s])  # type: ignore[misc]
         else:
             yield less(
@@ -281,7 +281,7 @@ def _absolute(sums: Float64s) -> Float64s:
     return np.asarray(np.abs(sums).sum(axis=-1))
 
 
-def _cumulative(estimator: MaxDeviation, claims: Listed, made: Estimated, s: int, stratum: Stratum) -> Image:
+def _cumulative(estimator: MaxDeviation, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
     distinct, place = np.unique(stratum.scores, return_inverse=True)
     size = min(len(distinct), _PLACES)
     return Image(place * size // len(distinct), None, size, _range)
@@ -292,24 +292,24 @@ def _range(sums: Float64s) -> Float64s:
     return np.asarray(np.maximum(path.max(axis=-1), 0.0) - np.minimum(path.min(axis=-1), 0.0))
 
 
-def _convex(estimator: ConvexBinned, claims: Listed, made: Estimated, s: int, stratum: Stratum) -> Image:
+def _convex(estimator: ConvexBinned, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
     low = claims.floor if estimator.attainable else 0.0
-    edges = (_edges(made, s) - low) / (1.0 - low)
+    edges = (_edges(estimated, s) - low) / (1.0 - low)
     split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)
     return Image(split.first, split.beyond, len(edges) + 1, _absolute)
 
 
-def _swept(estimator: EceSweep, claims: Listed, made: Estimated, s: int, stratum: Stratum) -> Image:
-    if made.bins is None:
+def _swept(estimator: EceSweep, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
+    if estimated.bins is None:
         # The table was too large to keep: a bin per distinct score.
         distinct, place = np.unique(stratum.scores, return_inverse=True)
         return Image(place, None, len(distinct), _absolute)
-    edges = _edges(made, s)
+    edges = _edges(estimated, s)
     place = np.searchsorted(edges.astype(stratum.scores.dtype), stratum.scores, side="right")
     return Image(place, None, len(edges) + 1, _absolute)
 
 
-def _kernel(estimator: KernelECE, claims: Listed, made: Estimated, s: int, stratum: Stratum) -> Image:
+def _kernel(estimator: KernelECE, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
     grid, width = estimator.grid(claims.floor), estimator.width(stratum)
     damping, stride = response(estimator.kernel, width, grid), grid.stride(width)
     cell, into = grid.places(stratum.scores)
@@ -320,14 +320,14 @@ def _kernel(estimator: KernelECE, claims: Listed, made: Estimated, s: int, strat
     return Image(cell, into, grid.cells + 1, errors)
 
 
-def _smooth(estimator: SmoothECE, claims: Listed, made: Estimated, s: int, stratum: Stratum) -> Image:
+def _smooth(estimator: SmoothECE, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
     cell, into = _NOISE_GRID.places(stratum.scores)
     return Image(cell, into, _NOISE_GRID.cells + 1, lambda masses: smooth_errors(masses, _NOISE_GRID))
 
 
-def _edges(made: Estimated, s: int) -> Float64s:
-    assert isinstance(made.bins, BinTable)
-    return made.bins.lower[s, 1 : int(made.bins.n_bins[s])]
+def _edges(estimated: Estimated, s: int) -> Float64s:
+    assert isinstance(estimated.bins, BinTable)
+    return estimated.bins.lower[s, 1 : int(estimated.bins.n_bins[s])]
 
 
 _PICTURES: dict[type, Callable[..., Image]] = {

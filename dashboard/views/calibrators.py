@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib_core import CALIBRATORS, NotAnswerable, exporting
+from calib_core import CALIBRATORS, NotAnswerable, exporting, figures
+from calib_core._text import percent
 from calib_core.study import every_measure, ranks
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import chart
-from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_binary_map, draw_constraint
 from dashboard.selection import Selection, mixed
+from dashboard.session import Model, Models
 from dashboard.takeaway import onnx_bytes
-from dashboard.theme import markdown_plain, percent
+from dashboard.theme import markdown_plain
 from dashboard.views import paired
 from dashboard.views.copied import copied
 
@@ -29,7 +29,7 @@ LEVEL = 0.1
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection)
+    models = session.models(selection)
     widgets.refusals(models.refused)
     counting(models)
     try:
@@ -125,10 +125,12 @@ def _guarantees(models: Models) -> None:
     promises = {m.title: compute.fitted(m).guarantee(LEVEL) for m in models.shown}
     for title, promise in promises.items():
         if promise.holds:
-            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.said)}")
-    for said in dict.fromkeys(promise.said for promise in promises.values() if not promise.holds):
-        titles = [markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.said == said]
-        st.caption(f"**{', '.join(titles)}**: {markdown_plain(said)}")
+            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.sentence)}")
+    for reason in dict.fromkeys(promise.sentence for promise in promises.values() if not promise.holds):
+        titles = [
+            markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.sentence == reason
+        ]
+        st.caption(f"**{', '.join(titles)}**: {markdown_plain(reason)}")
 
 
 def _side_effects(models: Models) -> None:
@@ -165,7 +167,7 @@ def _constraints(models: Models) -> None:
         left, right = st.columns([0.6, 0.4], gap="medium")
         with left:
             label = f"Attained against wanted {held.rate} over {held.repeats} splits."
-            chart(draw_constraint(held), key=f"constraint-{model.key}", label=label)
+            chart(figures.constraint(held), key=f"constraint-{model.key}", label=label)
         right.dataframe(held.frame().round(4), hide_index=True, key=f"constraint.table.{model.key}")
         shown = (
             f"cc.diagrams.constraint(whole, {model.recipe.python()}, {held.wanted.tolist()}, {held.repeats}).frame()"
@@ -210,7 +212,7 @@ def _map(selection: Selection, models: Models) -> None:
         st.caption(_own(mapped.own, mapped.rows))
     with left:
         label = f"What {model.title} makes of a score in {strata[stratum]}."
-        chart(draw_binary_map(mapped), key="binary-map", label=label)
+        chart(figures.binary_map(mapped), key="binary-map", label=label)
         shown = f"cc.diagrams.binary_map(cal, test, {stratum}).frame()"
         copied(shown, section="calibrators", key="binary-map", of=model)
 

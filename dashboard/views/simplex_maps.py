@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from calib_core import NotAnswerable
+from calib_core import NotAnswerable, figures
+from calib_core._text import error
 from calib_core.diagrams import CalibrationMap, map_difference
+from calib_core.figures.calibration_map import shared_scale
 from dashboard import compute, widgets
 from dashboard.chart import chart
-from dashboard.compute import Models
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_calibration_map
-from dashboard.figures.calibration_map import shared_scale
-from dashboard.theme import error, markdown_plain
+from dashboard.session import Models
+from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
 
 
@@ -36,18 +36,18 @@ def draw(models: Models) -> None:
     drawn = maps if truth is None else [*maps, truth]
     wrong = [] if truth is None else [map_difference(one, truth) for one in maps]
     scale = shared_scale([*drawn, *wrong])
-    chart(draw_calibration_map(drawn, scale), key="simplex-maps", label=_in_words(drawn))
+    chart(figures.calibration_map(drawn, scale=scale), key="simplex-maps", label=_in_words(drawn))
     if wrong:
         st.markdown("##### What is still wrong: each map minus the true one, in the same colours")
-        chart(draw_calibration_map(wrong, scale), key="simplex-differences", label=_in_words(wrong))
+        chart(figures.calibration_map(wrong, scale=scale), key="simplex-differences", label=_in_words(wrong))
     a, b, c = (markdown_plain(name) for name in drawn[0].class_names)
     st.caption(
         f"An arrow leads from a prediction to the calibrator's answer. Grey: nothing changes; redder: {a} gains, "
         f"greener: {b}, bluer: {c}. All maps share one scale: full colour is a change of {error(scale)}."
     )
     for one in maps:
-        if one.said:
-            st.caption(f"**{markdown_plain(one.title)}**: {markdown_plain(one.said)}.")
+        if one.note:
+            st.caption(f"**{markdown_plain(one.title)}**: {markdown_plain(one.note)}.")
     with st.container(horizontal=True):
         every = [*drawn, *wrong]
         widgets.download("Download these maps (CSV)", "calibration-maps.csv", lambda: csv_bytes(_frames(every)))

@@ -6,18 +6,17 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 
-from calib_core import InputError, NotAnswerable
+from calib_core import InputError, NotAnswerable, figures
+from calib_core._text import error
 from calib_core.diagrams import CalibrationMap, ValidityPlot, map_difference
+from calib_core.figures.calibration_map import shared_scale
 from calib_core.inference import EstimateLine
-from dashboard import compute
-from dashboard.compute import Model, Models
-from dashboard.figures import draw_calibration_map, draw_recalibration, draw_validity
-from dashboard.figures.calibration_map import shared_scale
+from dashboard import compute, session
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.theme import error
+from dashboard.session import Model, Models
 
 _CANONICAL = {"ece": "L1", "rmsce": "L2"}
 
@@ -25,7 +24,7 @@ _CANONICAL = {"ece": "L1", "rmsce": "L2"}
 def why_not(asked: Asked) -> str:
     """Why no triangle is drawn; empty where there is one: of three classes, or of three of more, as on screen."""
     try:
-        compute.triangle(asked.selection.source, asked.selection.three)
+        session.triangle(asked.selection.source, asked.selection.three)
     except InputError as why:
         return str(why)
     return ""
@@ -33,12 +32,12 @@ def why_not(asked: Asked) -> str:
 
 def blocks(asked: Asked) -> Iterator[Block | None]:
     """The recalibration diagram of every partition chosen, then the maps of all calibrators."""
-    source = compute.triangle(asked.selection.source, asked.selection.three)
-    models = compute.models(dataclasses.replace(asked.selection, source=source, others=()))
+    source = session.triangle(asked.selection.source, asked.selection.three)
+    models = session.models(dataclasses.replace(asked.selection, source=source, others=()))
     full = [model for model in models.shown if compute.judged(model).kind == "full"]
     model = next((m for m in full if m.title == asked.selection.model), full[0])
     if source.corners:
-        yield Paragraph(f"Three corners of more classes: {compute.parts(source).said}.")
+        yield Paragraph(f"Three corners of more classes: {session.parts(source).rule}.")
     yield from _cells(asked, model)
     yield from _validity(asked, model)
     yield from _maps(models)
@@ -51,7 +50,7 @@ def _cells(asked: Asked, model: Model) -> Iterator[Block | None]:
         yield None
         yield Figure(
             f"triangle-{i}",
-            draw_recalibration(diagram, asked.selection.min_rows),
+            figures.recalibration(diagram, min_rows=asked.selection.min_rows),
             f"{model.title}, {scheme.title}: test rows in the colour of their cell. An arrow leads from the mean "
             "prediction of a cell's test rows to the class frequencies of its calibration rows; cells with fewer than "
             f"{asked.selection.min_rows} of either have none.",
@@ -88,7 +87,7 @@ def _validity(asked: Asked, model: Model) -> Iterator[Block | None]:
     if plots:
         yield Figure(
             "triangle-validity",
-            draw_validity(plots),
+            figures.validity(dict(plots)),
             "Share of test rows whose cell is off by at most epsilon, before and after recalibration cell by cell. "
             "Off by: L1 distance between what a cell's rows were told on average and what they turned out to be.",
             "Share of test rows whose cell is off by at most epsilon.",
@@ -113,7 +112,7 @@ def _maps(models: Models) -> Iterator[Block | None]:
     yield Heading("Where predictions go")
     yield Figure(
         "maps",
-        draw_calibration_map(drawn, scale),
+        figures.calibration_map(drawn, scale=scale),
         f"Calibration maps: an arrow leads from a prediction to the calibrator's answer. Grey: nothing changes; "
         f"redder: {a} gains, greener: {b}, bluer: {c}. Full colour is a change of {error(scale)}.",
         "Calibration maps: " + "; ".join(f"{m.title}, largest change {error(m.largest)}" for m in drawn) + ".",
@@ -121,7 +120,7 @@ def _maps(models: Models) -> Iterator[Block | None]:
     if wrong:
         yield Figure(
             "maps-difference",
-            draw_calibration_map(wrong, scale),
+            figures.calibration_map(wrong, scale=scale),
             "What is still wrong: each map minus the true one, in the same colours.",
             "Differences: " + "; ".join(f"{m.title}, largest {error(m.largest)}" for m in wrong) + ".",
         )

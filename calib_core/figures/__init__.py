@@ -1,0 +1,54 @@
+"""Figures: `figures.NAME` draws what `diagrams.NAME` made, one Plotly figure that computes nothing; extra `plot`.
+
+Every function takes a diagram, most also several by their titles. The figures are dressed for a light page. What a
+mark stands for is its record, in customdata.
+"""
+
+from importlib.util import find_spec
+
+if not (find_spec("plotly") and find_spec("PIL")):
+    raise ImportError('figures are drawn with Plotly and Pillow, which are not installed: pip install "calib[plot]"')
+
+from calib_core.figures.binary_map import binary_map
+from calib_core.figures.calibration_map import calibration_map
+from calib_core.figures.classes import class_panels, class_table
+from calib_core.figures.constraint import constraint
+from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.overlay import (
+    consistency_bands,
+    corp,
+    corp_band,
+    kernel_band,
+    reliability_bands,
+    wilson_intervals,
+)
+from calib_core.figures.recalibration import recalibration
+from calib_core.figures.reliability import reliability
+from calib_core.figures.shown import draw
+from calib_core.figures.sweep import error_sweep
+from calib_core.figures.trade import trade_off
+from calib_core.figures.validity import validity, validity_pair
+from calib_core.figures.zoom import zoom
+
+__all__ = [
+    "binary_map",
+    "calibration_map",
+    "class_panels",
+    "class_table",
+    "consistency_bands",
+    "constraint",
+    "corp",
+    "corp_band",
+    "draw",
+    "error_sweep",
+    "kernel_band",
+    "kernel_curve",
+    "recalibration",
+    "reliability",
+    "reliability_bands",
+    "trade_off",
+    "validity",
+    "validity_pair",
+    "wilson_intervals",
+    "zoom",
+]

@@ -1,0 +1,194 @@
+"""The triangle of three classes as plain x and y: corners, grid, ticks, and lines with gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from calib_core._text import plain
+from calib_core.figures.look import REFERENCE
+
+Floats = NDArray[np.float64]
+
+HEIGHT = float(np.sqrt(3) / 2)
+"""Height of the triangle whose sides are 1."""
+
+CORNERS = np.array([[0.5, HEIGHT], [1.0, 0.0], [0.0, 0.0]])
+"""Where the classes stand: the first on top, the second on the right, the third on the left."""
+
+X_RANGE, Y_RANGE = (-0.12, 1.12), (-0.14, HEIGHT + 0.11)
+STEPS = (0.2, 0.4, 0.6, 0.8)
+
+HEAD, SPREAD = 0.022, np.deg2rad(26)
+"""Length of an arrow head's two strokes, and the angle between one of them and the shaft."""
+
+_LONGEST_NAME = 22
+
+
+def to_xy(points: ArrayLike) -> Floats:
+    """Barycentric points (..., 3) as places (..., 2): a weighted mean of the corners.
+
+    >>> to_xy([[1, 0, 0], [0, 0.5, 0.5]]).round(3).tolist()
+    [[0.5, 0.866], [0.5, 0.0]]
+    """
+    return np.asarray(np.asarray(points, dtype=np.float64) @ CORNERS)
+
+
+def from_xy(places: ArrayLike) -> Floats:
+    """The barycentric points (..., 3), of sum 1, that lie at these places (..., 2); below 0 outside the triangle.
+
+    >>> from_xy([[0.5, 0.0]]).tolist()
+    [[0.0, 0.5, 0.5]]
+    """
+    x, y = np.moveaxis(np.asarray(places, dtype=np.float64), -1, 0)
+    top = y / HEIGHT
+    right = x - top / 2
+    return np.stack([top, right, 1 - top - right], axis=-1)
+
+
+def with_gaps(lines: Sequence[ArrayLike]) -> Floats:
+    """Polylines (m_i, 2) one after the other in one array, a row of NaN after each: one trace draws them all.
+
+    >>> with_gaps([[[0, 0], [1, 1]]]).tolist()
+    [[0.0, 0.0], [1.0, 1.0], [nan, nan]]
+    """
+    gap = np.full((1, 2), np.nan)
+    parts = [part for line in lines for part in (np.asarray(line, dtype=np.float64), gap)]
+    return np.concatenate(parts) if parts else np.empty((0, 2))
+
+
+ARROW_POINTS = 6
+"""Entries of one arrow in `arrows`: tail, head, end of one stroke, head again, end of the other, gap."""
+
+
+def arrows(tails: ArrayLike, heads: ArrayLike) -> Floats:
+    """Arrows between places (m, 2) as one line with gaps, (6 m, 2); short arrows have heads no longer than themselves.
+
+    >>> arrows([[0, 0]], [[1, 0]])[:2].tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    """
+    tail, head = np.asarray(tails, dtype=np.float64), np.asarray(heads, dtype=np.float64)
+    back = tail - head
+    length = np.hypot(*back.T)[:, None]
+    stroke = back * (np.minimum(HEAD, 0.6 * length) / np.where(length > 0, length, 1.0))
+    turned = [stroke @ _turn(angle) for angle in (SPREAD, -SPREAD)]
+    gap = np.full_like(tail, np.nan)
+    return np.stack([tail, head, head + turned[0], head, head + turned[1], gap], axis=1).reshape(-1, 2)
+
+
+def arrow_traces(path: Floats, width: float = 1.6, name: str = "arrows", **where: Any) -> list[go.Scatter]:
+    """One trace for all arrows, over another one that is a light edge around them: to be seen on any ground."""
+    x, y = path.T
+    common = {"x": x, "y": y, "mode": "lines", "hoverinfo": "skip", "showlegend": False, **where}
+    return [
+        go.Scatter(**common, name=f"{name}, edge", line={"color": "rgba(255, 255, 255, 0.85)", "width": 2.6 * width}),
+        go.Scatter(**common, name=name, line={"color": "#3A3836", "width": width}),
+    ]
+
+
+def frame_traces(class_names: Sequence[str], **where: Any) -> list[go.Scatter]:
+    """The triangle: grid lines every 0.2, its edges, tick labels, and the names of its corners."""
+    grid = with_gaps([line for step in STEPS for line in _parallels(step)])
+    edge = CORNERS[[0, 1, 2, 0]]
+    line = {"mode": "lines", "hoverinfo": "skip", "showlegend": False, **where}
+    return [
+        go.Scatter(
+            x=grid[:, 0], y=grid[:, 1], name="grid", opacity=0.4, line={"color": REFERENCE, "width": 0.7}, **line
+        ),
+        go.Scatter(x=edge[:, 0], y=edge[:, 1], name="edge", line={"color": REFERENCE, "width": 1.4}, **line),
+        _ticks(**where),
+        _names(class_names, **where),
+    ]
+
+
+def panel(i: int) -> dict[str, str]:
+    """What ties a trace to the axes of panel i, counted from 0."""
+    number = "" if i == 0 else str(i + 1)
+    return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+
+
+def panel_axes(i: int, x: tuple[float, float] = (0.0, 1.0), y: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
+    """The layout of panel i: equal scales, in its part of the figure, with nothing drawn of the axes themselves."""
+    name = panel(i)
+    hidden = {"visible": False, "constrain": "domain"}
+    return {
+        name["xaxis"].replace("x", "xaxis"): {
+            **hidden, "range": list(X_RANGE), "domain": list(x), "anchor": name["yaxis"]
+        },
+        name["yaxis"].replace("y", "yaxis"): {
+            **hidden, "range": list(Y_RANGE), "domain": list(y), "anchor": name["xaxis"], "scaleanchor": name["xaxis"]
+        },
+    }  # fmt: skip
+
+
+def image(source: str, i: int = 0) -> dict[str, Any]:
+    """A picture (a data URI) of the square that `X_RANGE` and `Y_RANGE` span, under the traces of panel i."""
+    name = panel(i)
+    return {
+        "source": source,
+        "xref": name["xaxis"],
+        "yref": name["yaxis"],
+        "x": X_RANGE[0],
+        "y": Y_RANGE[1],
+        "sizex": X_RANGE[1] - X_RANGE[0],
+        "sizey": Y_RANGE[1] - Y_RANGE[0],
+        "sizing": "stretch",
+        "layer": "below",
+    }
+
+
+def _turn(angle: float) -> Floats:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, s], [-s, c]])
+
+
+def _parallels(step: float) -> list[Floats]:
+    """The three lines on which one class has the probability ``step``."""
+    ends = np.array([[step, 1 - step, 0.0], [step, 0.0, 1 - step]])
+    return [to_xy(np.roll(ends, turn, axis=1)) for turn in range(3)]
+
+
+def _ticks(**where: Any) -> go.Scatter:
+    """Each class's probability, on the edge that leads to its corner from the next class's."""
+    starts = [np.roll([step, 1 - step, 0.0], turn) for turn in range(3) for step in STEPS]
+    # A little outside, so that the numbers do not stand on the edge.
+    place = to_xy(np.array(starts)) + np.repeat([[0.008, 0.006], [0.0, -0.008], [-0.008, 0.006]], len(STEPS), axis=0)
+    sides = np.repeat(["middle right", "bottom center", "middle left"], len(STEPS))
+    return go.Scatter(
+        x=place[:, 0],
+        y=place[:, 1],
+        mode="text",
+        name="ticks",
+        text=[f"{step:g}" for _ in range(3) for step in STEPS],
+        textposition=sides.tolist(),
+        textfont={"size": 11, "color": REFERENCE},
+        hoverinfo="skip",
+        showlegend=False,
+        **where,
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def _names(class_names: Sequence[str], **where: Any) -> go.Scatter:
+    # The lower names begin and end at the picture's sides: long ones have half of its width each.
+    place = np.array([[0.5, HEIGHT + 0.01], [1.1, -0.06], [-0.1, -0.06]])
+    return go.Scatter(
+        x=place[:, 0],
+        y=place[:, 1],
+        mode="text",
+        name="corners",
+        text=[f"<b>{plain(_short(name))}</b>" for name in class_names],
+        textposition=["top center", "bottom left", "bottom right"],
+        textfont={"size": 13},
+        cliponaxis=False,
+        hoverinfo="skip",
+        showlegend=False,
+        **where,
+    )
