@@ -34,6 +34,7 @@ from dashboard.report.tables import Table
 from dashboard.selection import Selection, Source
 from dashboard.session import Call, Scene, call
 
+pytestmark = pytest.mark.law
 DATA = law_data() if EVERYTHING else [LawData("synthetic-three-class"), LawData("language-model")]
 """In an ordinary run three classes, which have all pictures, and confidences only, which are refused most."""
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
