@@ -95,7 +95,7 @@ class Reduced(Calibrator):
         check_is_fitted(self)
         left_out = self.pooled_ + self.left_alone_
         own = [m for name, m in zip(self.strata_, self.maps_, strict=True) if m is not None and name not in left_out]
-        cells = [made for made in (m.cells() for m in own) if made is not None]
+        cells = [bins for bins in (m.cells() for m in own) if bins is not None]
         if not isinstance(self.reduction, (Confidence, TopLabel, ClassWise)) or (own and not cells):
             return NONE
         if self.normalise:

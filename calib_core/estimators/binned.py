@@ -19,7 +19,7 @@ from calib_core.binning import (
 )
 from calib_core.claims import Claims, VectorClaims
 from calib_core.estimators.base import ESTIMATORS, Estimated
-from calib_core.estimators.simplex import distances
+from calib_core.estimators.canonical_errors import distances
 from calib_core.registry import Choice, Part
 
 

@@ -19,7 +19,7 @@ from calib_core.estimators.kernel import Grid
 from calib_core.estimators.kernel.kernels import response
 from calib_core.estimators.smooth import smooth_errors
 from calib_core.inference import draws
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 
 Listed: TypeAlias = FlatClaims | ColumnClaims
 Sizes: TypeAlias = Callable[[Float64s], Float64s]

@@ -141,7 +141,7 @@ def run(scene: Scene, folder: Path) -> dict[Recipe, Any]:
     (folder / "codes.json").write_text(json.dumps(codes))
     (folder / "run.py").write_text(RUN)
     subprocess.run([sys.executable, "run.py"], cwd=folder, check=True, timeout=600)
-    results = pickle.loads((folder / "results.pickle").read_bytes())  # noqa: S301 - written by the line above
+    results = pickle.loads((folder / "results.pickle").read_bytes())  # noqa: S301  # written by the line above
     return {Recipe.from_dict("EXHIBITS", json.loads(text)): result for text, result in results.items()}
 
 

@@ -14,7 +14,7 @@ from calib_core.claims import VectorClaims
 from calib_core.guarantees import cell_eps
 from calib_core.inference import draws
 from calib_core.inference.inversion import RICH, CellGaps, draws_for, inverted
-from calib_core.inference.limits import beyond, surplus
+from calib_core.inference.poisson_limits import beyond, surplus
 from calib_core.predictions import NotAnswerable
 
 _AT_ONCE = 4_000_000
