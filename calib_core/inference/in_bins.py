@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinTable, EqualWidth, Groups, IntervalScheme, group_codes, tabulate
+from calib_core.binning import BinTable, EqualWidth, Groups, cuts, group_codes, of_interval, tabulate
 from calib_core.binning.table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
-from calib_core.estimators import Binned, DebiasedECE, DebiasedL2, MaxOfBins
-from calib_core.estimators.base import Question
+from calib_core.estimators import Binned, traits
+from calib_core.estimators.base import Question, error_scale
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
 from calib_core.inference.cells import unit_noise
@@ -68,15 +68,10 @@ _CHOSEN = "chosen from the scores, given these predictions; finer errors are not
 
 def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
     """Which binned error the estimator is about, and the scale it reports it on."""
-    if isinstance(estimator, Binned):
-        return estimator.order, float
-    if isinstance(estimator, MaxOfBins):
-        return OF_BINS, float
-    if isinstance(estimator, DebiasedECE):
-        return 1, float
-    if isinstance(estimator, DebiasedL2):
-        return 2, float if estimator.root else lambda theta: theta * theta
-    return None
+    if traits(estimator).judged != "bins":
+        return None
+    scale = error_scale(estimator)
+    return scale.order, (lambda theta: theta * theta) if scale.squared else float
 
 
 def facts_of(question: Question) -> Facts:
@@ -107,10 +102,8 @@ def judged_bins(question: Question) -> Question:
     # Bins that classes share cannot be joined class by class.
     if not question.free or of is None or of[0] == OF_BINS:
         return question
-    claims = question.claims
-    if not isinstance(claims, (FlatClaims, ColumnClaims)):
-        return question
-    if not isinstance(question.estimator.binning, IntervalScheme) or isinstance(question.estimator.binning, Groups):
+    claims, scheme = question.claims, cuts(question.estimator.binning)
+    if question.whole or not of_interval(scheme) or scheme.pools:
         return question
     if claims.same_rows and of[0] != 2:
         return question
@@ -285,14 +278,14 @@ class InBins:
     def _fine(self) -> BinTable | None:
         """The bins that groups are made of; None where the bins are no groups."""
         binning = self._question.estimator.binning
-        if not isinstance(binning, Groups):
+        if not cuts(binning).pools:
             return None
         return tabulate_at(self._claims, EqualWidth(binning.bins).fixed_edges())
 
     def about(self, order: int | str) -> str:
         """What the interval is about, in words."""
         what = _WHAT[order]
-        if isinstance(self._question.estimator.binning, Groups):
+        if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
             each = "that hold rows enough" if self._claims.same_rows else f"of at least {FEW_ROWS} rows each"
             groups = f"{number:,} group{'' if number == 1 else 's'} {each}"
@@ -317,7 +310,7 @@ class InBins:
     @property
     def _of_pairs(self) -> bool:
         """Are squared errors judged by pairs of rows: does every row make one claim, and do cells hold few rows?"""
-        grouped = isinstance(self._question.estimator.binning, Groups)
+        grouped = cuts(self._question.estimator.binning).pools
         return self.disjoint and (grouped or self.sparse)
 
     def _method(self, order: int | str) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._repr import OneLine
-from calib_core.binning import BinningScheme, BinTable, Distinct, Groups, tabulate
+from calib_core.binning import BinningScheme, BinTable, Distinct, Groups, cuts, tabulate
 from calib_core.claims import Claims, ColumnClaims, FlatClaims, Tally
-from calib_core.estimators import Estimator, as_estimator, own_bins
-from calib_core.estimators.base import Question
+from calib_core.estimators import Estimator, as_estimator, own_bins, traits
+from calib_core.estimators.base import Question, error_scale
 from calib_core.inference.forms import interval
 from calib_core.inference.in_bins import InBins, target
 from calib_core.inference.intervals import Interval
@@ -32,6 +32,7 @@ from calib_core.inference.words import at_level, chance
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
 from calib_core.registry import RegistryError
+from calib_core.vectors import Vectors
 
 DEFAULT = "debiased-l2"
 """The estimator whose differences are told most sharply."""
@@ -239,7 +240,7 @@ def declared_bins(
     if not isinstance(estimator, str) or not (a.discrete or b.discrete):
         return None, "each"
     schemes = [own_bins(p, estimator) for p in (a, b)]
-    first, second = (isinstance(scheme, Distinct) for scheme in schemes)
+    first, second = (scheme is not None and cuts(scheme).one_a_value for scheme in schemes)
     notion, method = as_reduction(reduction), as_estimator(estimator)
     one, other = (Question(p.answered, notion, method) for p in (a, b))
     if not (_in_cells(one) and _in_cells(other)) or not (first or second):
@@ -274,7 +275,7 @@ def _same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions
 
 
 def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> PairedDifference:
-    if not hasattr(score, "losses"):
+    if "predictions" not in traits(score).takes:
         raise RegistryError("this estimator needs a notion: give reduction=")
     made, method, tested = of_scores(a, b, score, level)
     return _told((score.of(a), score.of(b)), made, level, method, tested, "the difference of expected scores")
@@ -294,10 +295,10 @@ def _in_cells(question: Question) -> bool:
     """Does every row make one claim and count as one, and is its error one that residuals in cells tell?"""
     claims, about = question.claims, target(question.estimator)
     single = isinstance(claims, FlatClaims) and question.ranks == 1 and claims.weights is None
-    return single and about is not None and (about[0] == 1 or getattr(question.estimator, "squared", False))
+    return single and about is not None and (about[0] == 1 or error_scale(question.estimator).squared)
 
 
-def _with_groups(estimator: str | Estimator, claims: Claims) -> Any:
+def _with_groups(estimator: str | Estimator, claims: Claims | Vectors) -> Any:
     """The estimator in groups of enough rows, where it is given by key, reads bins and the claims are by class."""
     method = as_estimator(estimator)
     order = (target(method) or ("max", float))[0]
@@ -308,7 +309,7 @@ def _with_groups(estimator: str | Estimator, claims: Claims) -> Any:
 
 
 def _of_cells(one: Question, other: Question, bins_of: BinsOf, level: float, random_state: int) -> PairedDifference:
-    asked, order = (one, other), 2 if getattr(one.estimator, "squared", False) else 1
+    asked, order = (one, other), 2 if error_scale(one.estimator).squared else 1
     tables = _tables(asked, bins_of)
     if _alike(one.claims, other.claims):
         values = tuple(_value(q, t) for q, t in zip(asked, tables, strict=True))
@@ -363,15 +364,15 @@ def _value(question: Question, table: BinTable) -> float:
     return float(question.estimator.of_outcomes(table, table.tally.outcome[None])[0])
 
 
-def _where(binning: object, bins_of: BinsOf, cells: tuple[int, int], alone: int) -> str:
+def _where(binning: Any, bins_of: BinsOf, cells: tuple[int, int], alone: int) -> str:
     """Over which bins errors are compared, in words."""
     number = f"{cells[0]}" if bins_of != "each" or cells[0] == cells[1] else f"{cells[0]} and {cells[1]}"
-    if isinstance(binning, Groups):
+    if cuts(binning).pools:
         what = (
             f"over {number} groups of at least {binning.rows} rows, chosen from the scores; finer errors are not seen"
         )
     else:
-        what = f"in {number} bins" + (", one a value" if isinstance(binning, Distinct) else "")
+        what = f"in {number} bins" + (", one a value" if cuts(binning).one_a_value else "")
     whose = "" if bins_of == "each" else f", those of the {bins_of} model"
     left_out = f"; {alone} rows alone in a bin are left out" if alone else ""
     return what + whose + left_out
@@ -417,7 +418,7 @@ def _of_intervals(one: Question, other: Question, level: float, random_state: in
 
 def _intervals(question: Question, random_state: int) -> Callable[[float], Interval]:
     """Level -> the model's own interval, with what all levels share made once."""
-    if target(question.estimator) is not None and isinstance(question.claims, (FlatClaims, ColumnClaims)):
+    if target(question.estimator) is not None and not question.whole:
         bins = InBins(question, random_state)
         return lambda level: bins.interval(question.estimator, level)
     return lambda level: interval(question, level, random_state)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
 from calib_core._parallel import one_blas_thread, run
-from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimate
 from calib_core.inference.counted import of_counts
 from calib_core.inference.in_bins import InBins, judged_bins, target
@@ -42,7 +41,7 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
 def _shared(estimate: Estimate) -> Hashable:
     """Equal for estimates that read the same bins of the same claims; an estimate that does not is alone."""
     asked = estimate.question
-    if asked is None or asked.reduction is None or not isinstance(asked.claims, (FlatClaims, ColumnClaims)):
+    if asked is None or asked.reduction is None or asked.whole:
         return id(estimate)
     if target(asked.estimator) is None or of_counts(asked.estimator, asked.claims, estimate.bins) is None:
         return id(estimate)
