@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint bench simulations demo-data chromium
+.PHONY: run test lint laws bench simulations demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -14,8 +14,13 @@ test: lint chromium
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What must hold on every data set, on all of them: the demos, and ../shared/data (or CALIB_SHARED) where it is.
+laws: $(VENV)/.dev-installed
+	CALIB_LAWS=all OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m law tests
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"

@@ -9,17 +9,20 @@ from calib_core import (
     exporting,
     guarantees,
     inference,
+    readers,
     reductions,
+    study,
 )
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator
+from calib_core.division import divide, fitted, marked_rows, read_as, recalibrated, three_corners
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.inference import compare
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.readers import read_predictions
+from calib_core.readers import read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
-from calib_core.study import evaluate
+from calib_core.study import evaluate, stacked
 from calib_core.three_classes import corners
 
 __all__ = [
@@ -44,13 +47,23 @@ __all__ = [
     "corners",
     "datasets",
     "diagrams",
+    "divide",
     "estimate",
     "estimators",
     "evaluate",
     "exporting",
+    "fitted",
     "guarantees",
     "inference",
     "load_calibrator",
+    "marked_rows",
+    "read_as",
     "read_predictions",
+    "read_table",
+    "readers",
+    "recalibrated",
     "reductions",
+    "stacked",
+    "study",
+    "three_corners",
 ]

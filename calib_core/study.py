@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -67,6 +67,22 @@ def every_measure() -> tuple[Measure, ...]:
 
 _PARTIAL = ("class-specific", "canonical")
 """Notions about one class only, or about whole vectors: no number of theirs stands beside the others'."""
+
+
+def stacked(parts: Mapping[str, Any], column: str = "model") -> pd.DataFrame:
+    """One frame after the other, each with its name in a first column.
+
+    ``parts`` are frames, or diagrams that have one, by name; lines keep their order and get new numbers.
+
+    >>> stacked({"a": pd.DataFrame({"gap": [0.1]}), "b": pd.DataFrame({"gap": [0.2]})}).values.tolist()
+    [['a', 0.1], ['b', 0.2]]
+    """
+    frames = {name: part if isinstance(part, pd.DataFrame) else part.frame() for name, part in parts.items()}
+    if not frames:
+        return pd.DataFrame(columns=[column])
+    whole: pd.DataFrame = pd.concat(list(frames.values()), ignore_index=True)
+    whole.insert(0, column, [name for name, frame in frames.items() for _ in range(len(frame))])
+    return whole
 
 
 def recalibrated(fit: Predictions, test: Predictions, calibrator: str | Calibrator) -> Predictions:

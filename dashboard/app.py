@@ -8,9 +8,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
-from dashboard import compute, widgets
+from calib_core._text import count, percent
+from dashboard import compute, session, widgets
 from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys
-from dashboard.theme import count, markdown_plain, percent
+from dashboard.theme import markdown_plain
 from dashboard.views import calibrators, classes, data, estimators, reliability, report, simplex, verdicts
 
 VIEWS: dict[str, tuple[str, Callable[[], None]]] = {
@@ -53,7 +54,7 @@ def _verdict(line: DeltaGenerator) -> None:
     """The verdict above every view, made last: the picture does not wait for it."""
     selection = widgets.selection()
     try:
-        compute.parts(selection.source)
+        session.parts(selection.source)
         with line.container():
             verdicts.draw(selection)
     except InputError:
@@ -65,7 +66,7 @@ def _view(selection: Selection) -> None:
     draw = VIEWS[selection.view][1]
     if selection.view != "data":
         try:
-            compute.parts(selection.source)
+            session.parts(selection.source)
         except InputError as why:
             st.error(markdown_plain(why), icon=":material/error:")
             st.button("Choose data", on_click=lambda: widgets.change(view="data"))
@@ -76,19 +77,19 @@ def _view(selection: Selection) -> None:
 def _data_card(selection: Selection) -> None:
     """Which data is looked at, and which rows are which."""
     try:
-        held = compute.file(selection.source.data)
-        parts = compute.parts(selection.source)
+        held = session.file(selection.source.data)
+        parts = session.parts(selection.source)
     except InputError:
         st.markdown("**No data**")
         return
     st.markdown(f"**{markdown_plain(held.title)}**")
-    for name in compute.file_names(selection)[1:]:
+    for name in session.file_names(selection)[1:]:
         st.markdown(f"**{markdown_plain(name)}**")
     test = parts.test
     shape = f"{count(test.n_classes)} classes, " if test.n_classes else ""
     st.caption(
         f"{shape}{count(parts.fit.n_rows)} calibration rows, {count(test.n_rows)} test rows{test.worth_note} "
-        f"({markdown_plain(parts.said)}); accuracy {percent(test.accuracy)}. Every number is of the test rows."
+        f"({markdown_plain(parts.rule)}); accuracy {percent(test.accuracy)}. Every number is of the test rows."
     )
 
 
@@ -165,7 +166,7 @@ def _settings(place: int, recipe: Recipe, before: int, class_names: tuple[str, .
 
 def _class_names(selection: Selection) -> tuple[str, ...]:
     try:
-        return compute.parts(selection.source).test.class_names or ()
+        return session.parts(selection.source).test.class_names or ()
     except InputError:
         return ()
 

@@ -8,20 +8,13 @@ them, forget the least recently used things when they grow past their budget.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import re
-import threading
-import time
-import zlib
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import combinations, takewhile
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import (
@@ -41,7 +34,6 @@ from calib_core import estimate as cc_estimate
 from calib_core.binning import BinningScheme, bins_of, tabulate
 from calib_core.binning import bins_said as in_words
 from calib_core.calibrators import Calibrator
-from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.defaults import BINS
 from calib_core.estimators import takes_bins
 from calib_core.inference import (
@@ -58,299 +50,24 @@ from calib_core.inference import (
 from calib_core.inference import primary as _primary
 from calib_core.inference.counted import of_counts as counted
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
-from calib_core.predictions import check_same_rows, other_classes
 from calib_core.readers import (
-    Finding,
-    Reading,
-    Table,
-    examine,
-    predictions,
-    propose,
-    read_table,
     shared_rows,
-    split_rows,
 )
-from calib_core.readers.labels import coded_labels
 from calib_core.reductions import claims_of
 from calib_core.study import summaries
-from calib_core.three_classes import OTHERS, corners, largest_three
 from dashboard.lines import without_bins
 from dashboard.selection import (
     FEWEST,
     MOST,
     Selection,
     Source,
-    differences,
-    read_corners,
     scheme_of,
-    with_changes,
-    written_corners,
 )
+from dashboard.session.files import file, whole
+from dashboard.session.models import Model, Models, models, parts
+from dashboard.session.shelf import RESULTS, Missing
 
 T = TypeVar("T")
-
-FILES_BUDGET = 2 << 30
-DERIVED_BUDGET = 1 << 30
-
-
-class Missing(InputError):
-    """Data a link names that is not here."""
-
-
-class Shelf:
-    """Values by key, made once however many sessions ask at the same time, least recently used forgotten first."""
-
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-        self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._making: dict[Hashable, threading.Lock] = {}
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Any | None:
-        with self._lock:
-            if key not in self._held:
-                return None
-            self._held.move_to_end(key)
-            return self._held[key][0]
-
-    def put(self, key: Hashable, value: Any, size: int) -> None:
-        with self._lock:
-            self._held[key] = (value, size)
-            self._held.move_to_end(key)
-            while len(self._held) > 1 and sum(s for _, s in self._held.values()) > self._budget:
-                self._held.popitem(last=False)
-
-    def made(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
-        """The value under key, made by the first who asks; the others wait for it."""
-        with self._lock:
-            turn = self._making.setdefault(key, threading.Lock())
-        try:
-            with turn:
-                held = self.get(key)
-                value: T = make() if held is None else held
-                if held is None:
-                    self.put(key, value, size(value))
-        finally:
-            with self._lock:
-                self._making.pop(key, None)
-        return value
-
-
-@st.cache_resource(show_spinner=False)
-def _files() -> Shelf:
-    return Shelf(FILES_BUDGET)
-
-
-@st.cache_resource(show_spinner=False)
-def _derived() -> Shelf:
-    return Shelf(DERIVED_BUDGET)
-
-
-# -- files ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class File:
-    """A file that was read: its identity, its table, how it is read by proposal, and where it came from.
-
-    ``proposal`` is None where the table leaves a choice; ``question`` then says which.
-    """
-
-    key: str
-    table: Table
-    digest: str
-    proposal: Reading | None
-    question: str = ""
-    demo: Demo | None = None
-
-    @property
-    def title(self) -> str:
-        return self.demo.title if self.demo else self.table.name
-
-
-def hold(data: bytes, name: str) -> File:
-    """Read an upload and keep it under the hash of its content; InputError leaves everything as it was.
-
-    The same bytes under another name are not read again: the file goes by the name it was last given.
-    """
-    key = "sha256:" + hashlib.sha256(data).hexdigest()
-    held = _files().made(key, lambda: _read(key, data, name, None), _table_bytes)
-    if held.table.name != name:
-        held = dataclasses.replace(held, table=dataclasses.replace(held.table, name=name))
-        _files().put(key, held, _table_bytes(held))
-    return held
-
-
-def file(key: str) -> File:
-    """The file a key names: a demo, or an upload that is still held."""
-    if key.startswith("demo:"):
-        return _files().made(key, lambda: _read_demo(key), _table_bytes)
-    held: File | None = _files().get(key)
-    if held is None:
-        raise Missing(
-            "The link is about an uploaded file that is not here (its content hash begins with "
-            f"{key.removeprefix('sha256:')[:8]!r}): upload the same file again and the picture returns."
-        )
-    return held
-
-
-def _read_demo(key: str) -> File:
-    for one in DEMOS:
-        if key == f"demo:{one.key}":
-            data, name = demo(one.key)
-            return _read(key, data, name, one)
-    raise Missing(f"There is no demo data set {key[:80]!r}: choose one in the Data view.")
-
-
-def _read(key: str, data: bytes, name: str, one: Demo | None) -> File:
-    table = read_table(data, name)
-    digest = key.removeprefix("sha256:") if one is None else hashlib.sha256(data).hexdigest()
-    try:
-        return File(key, table, digest, propose(table), demo=one)
-    except InputError as why:
-        return File(key, table, digest, None, str(why), one)
-
-
-def _table_bytes(held: File) -> int:
-    return sum(a.nbytes for a in (*held.table.columns.values(), *held.table.matrices.values())) or 1
-
-
-def reading(key: str, changed: str) -> Reading:
-    """How a file is read: as proposed, unless the user changed it."""
-    held = file(key)
-    if held.proposal is None and not changed:
-        raise InputError(held.question)
-    return with_changes(held.proposal, changed)
-
-
-def is_odd(key: str, changed: str) -> bool:
-    """Whether proposing with the changes gives another reading than the one in use."""
-    held, how = file(key), reading(key, changed)
-    if held.proposal is None:
-        return True
-    given = differences(held.proposal, how)
-    return bool(given) and _memo(("odd", key, changed), lambda: propose(held.table, **given) != how)
-
-
-def proposed(key: str, chosen: Mapping[str, Any]) -> Reading:
-    """How a file is read when some fields of the reading are given: the others follow them."""
-    return propose(file(key).table, **chosen)
-
-
-def label_counts(key: str, how: Reading) -> tuple[tuple[int, ...], int, int]:
-    """Rows of each class, rows whose label is no class, and rows without a label."""
-    return _memo(("label_counts", key, how.to_json()), lambda: _label_counts(file(key).table, how))
-
-
-def _label_counts(table: Table, how: Reading) -> tuple[tuple[int, ...], int, int]:
-    found = coded_labels(table, how)
-    held = np.bincount(found.codes[found.codes >= 0], minlength=len(how.classes))
-    return tuple(held.tolist()), int(found.unknown.sum()), int(found.missing.sum())
-
-
-def findings(key: str, changed: str) -> tuple[Finding, ...]:
-    """What is worth knowing about a file before anything is computed."""
-    how = reading(key, changed)
-    return _memo(("findings", key, how.to_json()), lambda: examine(file(key).table, how))
-
-
-def whole(key: str, changed: str) -> Predictions:
-    """All rows of a file as predictions; InputError in one sentence when it cannot be read like that."""
-    how = reading(key, changed)
-    # Keyed by the reading itself: a change that equals the proposal is the same thing.
-    return _memo(("predictions", key, how.to_json()), lambda: predictions(file(key).table, how))
-
-
-# -- rows -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Calibration rows and test rows, where they came from, and in which rows of their file they stand.
-
-    ``of_corners`` says what became of the test rows' classes, where three of them are corners of a triangle.
-    """
-
-    fit: Predictions
-    test: Predictions
-    fit_rows: NDArray[np.intp]
-    test_rows: NDArray[np.intp]
-    said: str
-    of_corners: str = ""
-
-
-def parts(source: Source) -> Parts:
-    """The calibration and test rows of a source."""
-    return _memo(("parts", source), lambda: _parts(source))
-
-
-def shared(source: Source) -> int:
-    """Number of test rows that are also calibration rows, score for score and label for label."""
-    return _memo(("shared", source), lambda: shared_rows(parts(source).fit, parts(source).test))
-
-
-def split_by(source: Source) -> str:
-    """How the rows are divided: "files", "column" or "share"."""
-    if source.test:
-        return "files"
-    has_column = reading(source.data, source.reading).split is not None
-    return "column" if source.by == "column" or (source.by == "auto" and has_column) else "share"
-
-
-def _parts(source: Source) -> Parts:
-    if source.corners:
-        return _parts_of_three(source)
-    first = whole(source.data, source.reading)
-    if source.like is not None:
-        return _parts_like(source, first)
-    by = split_by(source)
-    if by == "files":
-        second = whole(source.test, source.test_reading)
-        _same_classes(first, second)
-        said = f"calibrated on all rows of {file(source.data).title}, judged on all rows of {file(source.test).title}"
-        return Parts(first, second, np.arange(first.n_rows), np.arange(second.n_rows), said)
-    if by == "column":
-        how = reading(source.data, source.reading)
-        fit_rows, test_rows = split_rows(file(source.data).table, how)
-        said = f"split by the column {how.split}"
-        return Parts(first.take(fit_rows), first.take(test_rows), fit_rows, test_rows, said)
-    chosen = first.first_part(source.share, random_state=source.seed)
-    fit_rows, test_rows = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-    return Parts(first.take(fit_rows), first.take(test_rows), fit_rows, test_rows, "split at random, class by class")
-
-
-def _parts_like(source: Source, first: Predictions) -> Parts:
-    """The rows of another model's file, divided as those of the file it is compared with."""
-    assert source.like is not None
-    if split_by(source.like) == "files":
-        raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
-    main = parts(source.like)
-    check_same_rows(whole(source.like.data, source.like.reading), first)
-    said = f"divided as {file(source.like.data).title}"
-    return Parts(first.take(main.fit_rows), first.take(main.test_rows), main.fit_rows, main.test_rows, said)
-
-
-def _parts_of_three(source: Source) -> Parts:
-    """Calibration and test rows with three classes as corners of a triangle."""
-    like = None if source.like is None else dataclasses.replace(source.like, corners="")
-    whole_rows = parts(dataclasses.replace(source, like=like, corners=""))
-    fit, test = (corners(rows, *read_corners(source.corners)) for rows in (whole_rows.fit, whole_rows.test))
-    rows = (whole_rows.fit_rows[fit.rows], whole_rows.test_rows[test.rows])
-    said = f"{whole_rows.said}; of the test rows: {test.said}"
-    return Parts(fit.predictions, test.predictions, *rows, said, test.said)
-
-
-def triangle(source: Source, three: str) -> Source:
-    """The same rows with three classes as corners: those asked for where they exist, else the three largest, pooled.
-
-    Three classes stay as they are. NotAnswerable where rows are no points of a simplex.
-    """
-    test = parts(source).test
-    largest = _asked_once(("largest three", source), lambda: largest_three(test))
-    if test.n_classes == 3:
-        return source
-    known = three and max(read_corners(three)[0]) < (test.n_classes or 0) and len(set(read_corners(three)[0])) == 3
-    return dataclasses.replace(source, corners=three if known else written_corners(largest, OTHERS[0]))
 
 
 def _or_why(make: Callable[[], T]) -> T | str:
@@ -361,52 +78,6 @@ def _or_why(make: Callable[[], T]) -> T | str:
         raise
     except InputError as why:
         return str(why)
-
-
-def _same_classes(first: Predictions, second: Predictions) -> None:
-    if first.class_names != second.class_names:
-        raise InputError(
-            "The two files do not have the same classes in the same order "
-            f"({other_classes(first, second)}): choose files of one model, or change how they are read."
-        )
-
-
-# -- models ---------------------------------------------------------------------------------------------------
-
-
-BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
-"""The base model: the calibrator that changes nothing."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """One line of every table and one colour of every diagram: a file's predictions after a calibrator.
-
-    ``name`` tells files apart where several are compared.
-    """
-
-    source: Source
-    recipe: Recipe = BASE
-    name: str = field(default="", compare=False)
-
-    @property
-    def title(self) -> str:
-        """What it is called on screen, as it is; not safe where Markdown is read."""
-        if not self.name:
-            return self.recipe.title
-        return self.name if self.recipe == BASE else f"{self.name}, {self.recipe.title}"
-
-    @property
-    def key(self) -> str:
-        """What tells it apart from the other models shown: part of widgets' keys."""
-        # One calibrator may be shown several times, with different settings.
-        own = f"-{zlib.crc32(self.recipe.to_json().encode()):x}" if self.recipe.params else ""
-        return f"{self.recipe.key}{own}" + (f".{self.source.data[-8:]}" if self.source.like else "")
-
-    @property
-    def base(self) -> Model:
-        """The same file's predictions before recalibration."""
-        return dataclasses.replace(self, recipe=BASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,26 +92,19 @@ class Fit:
 
 def fit(model: Model) -> Fit:
     """A model fitted on the calibration rows and applied to the test rows; NotAnswerable says why it cannot be."""
-    rows = parts(model.source)
-    return _asked_once(("fit", model), lambda: _fit(model, rows))
-
-
-def _fit(model: Model, rows: Parts) -> Fit:
-    start = time.perf_counter()
-    calibrator: Calibrator = model.recipe.build().fit_on(rows.fit)
-    middle = time.perf_counter()
-    after = calibrator.apply(rows.test)
-    return Fit(calibrator, after, middle - start, time.perf_counter() - middle)
+    calibrator, after = fitted(model), judged(model)
+    seconds = [RESULTS.seconds(made) or 0.0 for made in (model.fitted, model.predictions)]
+    return Fit(calibrator, after, *seconds)
 
 
 def judged(model: Model) -> Predictions:
     """The test rows after a calibrator fitted on the calibration rows."""
-    return fit(model).judged
+    return RESULTS.get(model.predictions)
 
 
 def fitted(model: Model) -> Calibrator:
     """The calibrator fitted on the calibration rows."""
-    return fit(model).calibrator
+    return RESULTS.get(model.fitted)
 
 
 def no_export(model: Model) -> str:
@@ -577,7 +241,8 @@ def constraint(model: Model, *, only_if_held: bool = False) -> diagrams.Constrai
     """Attained against wanted rate over repeated splits of the calibration and test rows' file."""
     key = ("constraint", model)
     if only_if_held:
-        return _derived().get(key)
+        found: diagrams.ConstraintDiagram | None = RESULTS.find(repr(key))
+        return found
     return _memo(key, lambda: _constraint(model))
 
 
@@ -846,88 +511,9 @@ def class_panels(model: Model, notion: str, scheme: Recipe | None, classes: tupl
 
 
 def _memo(key: Hashable, make: Callable[[], T]) -> T:
-    value: T = _derived().made(key, make, _size)
-    return value
+    return RESULTS.put(repr(key), make)
 
 
-def _size(value: Any) -> int:
-    """What a derived value holds beyond what it shares, roughly."""
-    if isinstance(value, Predictions) and value.kind in ("full", "per-class"):
-        rows = value.rows
-        return rows.base.nbytes if rows.index is None else 100 * value.n_rows
-    if isinstance(value, Fit):
-        return _size(value.judged)
-    if isinstance(value, Parts):
-        return 200 * (value.fit.n_rows + value.test.n_rows)
-    if isinstance(value, Predictions):
-        return 100 * value.n_rows
-    return 1 << 16
-
-
-# -- what is shown --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Models:
-    """The models on screen, the base model first, and those that cannot be shown, with the reason."""
-
-    shown: tuple[Model, ...]
-    refused: tuple[tuple[Model, str], ...]
-
-    @property
-    def recalibrated(self) -> tuple[Model, ...]:
-        """Those shown that a calibrator was applied to."""
-        return tuple(model for model in self.shown if model != model.base)
-
-    def titled(self, title: str) -> Model:
-        """The shown model with this title, the base model when there is none."""
-        return next((model for model in self.shown if model.title == title), self.shown[0])
-
-
-def models(selection: Selection) -> Models:
-    """Every file in use as it is and after every ticked calibrator; what cannot be made says why."""
-    shown: list[Model] = []
-    refused: list[tuple[Model, str]] = []
-    for model in _asked(selection):
-        if any(model.source == lost.source and lost == lost.base for lost, _ in refused):
-            continue  # its file cannot be used: said once
-        try:
-            judged(model)
-            shown.append(model)
-        except InputError as why:
-            refused.append((model, str(why)))
-    return Models(tuple(shown), tuple(refused))
-
-
-def _asked(selection: Selection) -> Iterator[Model]:
-    names = told_apart(file_names(selection)) if selection.others else [""]
-    for source, name in zip(selection.sources, names, strict=True):
-        for recipe in (BASE, *selection.calibrators):
-            yield Model(source, recipe, name)
-
-
-def told_apart(titles: list[str]) -> list[str]:
-    """Titles without the words all of them begin with.
-
-    >>> told_apart(["Digits, naive Bayes", "Digits, naive forest"]), told_apart(["a.csv", "ab.csv"])
-    (['Bayes', 'forest'], ['a.csv', 'ab.csv'])
-    """
-    words = [re.split("(?<=[ _-])", title) for title in titles]
-    shared = len(list(takewhile(lambda said: len(set(said)) == 1, zip(*words, strict=False))))
-    rest = ["".join(said[shared:]) for said in words]
-    return rest if all(rest) else titles
-
-
-def file_names(selection: Selection) -> list[str]:
-    """Titles of the files compared, the one in use first; those that are alike are numbered."""
-    titles = [file(key).title if is_here(key) else "A file that is not here" for key in selection.files]
-    return [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]
-
-
-def is_here(key: str) -> bool:
-    """Tell whether a file is held."""
-    try:
-        file(key)
-    except InputError:
-        return False
-    return True
+def shared(source: Source) -> int:
+    """Number of test rows that are also calibration rows, score for score and label for label."""
+    return _memo(("shared", source), lambda: shared_rows(parts(source).fit, parts(source).test))

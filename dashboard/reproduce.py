@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from dashboard import compute
-from dashboard.compute import Model
+from dashboard import compute, session
 from dashboard.selection import Selection, Source, differences, read_corners
+from dashboard.session import Model
 
 _ELSEWHERE = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
@@ -24,7 +24,7 @@ def python_lines(selection: Selection) -> str:
     They end with a table ``numbers``: the primary line of every model, which its verdict rests on, and with what the
     view shows as ``shown``. A file that was uploaded is looked for by its name in the working directory.
     """
-    models = compute.models(selection).shown
+    models = session.models(selection).shown
     lines = ["import pandas as pd", *_models(selection, models), "", "numbers = pd.DataFrame(["]
     lines += [
         '    {"model": name, **first.line.record(), "reason": first.reason, "p of any error": first.shown.p_value}',
@@ -43,12 +43,12 @@ def python_for(selection: Selection, shown: str, of: Model | None = None, among:
     calibrator of the model given, its calibration rows and its test rows before it (``whole``: before they were
     divided); of ``cals``: of all of them. ``among``: the models there are, by default all that are shown.
     """
-    models = tuple(among) or compute.models(selection).shown
+    models = tuple(among) or session.models(selection).shown
     lines = _models(selection, models)
     if of is not None:
         i = selection.sources.index(of.source)
         lines += [f"fit, test = fit{_suffix(i)}, test{_suffix(i)}"] if i else []
-        if re.search(r"\bwhole\b", shown) and (i or compute.split_by(of.source) == "files"):
+        if re.search(r"\bwhole\b", shown) and (i or session.split_by(of.source) == "files"):
             lines.append(f"whole = whole{_suffix(i)}" if i else "whole = fit")
         lines += [f"cal = {of.recipe.python()}.fit_on(fit)"] if re.search(r"\bcal\b", shown) else []
     if re.search(r"\bcals\b", shown):
@@ -100,10 +100,10 @@ def _models(selection: Selection, models: tuple[Model, ...]) -> list[str]:
 def _imports(selection: Selection) -> list[str]:
     """What reading the files needs beyond ``cc.read_predictions``."""
     main = selection.source
-    plain = compute.split_by(main) != "column" and not any(compute.is_odd(*file) for file in _files(selection))
+    plain = session.split_by(main) != "column" and not any(session.changes(*chosen) for chosen in _files(selection))
     needed = [] if plain else ["from pathlib import Path"]
     names = [] if plain else ["Reading", "predictions", "propose", "read_table"]
-    names += ["split_rows"] if compute.split_by(main) == "column" else []
+    names += ["split_rows"] if session.split_by(main) == "column" else []
     return [*needed, *([f"from calib_core.readers import {', '.join(names)}"] if names else [])]
 
 
@@ -114,7 +114,7 @@ def _files(selection: Selection) -> list[tuple[str, str]]:
 
 def _rows(source: Source, suffix: str) -> list[str]:
     """The calibration rows ``fit`` and the test rows ``test`` of a source."""
-    by = compute.split_by(source.like or source)
+    by = session.split_by(source.like or source)
     fit, test, whole = f"fit{suffix}", f"test{suffix}", f"whole{suffix}"
     if by == "files":
         lines = [*_read(fit, source.data, source.reading), *_read(test, source.test, source.test_reading)]
@@ -140,11 +140,11 @@ def _of_corners(source: Source, fit: str, test: str) -> list[str]:
 
 def _read(name: str, key: str, changed: str, *, table: bool = False) -> list[str]:
     """Lines that read one file as it is read on screen."""
-    held, how = compute.file(key), compute.reading(key, changed)
+    held, how = session.file(key), session.reading(key, changed)
     given = differences(held.proposal, how)
     words = "".join(f", {field}={value!r}" for field, value in given.items())
     said = f"  # SHA-256 {held.digest}"
-    if not table and not compute.is_odd(key, changed):
+    if not table and not session.changes(key, changed):
         where = f"*cc.datasets.demo({held.demo.key!r})" if held.demo else repr(held.table.name)
         return [f"{name} = cc.read_predictions({where}{words}){said}"]
     file_name = held.table.name
@@ -174,7 +174,7 @@ def _shown(selection: Selection) -> str:
 
 def _file_name(key: str) -> str:
     """What the command calls a file; a name that begins like an option gets its folder."""
-    held = compute.file(key)
+    held = session.file(key)
     if held.demo:
         return key
     return f"./{held.table.name}" if held.table.name.startswith("-") else held.table.name

@@ -206,9 +206,7 @@ def _digits() -> tuple[Floats, NDArray[np.int64]]:
     return X, y
 
 
-def _wide(
-    probs: NDArray[Any], names: list[str], labels: NDArray[Any], **metadata: NDArray[Any]
-) -> pd.DataFrame:
+def _wide(probs: NDArray[Any], names: list[str], labels: NDArray[Any], **metadata: NDArray[Any]) -> pd.DataFrame:
     """One row per prediction: metadata, one column per class, and the label."""
     return pd.DataFrame({**metadata, **dict(zip(names, probs.T, strict=True)), "label": labels})
 

@@ -213,9 +213,7 @@ def _is_false(node):
 
 
 def complaints(gate, files):
-    return [
-        f"{name}:{line}: {what}" for name in files for line, what in gate((ROOT / name).read_text("utf-8"))
-    ]
+    return [f"{name}:{line}: {what}" for name in files for line, what in gate((ROOT / name).read_text("utf-8"))]
 
 
 def assert_clean(found):
@@ -230,9 +228,7 @@ def test_nothing_unsafe_is_shipped(gate):
 def test_only_readers_parse_files():
     files = [name for name in python_files(SHIPPED) if not name.startswith("calib_core/readers/")]
     found = complaints(parses_files, files)
-    assert_clean(
-        [f for f in found if not (f.split(":")[0] in MAY_PARSE_JSON and re.search(r": (or)?json\.", f))]
-    )
+    assert_clean([f for f in found if not (f.split(":")[0] in MAY_PARSE_JSON and re.search(r": (or)?json\.", f))])
 
 
 def test_only_compute_caches():
@@ -244,9 +240,7 @@ def test_the_library_prints_nothing():
 
 
 def test_every_module_has_a_docstring():
-    public = [
-        f for f in python_files(PACKAGES) if not Path(f).name.startswith("_") or f.endswith("__init__.py")
-    ]
+    public = [f for f in python_files(PACKAGES) if not Path(f).name.startswith("_") or f.endswith("__init__.py")]
     assert_clean(complaints(lacks_docstring, public))
 
 
@@ -292,9 +286,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("gate", "source"), BAD, ids=[f"{gate.__name__}-{i}" for i, (gate, _) in enumerate(BAD)]
-)
+@pytest.mark.parametrize(("gate", "source"), BAD, ids=[f"{gate.__name__}-{i}" for i, (gate, _) in enumerate(BAD)])
 def test_gate_fires(gate, source):
     assert list(gate(source)), f"{gate.__name__} is blind to {source!r}"
 
@@ -312,8 +304,6 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("gate", "source"), GOOD, ids=[f"{gate.__name__}-{i}" for i, (gate, _) in enumerate(GOOD)]
-)
+@pytest.mark.parametrize(("gate", "source"), GOOD, ids=[f"{gate.__name__}-{i}" for i, (gate, _) in enumerate(GOOD)])
 def test_gate_lets_the_legitimate_pass(gate, source):
     assert not list(gate(source))

@@ -56,9 +56,9 @@ class Groups:
     def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
         """Inner edges of the groups of one class that stands alone."""
         fine = EqualWidth(self.bins).edges(ordered, weights)
-        at = np.searchsorted(fine, ordered, side="right")
-        count = np.bincount(at, weights, self.bins).astype(np.float64)
-        squares = None if weights is None or whole(weights) else _sums(at, np.square(weights), self.bins)
+        codes = np.searchsorted(fine, ordered, side="right")
+        count = np.bincount(codes, weights, self.bins).astype(np.float64)
+        squares = None if weights is None or whole(weights) else _sums(codes, np.square(weights), self.bins)
         runs = _runs(_parts(count, count, squares)[:, None], self.rows)[0]
         return np.asarray(fine[np.diff(runs) > 0])
 
@@ -106,9 +106,9 @@ class _Grouping:
     def table(self, fine: BinTable) -> BinTable:
         lines, width = len(self.runs), int(self.runs.max()) + 1
         lower, upper = np.full((lines, width), np.nan), np.full((lines, width), np.nan)
-        at = (np.repeat(np.arange(lines), self.runs.shape[1]), self.runs.ravel())
-        np.fmin.at(lower, at, np.tile(fine.lower[0], lines))
-        np.fmax.at(upper, at, np.tile(fine.upper[0], lines))
+        entries = (np.repeat(np.arange(lines), self.runs.shape[1]), self.runs.ravel())
+        np.fmin.at(lower, entries, np.tile(fine.lower[0], lines))
+        np.fmax.at(upper, entries, np.tile(fine.upper[0], lines))
         cells = self.joined[:, None] * width + self.runs[self.joined]
         parts = (fine.tally.count, fine.tally.score, fine.tally.outcome)
         tally = Tally(*(_sums(cells, part, lines * width).reshape(lines, width) for part in parts))
@@ -148,8 +148,8 @@ def _parts(count: Float64s, mass: Float64s, squares: Float64s | None) -> Float64
     return np.array([mass]) if squares is None else np.array([mass, count, squares])
 
 
-def _sums(at: Codes, values: Float64s, size: int) -> Float64s:
-    return np.bincount(at.ravel(), values.ravel(), size).astype(np.float64)
+def _sums(codes: Codes, values: Float64s, size: int) -> Float64s:
+    return np.bincount(codes.ravel(), values.ravel(), size).astype(np.float64)
 
 
 def _amount(parts: Float64s) -> Float64s:

@@ -83,13 +83,13 @@ class BinTable(OneLine):
         if self.same_edges:
             return np.asarray(np.searchsorted(self.inner_edges(0, scores.dtype), scores, side="right") + codes * bins)
         mine = codes if self.joined is None else self.joined[codes]
-        at = np.empty(len(scores), dtype=np.intp)
+        found = np.empty(len(scores), dtype=np.intp)
         order = np.argsort(mine, kind="stable")
         stops = np.searchsorted(mine[order], np.arange(len(self.strata) + 1))
         for s in np.unique(mine):
             here = order[stops[s] : stops[s + 1]]
-            at[here] = np.searchsorted(self.inner_edges(s, scores.dtype), scores[here], side="right") + s * bins
-        return at
+            found[here] = np.searchsorted(self.inner_edges(s, scores.dtype), scores[here], side="right") + s * bins
+        return found
 
     def _line(self) -> str:
         strata = f" in {len(self.strata):,} strata" if len(self.strata) > 1 else ""

@@ -28,8 +28,8 @@ def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int,
     weight is that many copies of the row, each drawn on its own; other weights go with their row.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 10, [0, 1] * 10)
-    >>> made = hold_out(p, p.correct, 0.1, 500, random_state=0)
-    >>> len(made.rows), made.rest.n_rows
+    >>> parts = hold_out(p, p.correct, 0.1, 500, random_state=0)
+    >>> len(parts.rows), parts.rest.n_rows
     (2, 18)
     """
     copies = _copies(predictions)

@@ -187,8 +187,8 @@ class MetaCalAccuracy(MetaCal):
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
     >>> cal = MetaCalAccuracy(accuracy=0.99).fit_on(p)  # .9 is always right, .6 half the time
-    >>> made = cal.apply(p)
-    >>> made.coverage, made.accuracy
+    >>> calibrated = cal.apply(p)
+    >>> calibrated.coverage, calibrated.accuracy
     (0.5, 1.0)
     """
 

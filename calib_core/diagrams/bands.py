@@ -72,19 +72,19 @@ def reliability_bands(
     [[0.5, 0.7]]
     """
     claims = claims_of(predictions.written_out(), reduction)
-    one = claims.stratum(stratum)
-    codes = np.zeros(len(one.scores), dtype=np.intp)
-    mine = FlatClaims(one.scores, one.outcomes, codes, (claims.strata[stratum],), np.ones(1), one.weights)
+    part = claims.stratum(stratum)
+    codes = np.zeros(len(part.scores), dtype=np.intp)
+    mine = FlatClaims(part.scores, part.outcomes, codes, (claims.strata[stratum],), np.ones(1), part.weights)
     table = tabulate(mine, [as_binning(bins)])[0]
     sample = null_outcomes(mine, table)
     rows = table.count[0]
     drawn = np.concatenate([sample(rng, count)[:, 0] for count, rng in draws.streams(resamples, random_state)])
     shares = np.divide(drawn, rows, out=np.full(drawn.shape, np.nan), where=rows > 0)
     low, high = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    held = rows > 0
-    low[held], high[held] = np.quantile(shares[:, held], [(1 - level) / 2, (1 + level) / 2], axis=0)
+    filled = rows > 0
+    low[filled], high[filled] = np.quantile(shares[:, filled], [(1 - level) / 2, (1 + level) / 2], axis=0)
     # Rows of unequal weight are worth fewer equal ones (Kish 1965).
-    worth = 1.0 if one.weights is None else float(one.weights.sum() / np.square(one.weights).sum())
+    worth = 1.0 if part.weights is None else float(part.weights.sum() / np.square(part.weights).sum())
     sure = wilson(table.tally.outcome[0] * worth, rows * worth, level)
     parts = (rows, table.mean_score[0], table.mean_outcome[0], *sure, low, high)
     return ReliabilityBands(table.lower[0], table.upper[0], *parts, level)

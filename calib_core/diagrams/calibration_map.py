@@ -24,28 +24,28 @@ _Answer = Callable[[Float64s], Float64s]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationMap(OneLine):
-    """A map of the simplex into itself: what becomes of ``at`` (m, 3) is ``to`` (m, 3), rows in barycentric order.
+    """A map of the simplex into itself: what becomes of ``start`` (m, 3) is ``to`` (m, 3), rows in barycentric order.
 
     ``cells`` is the number of small triangles along a side and ``ground`` (cells^2, 3) the error at their middles, in
     the order of `small_triangles`, for the colours behind the arrows. Where the calibrator abstains, or gives three
-    zeros, ``to`` and ``ground`` are NaN. ``said`` is a sentence on what else there is to know, or empty.
+    zeros, ``to`` and ``ground`` are NaN. ``note`` is a sentence on what else there is to know, or empty.
     """
 
     title: str
     class_names: tuple[str, ...]
-    at: Float64s
+    start: Float64s
     to: Float64s
     ground: Float64s
     cells: int
-    said: str = ""
+    note: str = ""
 
     @property
     def error(self) -> Float64s:
-        """to - at (m, 3), each row of sum 0: above 0 the class gets more than the model gave it.
+        """to - start (m, 3), each row of sum 0: above 0 the class gets more than the model gave it.
 
         P3 writes the calibration error as p - c(p), with the other sign.
         """
-        return self.to - self.at
+        return self.to - self.start
 
     @property
     def largest(self) -> float:
@@ -55,7 +55,7 @@ class CalibrationMap(OneLine):
 
     def frame(self) -> pd.DataFrame:
         """One line per arrow, exactly the numbers drawn."""
-        parts = {"at": self.at, "to": self.to, "error": self.error}
+        parts = {"start": self.start, "to": self.to, "error": self.error}
         return pd.DataFrame({f"{name}_{j}": values[:, j] for name, values in parts.items() for j in range(3)})
 
 
@@ -71,7 +71,7 @@ def calibration_map(
 
     ``lattice`` arrows a side start in the middles of equally large triangles, lattice (lattice + 1) / 2 in all; none
     lies on an edge, where log-based calibrators only see the floor of the logarithm. Answers that need not sum to one
-    (class-wise calibrators) are divided by their sum, which ``said`` tells.
+    (class-wise calibrators) are divided by their sum, which ``note`` tells.
 
     What can mislead: the map is drawn everywhere, but it was learned where the calibration rows lie. NotAnswerable
     for calibrators that answer for the predicted class alone; InputError for another number of classes than 3.
@@ -113,19 +113,19 @@ def true_map(
 def map_difference(learned: CalibrationMap, truth: CalibrationMap) -> CalibrationMap:
     """What a learned map still gets wrong: at every point the learned answer minus the true one.
 
-    An arrow leads from ``at`` to ``at`` + (learned - true), so it may leave the triangle; its length and the colour
-    behind it are the mistake. Both maps must be over the same points.
+    An arrow leads from ``start`` to ``start`` + (learned - true), so it may leave the triangle; its length and the
+    colour behind it are the mistake. Both maps must be over the same points.
 
     >>> from calib_core.datasets import true_valk_kull
     >>> best = true_map(true_valk_kull, lattice=2)
     >>> float(np.abs(map_difference(best, best).error).max())
     0.0
     """
-    if learned.cells != truth.cells or learned.at.shape != truth.at.shape:
+    if learned.cells != truth.cells or learned.start.shape != truth.start.shape:
         raise InputError("two calibration maps are compared point by point: draw both with the same lattice and cells")
-    to, ground = learned.at + (learned.to - truth.to), learned.ground - truth.ground
+    to, ground = learned.start + (learned.to - truth.to), learned.ground - truth.ground
     title = f"{learned.title} minus truth"
-    return CalibrationMap(title, learned.class_names, learned.at, to, ground, learned.cells, learned.said)
+    return CalibrationMap(title, learned.class_names, learned.start, to, ground, learned.cells, learned.note)
 
 
 def small_triangles(n: int) -> Float64s:
@@ -144,8 +144,8 @@ def small_triangles(n: int) -> Float64s:
 def _lattice(n: int) -> NDArray[np.intp]:
     """Every (i, j, k) of whole numbers from 0 with i + j + k = n, in falling order."""
     i, j = np.divmod(np.arange((n + 1) ** 2), max(n + 1, 1))
-    held = i + j <= n
-    found = np.stack([i, j, n - i - j], axis=1)[held]
+    inside = i + j <= n
+    found = np.stack([i, j, n - i - j], axis=1)[inside]
     return found[::-1]
 
 
@@ -160,26 +160,26 @@ def _drawn(
         raise InputError(f"lattice is {lattice} and cells {cells}; both must be 1 or more")
     starts = small_triangles(lattice)[: lattice * (lattice + 1) // 2].mean(axis=1)
     middles = small_triangles(cells).mean(axis=1)
-    to, said = answer(np.concatenate([starts, middles]))
+    to, note = answer(np.concatenate([starts, middles]))
     split = len(starts)
-    return CalibrationMap(title, tuple(class_names), starts, to[:split], to[split:] - middles, cells, said)
+    return CalibrationMap(title, tuple(class_names), starts, to[:split], to[split:] - middles, cells, note)
 
 
 def _answer(calibrator: Calibrator, points: Float64s) -> tuple[Float64s, str]:
     """The calibrator's answer at these points, NaN where it has none, and what to know about it."""
     # The label is not looked at: a fitted calibrator answers from the scores alone.
-    made = calibrator.apply(Predictions(points, np.zeros(len(points), dtype=np.intp)))
-    if made.kind not in ("full", "per-class"):
+    calibrated = calibrator.apply(Predictions(points, np.zeros(len(points), dtype=np.intp)))
+    if calibrated.kind not in ("full", "per-class"):
         raise NotAnswerable(
             "this calibrator answers for the predicted class only and says nothing of the other two: "
             "it has no map of the triangle"
         )
-    to = made.probs.astype(np.float64)
+    to = calibrated.probs.astype(np.float64)
     total = to.sum(axis=1)
-    silent = total == 0 if made.abstained is None else (total == 0) | made.abstained
+    silent = total == 0 if calibrated.abstained is None else (total == 0) | calibrated.abstained
     to[silent] = np.nan
     notes = []
-    if made.kind == "per-class":
+    if calibrated.kind == "per-class":
         to = to / np.where(silent, 1.0, total)[:, None]
         notes.append("its three probabilities need not sum to one; they are drawn divided by their sum")
     if silent.any():

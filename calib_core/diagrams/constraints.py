@@ -98,10 +98,10 @@ def _run(method: Calibrator, fit: Predictions, test: Predictions, target: float,
     """Attained rate and coverage of one split; NaN when the calibrator refuses the rows."""
     fresh: Any = clone(method).set_params(**{method.wanted: target, "random_state": seed})
     try:
-        made = fresh.fit_on(fit).apply(test)
+        calibrated = fresh.fit_on(fit).apply(test)
     except NotAnswerable:
         return float("nan"), float("nan")
-    return fresh.attained(test, made), made.coverage
+    return fresh.attained(test, calibrated), calibrated.coverage
 
 
 def _summary(rate: str, wanted: Float64s, runs: Float64s) -> ConstraintDiagram:

@@ -56,22 +56,22 @@ def corp(predictions: Predictions, reduction: str | Reduction = "confidence", st
     [[0.6, 0.7, 0.5], [0.9, 0.9, 1.0]]
     """
     claims = claims_of(predictions, reduction)
-    one = claims.stratum(stratum)
-    weights = np.ones(len(one.scores)) if one.weights is None else one.weights
+    part = claims.stratum(stratum)
+    weights = np.ones(len(part.scores)) if part.weights is None else part.weights
     # float64: scikit-learn merges float32 scores closer than 1e-6. Equal scores are one point.
-    scores, at = np.unique(one.scores.astype(np.float64), return_inverse=True)
-    count = np.bincount(at, weights)
-    held = count > 0
-    hits = np.bincount(at, weights * one.outcomes)[held]
-    scores, count = scores[held], count[held]
+    scores, point = np.unique(part.scores.astype(np.float64), return_inverse=True)
+    count = np.bincount(point, weights)
+    positive = count > 0
+    hits = np.bincount(point, weights * part.outcomes)[positive]
+    scores, count = scores[positive], count[positive]
     fit = np.asarray(isotonic_regression(hits / count, sample_weight=count), dtype=np.float64)
     starts = np.append(0, np.flatnonzero(np.diff(fit)) + 1)
     stops = np.append(starts[1:], len(fit)) - 1
     total, mean = float(count.sum()), float(hits.sum() / count.sum())
 
-    def brier(said: Float64s | float) -> float:
+    def brier(forecast: Float64s | float) -> float:
         # sum over the rows of one score of (s - z)^2 = c s^2 - 2 s h + h
-        return float((count * np.square(said) - 2 * said * hits + hits).sum() / total)
+        return float((count * np.square(forecast) - 2 * forecast * hits + hits).sum() / total)
 
     score, best, constant = brier(scores), brier(fit), brier(mean)
     return CorpCurve(
@@ -155,11 +155,11 @@ def corp_band(
     if band not in BANDS or band == "none":
         raise ValueError(f"band is {band!r}; it must be pointwise or whole-curve")
     claims = claims_of(predictions.written_out(), reduction)
-    one = claims.stratum(stratum).counted()
-    if one.weights is not None and np.ptp(one.weights) > 0:
+    part = claims.stratum(stratum).counted()
+    if part.weights is not None and np.ptp(part.weights) > 0:
         raise NotAnswerable("the band of a CORP curve needs rows of equal or whole-number weights")
-    scores, at, count = np.unique(one.scores.astype(np.float64), return_inverse=True, return_counts=True)
-    hits = np.bincount(at, one.outcomes, minlength=len(scores)).astype(np.intp)
+    scores, point, count = np.unique(part.scores.astype(np.float64), return_inverse=True, return_counts=True)
+    hits = np.bincount(point, part.outcomes, minlength=len(scores)).astype(np.intp)
     rows = np.append(0, np.cumsum(count))
     ranks = np.searchsorted(rows[1:], np.linspace(0, rows[-1], _RANKS + 1)[1:])
     steps = np.searchsorted(scores, np.linspace(0, 1, _SCORES + 1), side="right") - 1

@@ -92,13 +92,13 @@ class KernelCurve(OneLine):
             "or a fixed bandwidth."
         )
 
-    def at(self, score: float) -> float:
+    def value(self, score: float) -> float:
         """P(z = 1 | s) at any score, read off between the points; NaN in a gap and outside the range."""
         return float(np.interp(score, self.score, self.curve, left=np.nan, right=np.nan))
 
     def local_error(self, score: float) -> float:
         """Local calibration error |P(z = 1 | s) - s| at a score; NaN where no data lie."""
-        return abs(self.at(score) - score)
+        return abs(self.value(score) - score)
 
     def frame(self) -> pd.DataFrame:
         """One line per point, exactly the numbers drawn; NaN is a gap."""
@@ -135,7 +135,7 @@ def kernel_curve(
 
     >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
     >>> curve = kernel_curve(p, method=KernelECE())
-    >>> round(curve.at(0.75), 3), round(curve.local_error(0.75), 3)
+    >>> round(curve.value(0.75), 3), round(curve.local_error(0.75), 3)
     (1.0, 0.25)
     """
     return _curve(claims_of(predictions.written_out(), reduction), stratum, method, band, level)

@@ -75,8 +75,8 @@ def recalibration(
     References: P1 Appendix G.4 and Fig. 12 (right).
 
     >>> fit = Predictions([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]], [0, 1])
-    >>> made = recalibration("sierpinski", fit, Predictions([[0.7, 0.2, 0.1]], [0]))
-    >>> made.mean.round(2).tolist(), made.target.round(2).tolist()
+    >>> moved = recalibration("sierpinski", fit, Predictions([[0.7, 0.2, 0.1]], [0]))
+    >>> moved.mean.round(2).tolist(), moved.target.round(2).tolist()
     ([[0.7, 0.2, 0.1]], [[0.0, 1.0, 0.0]])
     """
     chosen = as_simplex(scheme)

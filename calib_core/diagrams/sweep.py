@@ -87,8 +87,8 @@ def _line(
     members = [as_estimator(estimator, EqualWidth(b)) for b in bins]
     if floor:
         found = floors(predictions, reduction, members, random_state=seed)
-        return [(one.observed, one.high) for one in found]
+        return [(noise.observed, noise.high) for noise in found]
     claims = claims_of(predictions, reduction)
     counted = sweep_tables(claims, members)
-    made = [e(claims).value if c is None else c.value(c.table) for e, c in zip(members, counted, strict=True)]
-    return [(value, float("nan")) for value in made]
+    values = [e(claims).value if c is None else c.value(c.table) for e, c in zip(members, counted, strict=True)]
+    return [(value, float("nan")) for value in values]

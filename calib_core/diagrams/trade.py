@@ -84,8 +84,8 @@ def trade_off(
     References: P2 §2.1, §4 and Fig. 3.
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
-    >>> made = trade_off(p, ["histogram"], "confidence", bins=[1, 2], repeats=2)
-    >>> made.mse.round(2).tolist()  # one bin: 0.75 * 0.25; two: (0 + 0.5 * 0.5) / 2
+    >>> curves = trade_off(p, ["histogram"], "confidence", bins=[1, 2], repeats=2)
+    >>> curves.mse.round(2).tolist()  # one bin: 0.75 * 0.25; two: (0 + 0.5 * 0.5) / 2
     [[0.19, 0.13]]
     """
     keys = binning_calibrators() if calibrators is None else tuple(calibrators)
@@ -118,8 +118,8 @@ def trade_off(
 
 def _judged(fit: Predictions, test: Predictions, notion: Reduction, key: str, bins: int) -> tuple[float, float]:
     """Debiased squared calibration error and mean squared error of the test rows' claims after recalibration."""
-    made = Reduced(notion, BINARY_CALIBRATORS.make(key, bins=bins)).fit_on(fit).apply(test)
-    return _value(made, notion, DebiasedL2(Distinct())), _value(made, notion, Brier())
+    calibrated = Reduced(notion, BINARY_CALIBRATORS.make(key, bins=bins)).fit_on(fit).apply(test)
+    return _value(calibrated, notion, DebiasedL2(Distinct())), _value(calibrated, notion, Brier())
 
 
 def _value(predictions: Predictions, notion: Reduction, estimator: Estimator) -> float:

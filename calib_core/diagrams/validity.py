@@ -21,7 +21,7 @@ class ValidityPlot(OneLine):
     eps: Float64s
     share: Float64s
 
-    def at(self, eps: float) -> float:
+    def share_within(self, eps: float) -> float:
         """V(eps)."""
         i = int(np.searchsorted(self.eps, eps, side="right"))
         return float(self.share[i - 1]) if i else 0.0

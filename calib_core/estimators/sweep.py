@@ -46,8 +46,8 @@ class EceSweep:
     >>> from calib_core.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> p = Predictions.from_confidence([0.2, 0.4, 0.6, 0.8], [False, True, False, True])
-    >>> made = EceSweep()(Confidence().split(p))  # means of 2 bins 1/2, 1/2; of 3 bins 1/2, 0, 1
-    >>> made.bins.n_bins.tolist(), round(made.value, 2)
+    >>> swept = EceSweep()(Confidence().split(p))  # means of 2 bins 1/2, 1/2; of 3 bins 1/2, 0, 1
+    >>> swept.bins.n_bins.tolist(), round(swept.value, 2)
     ([2], 0.2)
     """
 

@@ -61,10 +61,10 @@ def listed_sums(claims: FlatClaims, table: BinTable, ranks: int) -> CellSums:
     """The maps of listed claims, ``ranks`` of which belong to one row."""
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
-    row, at = np.arange(m) % (m // ranks), table.cells(claims.scores, claims.codes)
+    row, cell = np.arange(m) % (m // ranks), table.cells(claims.scores, claims.codes)
     shape = (m // ranks, table.count.size)
     parts = (weight, weight * claims.scores, weight * claims.outcomes)
-    count, score, outcome = (csr_array((part, (row, at)), shape=shape) for part in parts)
+    count, score, outcome = (csr_array((part, (row, cell)), shape=shape) for part in parts)
     strata, bins = table.count.shape
     return CellSums(strata, bins, count, score, outcome, weight[: m // ranks])
 
@@ -79,8 +79,8 @@ def column_sums(claims: ColumnClaims, table: BinTable) -> CellSums:
     wide = weight[rows]
     shape = (n, strata * bins)
     known = np.flatnonzero(claims.hit >= 0)
-    at = known if claims.rows.index is None else claims.rows.index[known]
-    hit_cells = table.cells(claims.rows.base[at, claims.hit[known]], claims.hit[known])
+    base_rows = known if claims.rows.index is None else claims.rows.index[known]
+    hit_cells = table.cells(claims.rows.base[base_rows, claims.hit[known]], claims.hit[known])
     return CellSums(
         strata,
         bins,
@@ -97,17 +97,17 @@ def _above_first(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, F
     rows, cells, scores = [], [], []
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
         above = np.flatnonzero(block >= edges[0]) if len(edges) else np.empty(0, dtype=np.intp)
-        said = block.ravel()[above]
+        score = block.ravel()[above]
         rows.append(above // k + where.start)
-        cells.append(above % k * bins + np.searchsorted(edges, said, side="right"))
-        scores.append(said)
+        cells.append(above % k * bins + np.searchsorted(edges, score, side="right"))
+        scores.append(score)
     return np.concatenate(rows), np.concatenate(cells), np.concatenate(scores)
 
 
 def _everywhere(claims: ColumnClaims, table: BinTable) -> tuple[Codes, Codes, Floats]:
     n, k = claims.rows.shape
     columns = [claims.rows.column(j) for j in range(k)]
-    cells = [table.cells(said, np.full(n, j)) for j, said in enumerate(columns)]
+    cells = [table.cells(column, np.full(n, j)) for j, column in enumerate(columns)]
     return np.tile(np.arange(n), k), np.concatenate(cells), np.concatenate(columns)
 
 
@@ -149,9 +149,9 @@ def claimed_noise(claims: ColumnClaims, table: BinTable, rng: np.random.Generato
     size = table.count.size
     own = np.zeros(size)
     covariance = np.zeros((size, size))
-    for row, at, said, _, weight, n in _entries(claims, table, 1):
-        own += np.bincount(at, weight * weight * said, size)
-        part = csr_array((weight * said, (row, at)), shape=(n, size))
+    for row, cell, score, _, weight, n in _entries(claims, table, 1):
+        own += np.bincount(cell, weight * weight * score, size)
+        part = csr_array((weight * score, (row, cell)), shape=(n, size))
         covariance -= (part.T @ part).toarray()
     return _normal(covariance + np.diag(own), rng, count)
 
@@ -173,9 +173,9 @@ def _normal(covariance: Float64s, rng: np.random.Generator, count: int) -> Float
     return np.asarray(rng.standard_normal((count, len(values))) @ root.T)
 
 
-def _sparse(row: Codes, at: Codes, said: Float64s, hit: Float64s, weight: Float64s, n: int, size: int) -> csr_array:
+def _sparse(row: Codes, cell: Codes, score: Float64s, hit: Float64s, weight: Float64s, n: int, size: int) -> csr_array:
     """What each row's residuals add to each cell, (rows, cells)."""
-    return csr_array((weight * (hit - said), (row, at)), shape=(n, size))
+    return csr_array((weight * (hit - score), (row, cell)), shape=(n, size))
 
 
 def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[_Entries]:
@@ -186,8 +186,8 @@ def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> 
     if isinstance(claims, FlatClaims):
         m = len(claims.scores)
         weight = np.ones(m) if claims.weights is None else claims.weights
-        at, n = table.cells(claims.scores, claims.codes), m // ranks
-        yield np.arange(m) % n, at, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), weight, n
+        cell, n = table.cells(claims.scores, claims.codes), m // ranks
+        yield np.arange(m) % n, cell, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), weight, n
         return
     n, k = claims.rows.shape
     step = max(1, _AT_ONCE // k)
@@ -198,6 +198,6 @@ def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> 
         known = np.flatnonzero(hit >= 0)
         came_true[known, hit[known]] = True
         row, column = np.nonzero((block >= (_SMALL if k > _FEW_CLASSES else 0.0)) | came_true)
-        said, weight = block[row, column], np.ones(len(row)) if claims.weights is None else claims.weights[where][row]
-        at = table.cells(said, column)
-        yield row, at, said.astype(np.float64), came_true[row, column].astype(np.float64), weight, len(block)
+        score, weight = block[row, column], np.ones(len(row)) if claims.weights is None else claims.weights[where][row]
+        cell = table.cells(score, column)
+        yield row, cell, score.astype(np.float64), came_true[row, column].astype(np.float64), weight, len(block)

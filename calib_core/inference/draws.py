@@ -33,8 +33,8 @@ def hits(scores: Floats, rng: np.random.Generator, count: int) -> Iterator[tuple
     """
     for start in range(0, len(scores), _BLOCK_ROWS):
         where = slice(start, min(start + _BLOCK_ROWS, len(scores)))
-        said = scores[where].astype(np.float64)[:, None]
-        yield where, rng.random((len(said), count)) < said
+        score = scores[where].astype(np.float64)[:, None]
+        yield where, rng.random((len(score), count)) < score
 
 
 def ranked_hits(scores: Floats, ranks: int, rng: np.random.Generator, count: int) -> Iterator[tuple[Codes, Bools]]:

@@ -95,8 +95,8 @@ def _in_bins(question: Question) -> bool:
 def _default(question: Question, claims: Any, level: float, random_state: int) -> Interval:
     """The interval of these claims: those of the question, or what they might have been."""
     for form in (_of_bins, _of_cells, _of_norms, _of_pairs):
-        if (made := form(question, claims, level, random_state)) is not None:
-            return made
+        if (answer := form(question, claims, level, random_state)) is not None:
+            return answer
     return _bootstrapped(question, level, random_state, "pivotal")
 
 
@@ -135,10 +135,10 @@ def _of_cells(question: Question, claims: Any, level: float, random_state: int) 
 def _of_norms(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
     if question.whole or traits(question.estimator).judged != "residuals":
         return None
-    made = question.estimator(claims)
-    ends = wild.bounds(question.estimator, claims, made, question.ranks, level, random_state)
+    estimated = question.estimator(claims)
+    ends = wild.bounds(question.estimator, claims, estimated, question.ranks, level, random_state)
     tested = of_rows(facts_of(question), level)
-    return around(made.value, ends, level, "bounds for a norm of residuals", tested, NOISELESS)
+    return around(estimated.value, ends, level, "bounds for a norm of residuals", tested, NOISELESS)
 
 
 def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:

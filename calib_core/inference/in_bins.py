@@ -143,12 +143,12 @@ class InBins:
         table, _ = self._table, (self._unit, self._unanswered, self._normals)
         if isinstance(claims, FlatClaims):
             weight, hits = claims.weights, claims.outcomes.astype(np.float64)
-            at = table.cells(claims.scores, claims.codes)
-            sums = np.bincount(at, hits if weight is None else hits * weight, table.count.size)
+            cell = table.cells(claims.scores, claims.codes)
+            sums = np.bincount(cell, hits if weight is None else hits * weight, table.count.size)
         else:
             row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
-            at = table.cells(claims.rows.base[row, claims.hit], claims.hit)
-            sums = np.bincount(at, claims.weights, table.count.size)
+            cell = table.cells(claims.rows.base[row, claims.hit], claims.hit)
+            sums = np.bincount(cell, claims.weights, table.count.size)
         other = copy(self)
         for kept in ("gaps", "_noise", "_pairs", "_several", "_places"):
             other.__dict__.pop(kept, None)
@@ -210,7 +210,7 @@ class InBins:
     def ends(self, order: int | str, level: float) -> Ends:
         """Ends of the interval for one order of the error, made once."""
         if (order, level) not in self._ends:
-            self._ends[order, level] = self._made(order, level)
+            self._ends[order, level] = self._construct(order, level)
         return self._ends[order, level]
 
     def high(self, estimator: object, level: float) -> float:
@@ -295,7 +295,7 @@ class InBins:
             return f"{what} {_GIVEN}, over bins of two rows and more ({percent(share)} of the rows)"
         return f"{what} {_GIVEN}"
 
-    def _made(self, order: int | str, level: float) -> Ends:
+    def _construct(self, order: int | str, level: float) -> Ends:
         if order in ("max", OF_BINS):
             return self._largest(order, level)
         if order == 1:

@@ -50,7 +50,7 @@ class Residuals:
     def sums(self, values: Float64s) -> Float64s:
         return np.bincount(self.cell, values, len(self.rows)).astype(np.float64, copy=False)
 
-    def at(self, order: Codes) -> Residuals:
+    def reordered(self, order: Codes) -> Residuals:
         return Residuals(self.values[order], self.cell[order])
 
 
@@ -80,13 +80,13 @@ def squared_difference(a: Residuals, b: Residuals, level: float) -> Difference:
     not to cancel. Cells must not depend on outcomes. What can mislead: the normal law needs outcomes against the
     claims; with fewer than ``FEWEST_SURPRISES`` see ``outer_difference``.
     """
-    one, other = _Pairs(a), _Pairs(b)
-    point = one.square - other.square
+    first, second = _Pairs(a), _Pairs(b)
+    point = first.square - second.square
     joint = np.unique(a.cell * len(b.rows) + b.cell, return_inverse=True)[1]
-    shared = one.root * other.root
+    shared = first.root * second.root
     common = float(np.square(np.bincount(joint, shared)).sum() - np.square(shared).sum())
-    pairs = max(one.pairs + other.pairs - 2.0 * common, 0.0)
-    rows = float(np.square(one.share - other.share).sum())
+    pairs = max(first.pairs + second.pairs - 2.0 * common, 0.0)
+    rows = float(np.square(first.share - second.share).sum())
     spread = float(np.sqrt(max(rows - 4.0 * pairs - 4.0 * point**2 / len(a.values), 0.0) + 2.0 * pairs))
     half = float(norm.isf((1.0 - level) / 2)) * spread
     p = 2.0 * float(ndtr(-abs(point) / spread)) if spread > 0 else float(abs(point) <= _NOTHING)
@@ -121,10 +121,10 @@ def absolute_difference(a: Residuals, b: Residuals, level: float, random_state: 
     rows and of models has no say. What can mislead: wide where cells are many, since signs of noise cancel.
     """
     if np.sort(a.values).tobytes() > np.sort(b.values).tobytes():
-        made = absolute_difference(b, a, level, random_state)
-        return Difference(-made.point, -made.high, -made.low, made.p_value)
+        swapped = absolute_difference(b, a, level, random_state)
+        return Difference(-swapped.point, -swapped.high, -swapped.low, swapped.p_value)
     order = np.lexsort((b.values, a.values, b.cell, a.cell))
-    a, b = a.at(order), b.at(order)
+    a, b = a.reordered(order), b.reordered(order)
     # Rows that are alike are put by their outcomes: only a deal that no outcome can foresee keeps folds independent.
     seed = zlib.crc32(np.stack([a.values, b.values]).tobytes())
     fold = np.random.default_rng([random_state, seed]).permutation(len(order)) % FOLDS

@@ -50,10 +50,10 @@ def inverted_pairs(
     noise = hidden**2 * _noise(estimator, claims, ranks, random_state)
     sigma = hidden * _deviation(claims, ranks)
 
-    def law(theta: float, at: float) -> float:
-        """P(T_theta <= at)."""
+    def law(theta: float, limit: float) -> float:
+        """P(T_theta <= limit)."""
         spread = 2.0 * np.sqrt(theta) * sigma
-        rest = at - theta - noise
+        rest = limit - theta - noise
         return float(np.mean(ndtr(rest / spread) if spread > 0 else rest >= 0))
 
     low = 0.0 if law(0.0, seen) <= 1.0 - tail else _where(lambda theta: law(theta, seen) - (1.0 - tail))
@@ -116,10 +116,10 @@ def _influence(claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
         pairs = pair_count(weight)
         if pairs <= 0:
             continue
-        scale, squared, said = claims.shares[s] / (2.0 * pairs), np.square(weight), stratum.scores.astype(np.float64)
-        r = np.square(stratum.outcomes - said)
+        scale, squared, score = claims.shares[s] / (2.0 * pairs), np.square(weight), stratum.scores.astype(np.float64)
+        r = np.square(stratum.outcomes - score)
         own += float(scale * (np.minimum(weight, squared) * r).sum())
-        expected += float(scale * (squared * said * (1.0 - said)).sum())
+        expected += float(scale * (squared * score * (1.0 - score)).sum())
         np.add.at(square, rows, scale * squared * r)
         most = max(most, float((scale * squared * longest[rows]).max()))
     return _Rows(own, np.sqrt(square), float(np.sqrt(most)), expected)

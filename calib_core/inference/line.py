@@ -104,8 +104,8 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
         floor = estimate.noise_floor
         numbers |= {"floor": floor.high, "p": floor.p_value}
         if estimate.recipe[0] is not None:
-            made: Verdict = estimate.verdict(eps, level)
-            numbers |= {"verdict": made.word, "sentence": made.sentence, "limit": on_scale_of(estimate, eps)}
+            verdict: Verdict = estimate.verdict(eps, level)
+            numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}
     except NotAnswerable as why:
         notes.append(str(why))
     return replace(plain_line(estimate), level=level, note="; ".join(notes), **numbers)

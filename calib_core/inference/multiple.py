@@ -28,7 +28,7 @@ def holm(p: ArrayLike) -> Float64s:
         first = f"; p-value {int(wrong.argmax())} is {given[int(wrong.argmax())]:g}" if wrong.any() else ""
         raise InputError(f"p must be a list of numbers from 0 to 1{first}")
     corrected = np.full(len(given), np.nan)
-    at = np.flatnonzero(known)[np.argsort(given[known], kind="stable")]
-    steps = np.minimum(given[at] * np.arange(len(at), 0, -1), 1.0)
-    corrected[at] = np.maximum.accumulate(steps)
+    order = np.flatnonzero(known)[np.argsort(given[known], kind="stable")]
+    steps = np.minimum(given[order] * np.arange(len(order), 0, -1), 1.0)
+    corrected[order] = np.maximum.accumulate(steps)
     return corrected

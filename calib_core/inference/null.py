@@ -147,18 +147,18 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         outcomes = null_outcomes(claims, counted[0].table, question.ranks)
         for count, rng in streams:
             drawn = outcomes(rng, count)
-            yield np.array([one.values(drawn) for one in counted])
+            yield np.array([counts.values(drawn) for counts in counted])
         return
     for count, rng in streams:
         drawn_claims = _drawn(claims, question.ranks, rng, count)
-        yield np.array([[q.of(one).value for q in questions] for one in drawn_claims]).T
+        yield np.array([[q.of(sample).value for q in questions] for sample in drawn_claims]).T
 
 
 def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims) -> list[Counted] | None:
     """How to estimate each from the counts of the first one's bins, None if one of them looks at the rows."""
     first = of_counts(estimators[0], claims)
     rest = [None if first is None else of_counts(e, claims, first.table) for e in estimators[1:]]
-    counted = [one for one in (first, *rest) if one is not None]
+    counted = [counts for counts in (first, *rest) if counts is not None]
     return counted if len(counted) == len(estimators) else None
 
 
@@ -211,31 +211,31 @@ def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
 
 def _claimed_deviation(claims: FlatClaims, table: BinTable) -> Float64s:
     """Standard deviation of each bin's outcome sum if claims come true as they say, (strata * bins,)."""
-    said = claims.scores.astype(np.float64)
-    variance = said * (1.0 - said) * (1.0 if claims.weights is None else np.square(claims.weights))
+    score = claims.scores.astype(np.float64)
+    variance = score * (1.0 - score) * (1.0 if claims.weights is None else np.square(claims.weights))
     return np.sqrt(np.bincount(table.cells(claims.scores, claims.codes), variance, table.count.size))
 
 
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
     size = table.count.size
     sums = np.zeros((count, size))
-    held: list[Codes] = []
+    pending: list[Codes] = []
     start = 0
 
     def add(stop: int) -> None:
-        cells = np.concatenate(held)
+        cells = np.concatenate(pending)
         weight = None if claims.weights is None else claims.weights[start:stop]
         for r in range(count):
             sums[r] += np.bincount(cells[:, r], weight, minlength=size)
-        held.clear()
+        pending.clear()
 
     for where, block, drawn in draws.classes(claims.rows, rng, count):
         drawn_scores = np.take_along_axis(block, drawn, axis=1)
-        held.append(table.cells(drawn_scores.ravel(), drawn.ravel()).reshape(drawn.shape).astype(np.int32))
-        if sum(map(len, held)) * count >= _AT_ONCE:
+        pending.append(table.cells(drawn_scores.ravel(), drawn.ravel()).reshape(drawn.shape).astype(np.int32))
+        if sum(map(len, pending)) * count >= _AT_ONCE:
             add(where.stop)
             start = where.stop
-    if held:
+    if pending:
         add(len(claims.hit))
     return sums.reshape(count, *table.count.shape)
 
@@ -258,8 +258,8 @@ def _drawn(claims: Any, ranks: int, rng: np.random.Generator, count: int) -> Ite
             for where, came_true in draws.hits(claims.scores, rng, count):
                 outcomes[where] = came_true
         else:
-            for at, came_true in draws.ranked_hits(claims.scores, ranks, rng, count):
-                outcomes[at] = came_true
+            for rows, came_true in draws.ranked_hits(claims.scores, ranks, rng, count):
+                outcomes[rows] = came_true
         return (replace(claims, outcomes=outcomes[:, r].copy()) for r in range(count))
     labels = _labels(claims.rows, rng, count)
     name = "hit" if isinstance(claims, ColumnClaims) else "labels"

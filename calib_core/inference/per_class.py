@@ -89,25 +89,25 @@ def _cut(inner: Float64s) -> Float64s:
 
 def _tested(count: Float64s, score: Float64s, outcome: Float64s) -> tuple[float, float, float, float]:
     """Rows, error, mean error under calibration and p-value of one class from its slices, each (bins, slices)."""
-    held = count.sum(axis=1) > 0
+    present = count.sum(axis=1) > 0
     rows = float(count.sum())
     if rows == 0:
         return 0.0, np.nan, np.nan, np.nan
-    laws = [_law(c[c > 0], s[c > 0] / c[c > 0]) for c, s in zip(count[held], score[held], strict=True)]
-    said, shown = score[held].sum(axis=1), outcome[held].sum(axis=1)
-    reach = sum(max(abs(low - m), abs(low + len(law) - m)) + 1 for (low, law), m in zip(laws, said, strict=True))
+    laws = [_law(c[c > 0], s[c > 0] / c[c > 0]) for c, s in zip(count[present], score[present], strict=True)]
+    expected, observed = score[present].sum(axis=1), outcome[present].sum(axis=1)
+    reach = sum(max(abs(low - m), abs(low + len(law) - m)) + 1 for (low, law), m in zip(laws, expected, strict=True))
     step = reach / _GRID
     transform, mean = np.ones(_GRID + 1, dtype=np.complex128), 0.0
-    for (low, law), middle in zip(laws, said, strict=True):
+    for (low, law), middle in zip(laws, expected, strict=True):
         away = np.abs(np.arange(low, low + len(law)) - middle)
         on_grid = np.bincount(_on_grid(away, step), law, minlength=2 * _GRID)
         transform *= np.fft.rfft(on_grid)
         mean += float(away @ law)
     null = np.maximum(np.fft.irfft(transform, 2 * _GRID), 0.0)
     # The observed distances are rounded as the others are: it is the rounded statistic that is tested.
-    at = int(_on_grid(np.abs(shown - said), step).sum())
-    p = float(np.clip(null[at:].sum(), SMALLEST, 1.0)) if at < len(null) else SMALLEST
-    return rows, float(np.abs(shown - said).sum()) / rows, mean / rows, p
+    position = int(_on_grid(np.abs(observed - expected), step).sum())
+    p = float(np.clip(null[position:].sum(), SMALLEST, 1.0)) if position < len(null) else SMALLEST
+    return rows, float(np.abs(observed - expected).sum()) / rows, mean / rows, p
 
 
 def _on_grid(away: Float64s, step: float) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

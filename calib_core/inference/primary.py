@@ -129,12 +129,12 @@ def primaries(
     return found
 
 
-def expected_noise(made: Estimate) -> tuple[float, float]:
+def expected_noise(measured: Estimate) -> tuple[float, float]:
     """What a calibrated model would show on average in the cells of a binned error, and the rows' share that is pooled.
 
     From scores alone: the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n); classes of few rows are pooled in groups.
     """
-    assert made.question is not None
-    bins = InBins(made.question.written_out, 0)
+    assert measured.question is not None
+    bins = InBins(measured.question.written_out, 0)
     gaps = bins.gaps
     return float(np.sqrt(2 / np.pi) * (gaps.weight @ gaps.claimed_deviation)), bins.pooled

@@ -35,8 +35,8 @@ def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int 
     References: P2 §5.1; Efron & Tibshirani 1993.
 
     >>> from calib_core import Predictions, estimate
-    >>> asked = estimate(Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3), "confidence", "accuracy").question
-    >>> bool(abs(bootstrap(asked).mean() - 0.7) < 0.02)
+    >>> question = estimate(Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3), "confidence", "accuracy").question
+    >>> bool(abs(bootstrap(question).mean() - 0.7) < 0.02)
     True
     """
     question = question.written_out
@@ -68,8 +68,8 @@ def _of_means(question: Question, rng: np.random.Generator, count: int) -> Itera
     weight = np.where(np.isnan(terms), 0.0, 1.0 if weights is None else weights)
     weighed = weight * np.nan_to_num(terms)
     for _ in range(count):
-        at = rng.integers(len(terms), size=len(terms))
-        yield float(weighed[at].sum() / weight[at].sum())
+        sample = rng.integers(len(terms), size=len(terms))
+        yield float(weighed[sample].sum() / weight[sample].sum())
 
 
 def _on_tables(counted: Counted, tally: Tally, follow: bool) -> Iterator[float]:
@@ -105,20 +105,22 @@ def _times(n: int, rng: np.random.Generator, count: int) -> Float64s:
 
 def _by_cells(claims: FlatClaims, table: BinTable) -> Sampler:
     """Multinomial counts of the (stratum, bin, outcome) cells that hold claims."""
-    at = 2 * table.cells(claims.scores, claims.codes) + claims.outcomes
-    held, at, rows = np.unique(at, return_inverse=True, return_counts=True)
+    entry = 2 * table.cells(claims.scores, claims.codes) + claims.outcomes
+    entries, entry, rows = np.unique(entry, return_inverse=True, return_counts=True)
     scores = claims.scores.astype(np.float64)
-    mean = np.bincount(at, scores) / rows
-    spread = np.sqrt(np.bincount(at, np.square(scores - mean[at])) / rows)
-    low, high = np.full(len(held), np.inf), np.zeros(len(held))
-    np.minimum.at(low, at, scores)
-    np.maximum.at(high, at, scores)
-    # One line a held cell, one entry: where its counts go in the table.
-    to_table = csr_array((np.ones(len(held)), (np.arange(len(held)), held // 2)), shape=(len(held), table.count.size))
-    came_true = (held % 2).astype(np.float64)
+    mean = np.bincount(entry, scores) / rows
+    spread = np.sqrt(np.bincount(entry, np.square(scores - mean[entry])) / rows)
+    low, high = np.full(len(entries), np.inf), np.zeros(len(entries))
+    np.minimum.at(low, entry, scores)
+    np.maximum.at(high, entry, scores)
+    # A line an entry that occurs, with a single 1: where its counts go in the table.
+    to_table = csr_array(
+        (np.ones(len(entries)), (np.arange(len(entries)), entries // 2)), shape=(len(entries), table.count.size)
+    )
+    came_true = (entries % 2).astype(np.float64)
 
     def sample(rng: np.random.Generator, count: int) -> Tally:
-        drawn = rng.multinomial(len(at), rows / len(at), size=count).astype(np.float64)
+        drawn = rng.multinomial(len(entry), rows / len(entry), size=count).astype(np.float64)
         noise = np.sqrt(drawn) * spread * rng.standard_normal(drawn.shape)
         summed = np.clip(drawn * mean + noise, drawn * low, drawn * high)
         parts = (drawn, summed, drawn * came_true)

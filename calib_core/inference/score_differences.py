@@ -26,18 +26,22 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
     if weight is None and traits(score).judged == "share":
         if np.array_equal(a.predicted[known], b.predicted[known]):
             return Difference(0.0, 0.0, 0.0, 1.0), "the same predicted classes", True
-        made = accuracy_difference(int((apart > 0).sum()), int((apart < 0).sum()), len(apart), level)
-        return made, "paired score interval", len(apart) >= FEWEST_ROWS
-    made = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
+        difference = accuracy_difference(int((apart > 0).sum()), int((apart < 0).sum()), len(apart), level)
+        return difference, "paired score interval", len(apart) >= FEWEST_ROWS
+    difference = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
     if traits(score).judged != "losses":
-        return made, "paired t", False
+        return difference, "paired t", False
     largest, surprises, expected = _surprises(a, b, score.label_terms, known)
     if largest <= 1e-12:
-        return Difference(made.point, made.point, made.point, made.p_value), "no outcome can change it", True
+        return (
+            Difference(difference.point, difference.point, difference.point, difference.p_value),
+            "no outcome can change it",
+            True,
+        )
     if expected >= FEWEST_SURPRISES:
-        return made, "paired t", weight is None
+        return difference, "paired t", weight is None
     share = 1.0 if weight is None else float(weight.max() * len(weight) / weight.sum())
-    return bounded_difference(made.point, largest * share, surprises, len(apart), level), BOUND, weight is None
+    return bounded_difference(difference.point, largest * share, surprises, len(apart), level), BOUND, weight is None
 
 
 FEWEST_ROWS = 10
@@ -80,8 +84,8 @@ def accuracy_difference(first: int, second: int, n: int, level: float) -> Differ
 
     References: Tango 1998, Statistics in Medicine 17; McNemar 1947.
 
-    >>> made = accuracy_difference(0, 0, 10, 0.9)
-    >>> round(made.low, 3), round(made.high, 3), made.p_value  # no row tells them apart, yet ten rows prove little
+    >>> difference = accuracy_difference(0, 0, 10, 0.9)  # no row tells them apart, yet ten rows prove little
+    >>> round(difference.low, 3), round(difference.high, 3), difference.p_value
     (-0.213, 0.213, 1.0)
     """
     z, middle = float(norm.isf((1 - level) / 2)), (first - second) / n

@@ -34,8 +34,8 @@ def in_cells(estimators: Sequence[Any], vectors: Vectors) -> SimplexTable | None
         return None
     if any(e.binning != estimators[0].binning for e in estimators):
         return None
-    made: SimplexTable | None = estimators[0].of_vectors(vectors).cells
-    return made
+    table: SimplexTable | None = estimators[0].of_vectors(vectors).cells
+    return table
 
 
 def null_values(
@@ -53,12 +53,12 @@ def _label_sums(points: Vectors, table: SimplexTable, rng: np.random.Generator, 
     if k <= _FEW_CLASSES and count * table.outcome.size <= _AT_ONCE:
         yield _sums_above(points, table, rng, count)
         return
-    at = np.empty((len(points.labels), count), dtype=np.int32)
+    entry = np.empty((len(points.labels), count), dtype=np.int32)
     for where, _, drawn in draws.classes(points.rows, rng, count):
-        at[where] = drawn + (table.codes[where] * k)[:, None]
+        entry[where] = drawn + (table.codes[where] * k)[:, None]
     step = max(1, _AT_ONCE // table.outcome.size)
     for start in range(0, count, step):
-        columns = [np.bincount(at[:, r], points.weights, b * k) for r in range(start, min(start + step, count))]
+        columns = [np.bincount(entry[:, r], points.weights, b * k) for r in range(start, min(start + step, count))]
         yield np.array(columns, dtype=np.float64).reshape(-1, b, k)
 
 
@@ -132,8 +132,8 @@ def _noise(table: SimplexTable, rng: np.random.Generator, count: int) -> Float64
     # diag(q) - q q' is the square of (diag(q^1/2) - q q^1/2').
     error = root * normal - share * (root * normal).sum(axis=2, keepdims=True)
     spread = np.sqrt(share * (1 - share))
-    made = np.divide(error, spread, out=np.zeros_like(error), where=spread > 0)
-    return np.asarray(made.reshape(count, -1))
+    scaled = np.divide(error, spread, out=np.zeros_like(error), where=spread > 0)
+    return np.asarray(scaled.reshape(count, -1))
 
 
 def _null(table: SimplexTable, rng: np.random.Generator) -> Float64s:

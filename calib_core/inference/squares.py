@@ -53,8 +53,8 @@ def pairs(codes: Codes, scores: Float64s, outcomes: Float64s, weights: Float64s 
 
     References: U-statistics, Hoeffding 1948; the squared error as one, Widmann et al. 2019.
 
-    >>> made = pairs(np.zeros(2, dtype=int), np.array([0.5, 0.5]), np.array([1.0, 1.0]))
-    >>> made.square, made.share
+    >>> sums = pairs(np.zeros(2, dtype=int), np.array([0.5, 0.5]), np.array([1.0, 1.0]))
+    >>> sums.square, sums.share
     (0.25, 1.0)
     """
     residuals = outcomes - scores
@@ -146,8 +146,8 @@ def gain(gaps: CellGaps, most: float) -> float:
     max sum_b w_b ((s_b - r_b)^2 - (s_b - z_b)^2) with sum_b n_b kl(z_b || r_b) <= most, by its Lagrange dual: an upper
     bound for every multiplier, each cell maximised over a grid of the rates that it could have alone.
 
-    >>> one = CellGaps(np.ones(1), np.array([30.0]), np.ones(1), np.ones(1))  # 30 rows of score 1, all right
-    >>> round(float(np.sqrt(gain(one, np.log(20)))), 3)  # 1 - 20^(-1/30): the exact limit
+    >>> cell = CellGaps(np.ones(1), np.array([30.0]), np.ones(1), np.ones(1))  # 30 rows of score 1, all right
+    >>> round(float(np.sqrt(gain(cell, np.log(20)))), 3)  # 1 - 20^(-1/30): the exact limit
     0.095
     """
     z, s, n = gaps.outcome[:, None], gaps.score[:, None], gaps.rows[:, None]

@@ -40,24 +40,24 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
 
 def _shared(estimate: Estimate) -> Hashable:
     """Equal for estimates that read the same bins of the same claims; an estimate that does not is alone."""
-    asked = estimate.question
-    if asked is None or asked.reduction is None or asked.whole:
+    question = estimate.question
+    if question is None or question.reduction is None or question.whole:
         return id(estimate)
-    if target(asked.estimator) is None or of_counts(asked.estimator, asked.claims, estimate.bins) is None:
+    if target(question.estimator) is None or of_counts(question.estimator, question.claims, estimate.bins) is None:
         return id(estimate)
     # Intervals may be about wider bins, which not every estimator of these can be judged in.
     return (
-        id(asked.predictions),
-        asked.reduction,
-        asked.estimator.binning,
-        judged_bins(asked.written_out).estimator.binning,
+        id(question.predictions),
+        question.reduction,
+        question.estimator.binning,
+        judged_bins(question.written_out).estimator.binning,
     )
 
 
 def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:
     if in_bins:
         return [lambda: _intervals_in_bins(group, level), lambda: _floors_in_bins(group)]
-    return [job for one in group for job in (_refusing(one, "interval", level), _refusing(one, "floor", level))]
+    return [job for each in group for job in (_refusing(each, "interval", level), _refusing(each, "floor", level))]
 
 
 def _refusing(estimate: Estimate, what: str, level: float) -> Job:
@@ -76,17 +76,17 @@ def _intervals_in_bins(group: list[Estimate], level: float) -> None:
     first = group[0].question
     assert first is not None
     bins = InBins(first.written_out, 0)
-    for one in group:
-        one.keep(("interval", level, 0), bins.interval(one.question.estimator, level))  # type: ignore[union-attr]
+    for estimate in group:
+        estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
 
 
 def _floors_in_bins(group: list[Estimate]) -> None:
     try:
-        floors = noise_floors([one.question for one in group if one.question is not None])
+        floors = noise_floors([each.question for each in group if each.question is not None])
     except NotAnswerable:
         return
-    for one, floor in zip(group, floors, strict=True):
-        one.keep(("floor",), floor)
+    for estimate, floor in zip(group, floors, strict=True):
+        estimate.keep(("floor",), floor)
 
 
 def shares_draws(estimate: Estimate) -> bool:

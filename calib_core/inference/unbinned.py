@@ -82,8 +82,8 @@ def unbinned_bound(
     bound can be far too low: 15 cycles within 15 bins, L = 1. NotAnswerable for whole probability vectors.
 
     >>> p = Predictions.from_confidence(np.linspace(0.5, 0.9, 1000), np.arange(1000) % 10 < 7)
-    >>> made = unbinned_bound(p, assumption="lipschitz", constant=1.0)
-    >>> made.binned < made.value < 0.25, made.value == made.binned + made.added
+    >>> bound = unbinned_bound(p, assumption="lipschitz", constant=1.0)
+    >>> bound.binned < bound.value < 0.25, bound.value == bound.binned + bound.added
     (True, True)
     """
     if assumption not in ("lipschitz", "monotone"):
@@ -95,10 +95,10 @@ def unbinned_bound(
     notion = as_reduction(reduction)
     claims = claims_of(predictions, notion)
     scheme = EqualMass(_number(predictions, claims)) if bins is None else as_binning(bins)
-    made = estimate(predictions, notion, Binned(scheme))
-    assert isinstance(made.bins, BinTable)
-    binned = float(made.interval(round(2 * level - 1, 12)).high)  # 0.9 for 0.95, without what rounding adds
-    added = _within(claims, made.bins, assumption, constant)
+    estimated = estimate(predictions, notion, Binned(scheme))
+    assert isinstance(estimated.bins, BinTable)
+    binned = float(estimated.interval(round(2 * level - 1, 12)).high)  # 0.9 for 0.95, without what rounding adds
+    added = _within(claims, estimated.bins, assumption, constant)
     value = min(1.0, binned + added)
     return UnbinnedBound(
         value, binned, added, assumption, constant if assumption == "lipschitz" else None, scheme, level
@@ -114,21 +114,21 @@ def gini_mean_difference(scores: Float64s, weights: Float64s, codes: Codes, cell
     array([0.5, 0. ])
     """
     order = np.lexsort((scores, codes))
-    s, w, at = scores[order], weights[order], codes[order]
-    total = np.bincount(at, w, minlength=cells)
+    s, w, cell = scores[order], weights[order], codes[order]
+    total = np.bincount(cell, w, minlength=cells)
     # Scores are taken from their cell's mean, so that sums over all cells leave no rounding of other cells behind.
-    mean = np.divide(np.bincount(at, w * s, minlength=cells), total, out=np.zeros(cells), where=total > 0)
-    s = s - mean[at]
-    starts = np.searchsorted(at, np.arange(cells))
-    weight_before, score_before = (_before(part, at, starts) for part in (w, w * s))
-    sums = np.bincount(at, 2.0 * w * (s * weight_before - score_before), minlength=cells)
+    mean = np.divide(np.bincount(cell, w * s, minlength=cells), total, out=np.zeros(cells), where=total > 0)
+    s = s - mean[cell]
+    starts = np.searchsorted(cell, np.arange(cells))
+    weight_before, score_before = (_before(part, cell, starts) for part in (w, w * s))
+    sums = np.bincount(cell, 2.0 * w * (s * weight_before - score_before), minlength=cells)
     return np.asarray(np.divide(np.maximum(sums, 0.0), np.square(total), out=np.zeros(cells), where=total > 0))
 
 
-def _before(part: Float64s, at: Codes, starts: Codes) -> Float64s:
+def _before(part: Float64s, cell: Codes, starts: Codes) -> Float64s:
     """Sum of the cell's earlier entries."""
     upto = np.append(0.0, np.cumsum(part))
-    return np.asarray(upto[:-1] - upto[starts][at])
+    return np.asarray(upto[:-1] - upto[starts][cell])
 
 
 def _within(claims: FlatClaims | ColumnClaims, table: BinTable, assumption: Assumption, constant: float) -> float:

@@ -28,7 +28,7 @@ _SLACK = 1e-3
 
 
 def bounds(
-    estimator: NormOfResiduals, claims: Listed, made: Estimated, ranks: int, level: float, random_state: int
+    estimator: NormOfResiduals, claims: Listed, estimated: Estimated, ranks: int, level: float, random_state: int
 ) -> tuple[float, float]:
     """Interval for an error that is a norm of residuals (smooth, kernel, convex, swept, cumulative), given the scores.
 
@@ -55,11 +55,13 @@ def bounds(
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
     laws = (_wild(claims, ranks, random_state), _calibrated(claims, ranks, random_state))
-    noise = [_sizes(lambda s, stratum: estimator.image(claims, made, s, stratum), claims, ranks, law) for law in laws]
-    low = made.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
-    high = made.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
+    noise = [
+        _sizes(lambda s, stratum: estimator.image(claims, estimated, s, stratum), claims, ranks, law) for law in laws
+    ]
+    low = estimated.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
+    high = estimated.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
     # Where all near-certain claims came true the value is what calibrated models show: equal, but for the slack.
-    return (low if low > _SLACK * made.value else 0.0), min(high, 1.0)
+    return (low if low > _SLACK * estimated.value else 0.0), min(high, 1.0)
 
 
 def excess(moved: Float64s, most: float, tail: float) -> float:
@@ -80,9 +82,9 @@ def influence(claims: Listed, ranks: int = 1, none: Float64s | None = None) -> F
         return np.asarray(moved.reshape(ranks, -1).sum(axis=0))
     found = (unanswered(claims) if none is None else none).copy()
     known = np.flatnonzero(claims.hit >= 0)
-    at = known if claims.rows.index is None else claims.rows.index[known]
-    said = claims.rows.base[at, claims.hit[known]].astype(np.float64)
-    found[known] += claims.shares[claims.hit[known]] * (1.0 - 2.0 * said)
+    base_rows = known if claims.rows.index is None else claims.rows.index[known]
+    score = claims.rows.base[base_rows, claims.hit[known]].astype(np.float64)
+    found[known] += claims.shares[claims.hit[known]] * (1.0 - 2.0 * score)
     weight = np.ones(len(found)) if claims.weights is None else claims.weights
     return np.asarray(found * weight / weight.sum())
 
@@ -105,13 +107,13 @@ def reach(claims: Listed, ranks: int = 1) -> float:
         each = each_weight(claims)
         if ranks == 1:
             return float(each.max())
-        said = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
-        return float((each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + said, ranks)).max())
-    said = np.empty(claims.rows.shape[0])
+        total = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
+        return float((each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + total, ranks)).max())
+    total = np.empty(claims.rows.shape[0])
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
-        said[where] = block.astype(np.float64).sum(axis=1)
-    weight = np.ones(len(said)) if claims.weights is None else claims.weights
-    most = claims.shares.max() * np.minimum(1.0 + said, len(claims.shares))
+        total[where] = block.astype(np.float64).sum(axis=1)
+    weight = np.ones(len(total)) if claims.weights is None else claims.weights
+    most = claims.shares.max() * np.minimum(1.0 + total, len(claims.shares))
     return float((most * weight).max() / weight.sum())
 
 
@@ -210,8 +212,8 @@ def _calibrated(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise
             yield less(lambda s, _, drawn=drawn: drawn == s)  # type: ignore[misc]
         elif isinstance(claims, FlatClaims) and ranks > 1 and _at_most_one(claims, ranks):
             outcomes = np.empty((len(claims.scores), count), dtype=bool)
-            for at, part in draws.ranked_hits(claims.scores, ranks, rng, count):
-                outcomes[at] = part
+            for rows, part in draws.ranked_hits(claims.scores, ranks, rng, count):
+                outcomes[rows] = part
             yield less(lambda s, _, outcomes=outcomes, codes=claims.codes: outcomes[codes == s])  # type: ignore[misc]
         else:
             yield less(

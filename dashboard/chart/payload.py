@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
-from dashboard.theme import figure_template
+from calib_core.figures.look import figure_template
 
 DEFAULT_HEIGHT = 420
 

@@ -7,11 +7,11 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from calib_core.figures.look import figure_template
 from dashboard.chart import click as clicks
 from dashboard.chart.click import Click
 from dashboard.chart.component import renderer
 from dashboard.chart.payload import DEFAULT_HEIGHT, payload
-from dashboard.theme import figure_template
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -102,7 +102,7 @@ def command(
     """
     # Its caches are used outside a running app, which it would remark on.
     logging.getLogger("streamlit").setLevel(logging.ERROR)
-    from dashboard import compute
+    from dashboard import session
     from dashboard.report import Options, chromium
     from dashboard.report.picture import WIDTHS
 
@@ -129,7 +129,7 @@ def command(
         selection, options = _like(like, key, options)
     else:
         selection = _selection(query, key, test, others, read)
-    compute.parts(selection.source)
+    session.parts(selection.source)
     report = _made(selection, options)
     output.write_bytes(report.html)
     if pdf:
@@ -145,19 +145,19 @@ def command(
 def _held(name: str) -> str:
     """The key of a file that is read now, or of demo data."""
     from calib_core.readers import file_bytes
-    from dashboard import compute
+    from dashboard import session
 
     if name.startswith("demo:"):
-        return compute.file(name).key
+        return session.file(name).key
     path = Path(name)
-    return compute.hold(file_bytes(path), path.name).key
+    return session.hold(file_bytes(path), path.name).key
 
 
 def _selection(
     query: dict[str, str], key: str, test: Path | None, others: Sequence[str], read: Sequence[str]
 ) -> Selection:
     """The choices the options make; the first that is not possible ends the command."""
-    from dashboard import compute
+    from dashboard import session
     from dashboard.selection import Selection, written_changes
 
     query["data"] = key
@@ -165,7 +165,7 @@ def _selection(
         query["test"] = _held(str(test))
     if read:
         given = _shared.reading_fields(read)
-        query["reading"] = written_changes(compute.file(key).proposal, compute.proposed(key, given))
+        query["reading"] = written_changes(session.file(key).proposal, session.proposed(key, given))
     keys = [_held(name) for name in others]
     # What was changed in how they are read comes with --choices, by the same keys.
     query.setdefault("others", json.dumps([[key, ""] for key in keys]))
@@ -204,15 +204,15 @@ def _no_choices(calibrators: Sequence[str], choices: str, read: Sequence[str], f
 
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     """The choices and options of an earlier report, whose file this has to be."""
-    from dashboard import compute
+    from dashboard import session
     from dashboard.report import Options, read_recipe
 
     held = read_recipe(path.read_bytes())
     wanted = held.files.get(held.selection.source.data, "")
-    if compute.file(key).digest != wanted:
+    if session.file(key).digest != wanted:
         _shared.fail(f"{path.name} is about another file: its SHA-256 begins with {wanted[:8]}.")
     for other, digest in held.files.items():
-        if other != held.selection.source.data and not compute.is_here(other):
+        if other != held.selection.source.data and not session.is_here(other):
             also = f"{path.name} is also about a file whose SHA-256 begins with {digest[:8]}"
             _shared.fail(f"{also}: name it with --test or --other")
     same = held.selection.replace(data=key)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from calib_core import Recipe
-from dashboard import compute
-from dashboard.compute import Model, Models
+from dashboard import compute, session
 from dashboard.selection import Selection
+from dashboard.session import Model, Models
 
 LARGE = 2_000_000
 """Beyond this many probabilities every notion by every estimator would take minutes: one notion is reported."""
@@ -38,7 +38,7 @@ class Asked:
     @cached_property
     def models(self) -> Models:
         """The models shown and those refused."""
-        return compute.models(self.selection)
+        return session.models(self.selection)
 
     @property
     def chosen(self) -> Model:

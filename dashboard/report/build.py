@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from calib_core import InputError
-from dashboard import compute
+from dashboard import session
 from dashboard.export import zipped
 from dashboard.report import recipe
 from dashboard.report.asked import Asked, Options
@@ -60,7 +60,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     # The view and what only the report view holds change no number: the same report whoever asks for it.
     plain = selection.replace(view="reliability", title="", author="", left_out=(), column="double")
     asked = Asked(plain, _in_order(options or Options()))
-    compute.parts(selection.source)
+    session.parts(selection.source)
     yield Progress(0.0, "Models")
     if not asked.models.shown:
         raise InputError(asked.models.refused[0][1])
@@ -114,7 +114,7 @@ def again(page: bytes, date: str = "") -> Report:
 
 
 def _document(asked: Asked, sections: tuple[Section, ...]) -> Document:
-    held = compute.file(asked.selection.source.data)
+    held = session.file(asked.selection.source.data)
     options = asked.options
     return Document(
         title=options.title or f"Calibration of {held.title}",

@@ -11,12 +11,12 @@ import pandas as pd
 from calib_core import Estimate, NotAnswerable
 from calib_core.inference import EstimateLine, sharpen
 from dashboard import compute
-from dashboard.compute import Model
 from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, marks
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.tables import Column
 from dashboard.selection import mixed
+from dashboard.session import Model
 
 INTERVAL = Column(
     AT_LEVEL, ("low", "high", "mark"), lambda low, high, mark: f"{tables.span(low, high)} {mark}".rstrip()

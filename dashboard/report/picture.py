@@ -8,7 +8,7 @@ from typing import Any, cast
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
-from dashboard.theme import figure_template
+from calib_core.figures.look import figure_template
 
 PIXELS_PER_INCH = 96
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from calib_core import InputError
-from dashboard import compute
+from dashboard import session
 from dashboard.report.asked import Options
 from dashboard.selection import Selection
 
@@ -39,7 +39,7 @@ def written(selection: Selection, options: Options) -> str:
         "title": options.title,
         "author": options.author,
         "left_out": list(options.left_out),
-        "files": {key: compute.file(key).digest for key in _keys(selection)},
+        "files": {key: session.file(key).digest for key in _keys(selection)},
         "versions": versions(),
     }
     return json.dumps(held, sort_keys=True, indent=1, ensure_ascii=False)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from calib_core._text import count, error, p_value, percent
 from dashboard.export import csv_bytes, latex_escaped
-from dashboard.theme import count, error, p_value, percent
 
 NOT_KNOWN = "–"
 

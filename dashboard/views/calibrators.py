@@ -10,15 +10,16 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import CALIBRATORS, NotAnswerable, exporting
+from calib_core._text import percent
+from calib_core.figures import draw_binary_map, draw_constraint
 from calib_core.study import every_measure, ranks
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import chart
-from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_binary_map, draw_constraint
 from dashboard.selection import Selection, mixed
+from dashboard.session import Model, Models
 from dashboard.takeaway import onnx_bytes
-from dashboard.theme import markdown_plain, percent
+from dashboard.theme import markdown_plain
 from dashboard.views import paired
 from dashboard.views.copied import copied
 
@@ -29,7 +30,7 @@ LEVEL = 0.1
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection)
+    models = session.models(selection)
     widgets.refusals(models.refused)
     counting(models)
     try:
@@ -125,10 +126,12 @@ def _guarantees(models: Models) -> None:
     promises = {m.title: compute.fitted(m).guarantee(LEVEL) for m in models.shown}
     for title, promise in promises.items():
         if promise.holds:
-            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.said)}")
-    for said in dict.fromkeys(promise.said for promise in promises.values() if not promise.holds):
-        titles = [markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.said == said]
-        st.caption(f"**{', '.join(titles)}**: {markdown_plain(said)}")
+            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.sentence)}")
+    for reason in dict.fromkeys(promise.sentence for promise in promises.values() if not promise.holds):
+        titles = [
+            markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.sentence == reason
+        ]
+        st.caption(f"**{', '.join(titles)}**: {markdown_plain(reason)}")
 
 
 def _side_effects(models: Models) -> None:

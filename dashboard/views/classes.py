@@ -8,14 +8,15 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import REDUCTIONS, NotAnswerable
+from calib_core._text import count
 from calib_core.diagrams import ClassTable, ValidityPair
-from dashboard import compute, widgets
+from calib_core.figures import draw_class_errors, draw_class_panels, draw_kernel
+from dashboard import compute, session, widgets
 from dashboard.chart import chart
-from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_class_errors, draw_class_panels, draw_kernel
 from dashboard.selection import CURVES, SORTS, Selection, class_notions
-from dashboard.theme import count, markdown_plain
+from dashboard.session import Model, Models
+from dashboard.theme import markdown_plain
 from dashboard.views import kernel_notes
 from dashboard.views.copied import copied
 
@@ -28,7 +29,7 @@ def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
     _controls()
-    models = _able(selection, compute.models(selection))
+    models = _able(selection, session.models(selection))
     if models is None:
         return
     tables = [(m.title, compute.class_table(m, selection.notion, selection.scheme)) for m in models.shown]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import reproduce, widgets
-from dashboard.compute import Model
 from dashboard.selection import Selection
+from dashboard.session import Model
 
 
 def copied(

@@ -11,7 +11,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core.readers.limits import FILE_BYTES
 from calib_core.readers.wording import size
-from dashboard import compute, launch, widgets
+from dashboard import launch, session, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import (
     data_card,
@@ -48,7 +48,7 @@ def open_launched() -> None:
         return
     st.session_state[_OPENED] = True
     asked = "data" in st.query_params
-    if asked and compute.is_here(in_use("data")[0]):
+    if asked and session.is_here(in_use("data")[0]):
         return
     for i, path in enumerate(paths):
         role: Role = "more" if i else "data"
@@ -115,7 +115,7 @@ def _in_use() -> None:
 def _found(key: str, changed: str) -> bool:
     """Draw what was found; tell whether the file can be read as the selection says."""
     try:
-        compute.whole(key, changed)
+        session.whole(key, changed)
     except InputError as why:
         # Only a link says so: what is chosen here is tried first.
         data_findings.sentence(str(why))
@@ -127,4 +127,4 @@ def _found(key: str, changed: str) -> bool:
 
 
 def _title(key: str) -> None:
-    st.markdown(f"##### {markdown_plain(compute.file(key).title)}")
+    st.markdown(f"##### {markdown_plain(session.file(key).title)}")

@@ -7,8 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import Predictions
-from dashboard import compute
-from dashboard.theme import HOLDS, count, markdown_plain, percent
+from calib_core._text import count, percent
+from dashboard import session
+from dashboard.theme import HOLDS, markdown_plain
 
 ALL_CLASSES = 30
 """Up to this many classes are listed, else the largest and the smallest."""
@@ -23,7 +24,7 @@ NEVER = {
 
 def draw(key: str, changed: str) -> None:
     """Draw the card of a file as it is read."""
-    held, predictions = compute.file(key), compute.whole(key, changed)
+    held, predictions = session.file(key), session.whole(key, changed)
     _numbers(predictions)
     st.caption(kind_sentence(predictions))
     _shares(predictions)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from calib_core import InputError
+from calib_core._text import count
 from calib_core.datasets import DEMOS
-from dashboard import compute, uploads, widgets
-from dashboard.theme import count, markdown_plain
+from dashboard import session, uploads, widgets
+from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
 from dashboard.views.data_trial import Role, choose, looked_at, said, say
 
@@ -51,9 +52,9 @@ def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True)
     """Read a file and use it, or keep the sentence that says why not; what was in use stays until then."""
     source = widgets.selection().source
     asked = (source.data, source.test, *(key for key, _ in widgets.selection().others))
-    awaited = [key for key in asked if key and not compute.is_here(key)]
+    awaited = [key for key in asked if key and not session.is_here(key)]
     try:
-        held = compute.hold(*read())
+        held = session.hold(*read())
     except InputError as why:
         say(role, str(why))
         return
@@ -84,14 +85,14 @@ def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
         **widgets.tied_to(keys, f"data.{role}", value if value in keys else None, chosen),
     )
     upload(role, uploaded)
-    if compute.is_here(value):
+    if session.is_here(value):
         data_inspect.findings(role)
     return value
 
 
 def files_of_session() -> tuple[str, ...]:
     """Keys of the files this session has read and that are still held; files of other sessions are not shown."""
-    return tuple(key for key in st.session_state.get(_UPLOADS, ()) if compute.is_here(key))
+    return tuple(key for key in st.session_state.get(_UPLOADS, ()) if session.is_here(key))
 
 
 def demo_keys() -> tuple[str, ...]:
@@ -102,7 +103,7 @@ def demo_keys() -> tuple[str, ...]:
 def titled(key: str) -> str:
     """The title of a file, as it is; not safe where Markdown is read."""
     demo = _DEMOS.get(key)
-    return demo.title if demo else compute.file(key).title
+    return demo.title if demo else session.file(key).title
 
 
 _DEMOS = {f"demo:{one.key}": one for one in DEMOS}
@@ -128,6 +129,6 @@ def _caption(key: str) -> str:
     """Size, origin and lesson of a demo data set; the size of a file."""
     one = _DEMOS.get(key)
     if one is None:
-        return f"{count(compute.file(key).table.n_rows)} rows"
+        return f"{count(session.file(key).table.n_rows)} rows"
     origin = "real classifier" if one.real else "made up"
     return f"{count(one.rows)} rows × {one.classes} classes, {origin}. {markdown_plain(one.lesson)}"

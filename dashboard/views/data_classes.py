@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import InputError
+from calib_core._text import count
 from calib_core.readers import Reading, Table
-from dashboard import compute
-from dashboard.theme import count
+from dashboard import session
 from dashboard.views.data_trial import Role, amend
 
 
@@ -49,7 +49,7 @@ class Mapped:
 
     def frame(self) -> tuple[pd.DataFrame, str]:
         """Score column, label, class and rows of each class, and a sentence about labels that are no class."""
-        counts, unknown, missing = compute.label_counts(self.key, self.reading)
+        counts, unknown, missing = session.label_counts(self.key, self.reading)
         names = self.reading.classes
         columns: dict[str, Any] = {}
         if self.reading.layout == "wide":

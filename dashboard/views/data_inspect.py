@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
+from calib_core._text import count
 from calib_core.readers import Finding
-from dashboard import compute
-from dashboard.theme import count, markdown_plain
+from dashboard import session
+from dashboard.theme import markdown_plain
 from dashboard.views import data_findings
 from dashboard.views.data_trial import Role, Trial, amend, attempt, drop, found, in_use, trial
 
@@ -26,7 +27,7 @@ def findings(role: Role) -> None:
 
 def first_rows(key: str) -> None:
     """Draw the first rows of a file's table."""
-    table = compute.file(key).table
+    table = session.file(key).table
     head = table.head()
     st.caption(f"{count(len(head))} of {count(table.n_rows)} rows, as they stand in {markdown_plain(table.name)}.")
     # Numbers of columns, so that a column called like another thing of the frame stays a column.
@@ -43,7 +44,7 @@ def _shown(role: Role, key: str, changed: str) -> None:
 def _status(role: Role, held: Trial) -> None:
     """What is on trial, why it is, and what is in use meanwhile."""
     key, _ = in_use(role)
-    name = markdown_plain(compute.file(held.key).title)
+    name = markdown_plain(session.file(held.key).title)
     what = f"This reading of **{name}** is" if held.key == key else f"**{name}** is"
     meanwhile = "The reading of before stays in use." if held.key == key else f"In use: {_title(key)}."
     st.markdown(f"{what} not in use yet. {meanwhile}")
@@ -73,6 +74,6 @@ def _ways_out(role: Role, held: Trial) -> None:
 
 def _title(key: str) -> str:
     try:
-        return markdown_plain(compute.file(key).title) if key else "no file"
+        return markdown_plain(session.file(key).title) if key else "no file"
     except InputError:
         return "no file"

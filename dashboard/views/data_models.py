@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from dashboard import compute, widgets
+from dashboard import session, widgets
 from dashboard.selection import MOST_OTHERS, Selection
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings
@@ -31,10 +31,10 @@ def draw() -> None:
 def _in_use(selection: Selection, i: int) -> None:
     """One model compared, a way to leave it out, and why it cannot be compared if so."""
     left, right = st.columns([0.7, 0.3], vertical_alignment="center")
-    left.markdown(f"**{markdown_plain(compute.file_names(selection)[i + 1])}**")
+    left.markdown(f"**{markdown_plain(session.file_names(selection)[i + 1])}**")
     right.button("Leave it out", key=f"data.more.drop.{i}", on_click=leave_out, args=(selection.files[i + 1],))
     try:
-        compute.parts(selection.sources[i + 1])
+        session.parts(selection.sources[i + 1])
     except InputError as why:
         data_findings.sentence(str(why))
 

@@ -10,12 +10,13 @@ import numpy as np
 import streamlit as st
 
 from calib_core import InputError
+from calib_core._text import count
 from calib_core.readers import Reading, Table
 from calib_core.readers.reading import LabelCoding, Layout, Missing, ScoreKind
 from calib_core.readers.table import numbers
 from calib_core.readers.wording import shown
-from dashboard import compute, widgets
-from dashboard.theme import count, markdown_plain
+from dashboard import session, widgets
+from dashboard.theme import markdown_plain
 from dashboard.views.data_classes import Mapped
 from dashboard.views.data_trial import Role, amend, attempt, chosen_so_far, in_use, trial
 
@@ -45,7 +46,7 @@ def draw(role: Role) -> None:
     """Draw the controls of the reading looked at; a change that works is used at once, another stays on trial."""
     held = trial(role)
     key = held.key if held else in_use(role)[0]
-    panel = _Panel(role, key, compute.file(key).table, _reading(role), chosen_so_far(role))
+    panel = _Panel(role, key, session.file(key).table, _reading(role), chosen_so_far(role))
     left, right = st.columns(2)
     with left:
         panel.choice("layout", "Layout", get_args(Layout))
@@ -74,7 +75,7 @@ def _reading(role: Role) -> Reading | None:
     if held is not None:
         return held.reading
     try:
-        return compute.reading(*in_use(role))
+        return session.reading(*in_use(role))
     except InputError:
         return None
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
+from calib_core._text import count
+from calib_core.division import Division
 from calib_core.readers import Finding
-from dashboard import compute, widgets
-from dashboard.compute import Parts
+from dashboard import compute, session, widgets
 from dashboard.selection import Source
-from dashboard.theme import count, markdown_plain
+from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect, data_reading
 from dashboard.views.data_choice import another, demo_keys, files_of_session
 from dashboard.views.data_trial import SAME_FILE, drop, trial
@@ -43,7 +44,7 @@ def line() -> None:
     """Say which rows are which, in one line."""
     source = widgets.selection().source
     try:
-        st.caption(f"{markdown_plain(sentence(source, compute.parts(source)))}.")
+        st.caption(f"{markdown_plain(sentence(source, session.parts(source)))}.")
     except InputError:
         # The sentence that says why stands where the rows are divided.
         return
@@ -59,16 +60,16 @@ def divide(by: str | None) -> None:
         widgets.change(by=by, test="", test_reading="", zoom=None, cell=None)
 
 
-def sentence(source: Source, parts: Parts) -> str:
+def sentence(source: Source, parts: Division) -> str:
     """Which rows are which, in one line."""
-    how = parts.said
-    if compute.split_by(source) == "share":
+    how = parts.rule
+    if session.split_by(source) == "share":
         how += f", share {source.share:g}, seed {source.seed}"
     fit, test = parts.fit, parts.test
     return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}"
 
 
-def shared_finding(source: Source, parts: Parts) -> Finding | None:
+def shared_finding(source: Source, parts: Division) -> Finding | None:
     """What there is to say about test rows that are calibration rows too."""
     n = 0 if source.test == source.data else compute.shared(source)
     if not n:
@@ -81,18 +82,18 @@ def shared_finding(source: Source, parts: Parts) -> Finding | None:
 
 def _coarse(source: Source) -> bool:
     """Whether so many rows of the file repeat that equal rows in both parts mean nothing."""
-    every = compute.findings(source.data, source.reading)
+    every = session.findings(source.data, source.reading)
     return any(f.code in ("duplicates", "constant") and f.severity == "warning" for f in every)
 
 
 def _by(source: Source) -> str:
     if source.test or st.session_state.get(_TWO) or trial("test"):
         return "files"
-    return compute.split_by(source)
+    return session.split_by(source)
 
 
 def _has_column(source: Source) -> bool:
-    return compute.reading(source.data, source.reading).split is not None
+    return session.reading(source.data, source.reading).split is not None
 
 
 def _share() -> None:
@@ -105,7 +106,7 @@ def _result(source: Source) -> None:
     if source.test and source.test == source.data:
         data_findings.show([SAME_FILE], key="data.rows.same", change=lambda _: None)
     try:
-        parts = compute.parts(source)
+        parts = session.parts(source)
     except InputError as why:
         data_findings.sentence(str(why))
         return
@@ -122,7 +123,7 @@ def _result(source: Source) -> None:
 def _second_file() -> None:
     """The file of the test rows: chosen or uploaded, checked like the first."""
     value = another("test", "Test rows from", (*files_of_session(), *demo_keys()), "File of the test rows")
-    if compute.is_here(value):
+    if session.is_here(value):
         with st.expander("How the test file is read", expanded=trial("test") is not None):
             data_reading.draw("test")
             data_inspect.first_rows(value)

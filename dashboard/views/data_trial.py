@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import Finding, Reading
-from dashboard import compute, widgets
+from dashboard import session, widgets
 from dashboard.selection import Source, differences, written_changes
 
 Role = Literal["data", "test", "more"]
@@ -43,7 +43,7 @@ class Trial:
     @property
     def changed(self) -> str:
         """The reading as it would stand in the selection."""
-        return "" if self.reading is None else written_changes(compute.file(self.key).proposal, self.reading)
+        return "" if self.reading is None else written_changes(session.file(self.key).proposal, self.reading)
 
 
 def trial(role: Role) -> Trial | None:
@@ -52,7 +52,7 @@ def trial(role: Role) -> Trial | None:
     if held is None:
         return None
     try:
-        compute.file(held.key)
+        session.file(held.key)
     except InputError:
         drop(role)
         return None
@@ -84,7 +84,7 @@ def chosen_so_far(role: Role) -> Mapping[str, Any]:
         return held.chosen
     key, changed = in_use(role)
     try:
-        return differences(compute.file(key).proposal, compute.reading(key, changed))
+        return differences(session.file(key).proposal, session.reading(key, changed))
     except InputError:
         return {}
 
@@ -110,12 +110,12 @@ def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool =
     """Read a file like this: in use when it can be read without a problem, or when problems are accepted."""
     reading = None
     try:
-        reading = compute.proposed(key, chosen)
-        changed = written_changes(compute.file(key).proposal, reading)
+        reading = session.proposed(key, chosen)
+        changed = written_changes(session.file(key).proposal, reading)
         source = _source(role, key, changed)
         if not accepted and any(f.severity == "problem" for f in found(role, key, changed)):
             # Asked for now, so that the sentence is there if it cannot be read at all.
-            compute.whole(key, changed)
+            session.whole(key, changed)
             raise _Problem
         _check(role, source)
     except InputError as why:
@@ -128,7 +128,7 @@ def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool =
 def found(role: Role, key: str, changed: str) -> tuple[Finding, ...]:
     """Findings about a file, with what is wrong about using it in this role."""
     same = role == "test" and key == widgets.selection().source.data
-    return ((SAME_FILE,) if same else ()) + compute.findings(key, changed)
+    return ((SAME_FILE,) if same else ()) + session.findings(key, changed)
 
 
 def say(role: Role, sentence: str) -> None:
@@ -174,11 +174,11 @@ def _source(role: Role, key: str, changed: str) -> Source:
 
 def _split(source: Source) -> Source:
     """At random where the values of the split column do not say which rows are which."""
-    if compute.split_by(source) == "share":
+    if session.split_by(source) == "share":
         return source
-    compute.whole(source.data, source.reading)
+    session.whole(source.data, source.reading)
     try:
-        compute.parts(source)
+        session.parts(source)
     except InputError:
         return dataclasses.replace(source, by="share")
     return source
@@ -189,9 +189,9 @@ def _check(role: Role, source: Source) -> None:
 
     The other way round is not asked: where both files need a change, one of them has to come first.
     """
-    compute.whole(source.data, source.reading)
+    session.whole(source.data, source.reading)
     if role != "data":
-        compute.parts(source)
+        session.parts(source)
 
 
 def _take(source: Source) -> None:

@@ -12,18 +12,19 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
+from calib_core._text import count, p_value
 from calib_core.diagrams import TradeOff, ValidityPlot
 from calib_core.estimators import takes_bins
+from calib_core.figures import draw_sweep, draw_trade, draw_validity
 from calib_core.inference import EstimateLine, coverage_table, plain_line, rejection_table, sharpen
 from calib_core.study import SCORES, error_keys
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import chart
-from dashboard.compute import Model, Models
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_sweep, draw_trade, draw_validity
 from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks
 from dashboard.selection import Selection
-from dashboard.theme import count, markdown_plain, p_value
+from dashboard.session import Model, Models
+from dashboard.theme import markdown_plain
 from dashboard.views import verdicts
 from dashboard.views.copied import copied
 
@@ -42,7 +43,7 @@ STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-col
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection)
+    models = session.models(selection)
     model = models.titled(selection.model)
     _controls(models, model)
     widgets.refusals(models.refused)

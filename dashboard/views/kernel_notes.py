@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from calib_core._text import error
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import BANDS, KernelCurve
 from dashboard import widgets
 from dashboard.selection import Selection
-from dashboard.theme import error, markdown_plain
+from dashboard.theme import markdown_plain
 
 _BAND_TITLES = {"pointwise": "Pointwise: each score by itself", "whole-curve": "Whole curve at once", "none": "None"}
 

@@ -9,10 +9,10 @@ from calib_core import ESTIMATORS, REDUCTIONS
 from calib_core.estimators import takes_bins
 from calib_core.inference import holm
 from dashboard import compute, widgets
-from dashboard.compute import Models
 from dashboard.export import csv_bytes
 from dashboard.lines import AT_LEVEL, VALUES_DIFFER, difference_record, marked
 from dashboard.selection import WHOLE, Selection
+from dashboard.session import Models
 from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
 

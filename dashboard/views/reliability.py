@@ -11,12 +11,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import NotAnswerable
+from calib_core._text import count, error, percent
 from calib_core.diagrams import BinZoom, ReliabilityDiagram
-from calib_core.study import MEASURES, Measure
-from dashboard import compute, widgets
-from dashboard.chart import chart, waiting
-from dashboard.compute import Model, Models
-from dashboard.figures import (
+from calib_core.figures import (
     consistency_bands,
     corp_band,
     corp_curve,
@@ -25,8 +22,12 @@ from dashboard.figures import (
     kernel_band,
     wilson_intervals,
 )
+from calib_core.study import MEASURES, Measure
+from dashboard import compute, session, widgets
+from dashboard.chart import chart, waiting
 from dashboard.selection import OVERLAYS, Selection, mixed
-from dashboard.theme import count, error, markdown_plain, percent
+from dashboard.session import Model, Models
+from dashboard.theme import markdown_plain
 from dashboard.views import calibrators, kernel_notes, rows
 from dashboard.views.copied import copied
 
@@ -45,7 +46,7 @@ _OVERLAY_TITLES = {
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
-    models = compute.models(selection)
+    models = session.models(selection)
     _follow_click(models)
     selection = widgets.selection()
     diagrams = [(model.title, compute.reliability(model, selection.scheme)) for model in models.shown]
@@ -238,7 +239,7 @@ def _taken_apart(selection: Selection, models: Models) -> None:
         zoom = compute.zoom(model, selection.scheme, chosen)
         _classes(zoom, model, chosen)
         there = zoom.rows
-    table = rows.row_table(compute.parts(model.source), predictions, there)
+    table = rows.row_table(session.parts(model.source), predictions, there)
     rows.show(table, f"Rows of bin {diagram.label(chosen)}", key="zoom.rows", file_name="rows-of-bin.csv")
     in_bin = f"cc.diagrams.reliability(cal.apply(test), bins).rows(cal.apply(test), {chosen})"
     copied(in_bin, section="reliability", key="rows", of=model)

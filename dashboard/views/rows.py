@@ -8,10 +8,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import Predictions
+from calib_core._text import count, percent
+from calib_core.division import Division
 from dashboard import widgets
-from dashboard.compute import Parts
 from dashboard.export import csv_bytes
-from dashboard.theme import count, markdown_plain, percent
+from dashboard.theme import markdown_plain
 
 ROWS_SHOWN = 5000
 """Rows put on screen; the download has all of them."""
@@ -43,7 +44,7 @@ def _is_probability(name: str, column: pd.Series) -> bool:
 
 
 def row_table(
-    parts: Parts, predictions: Predictions, rows: NDArray[np.intp], *, probabilities: bool = False
+    parts: Division, predictions: Predictions, rows: NDArray[np.intp], *, probabilities: bool = False
 ) -> pd.DataFrame:
     """What is known of some test rows: where they stand in their file, what was said, what was true.
 

@@ -9,9 +9,9 @@ import streamlit as st
 
 from calib_core import BINNINGS, NotAnswerable, Recipe
 from calib_core.three_classes import OTHERS
-from dashboard import compute, widgets
-from dashboard.compute import Model
+from dashboard import compute, session, widgets
 from dashboard.selection import MIN_ROWS, MOST_PARTITIONS, Selection, read_corners, simplex_schemes, written_corners
+from dashboard.session import Model
 from dashboard.theme import markdown_plain
 from dashboard.views import simplex_cells, simplex_maps
 
@@ -23,19 +23,19 @@ def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
     try:
-        source = compute.triangle(selection.source, selection.three)
+        source = session.triangle(selection.source, selection.three)
     except NotAnswerable as why:
         st.info(f"This view draws triangles: {markdown_plain(why)}.")
         return
-    names = compute.parts(selection.source).test.class_names or ()
+    names = session.parts(selection.source).test.class_names or ()
     if source.corners:
         _corners(names, *read_corners(source.corners))
-    models = compute.models(dataclasses.replace(selection, source=source))
+    models = session.models(dataclasses.replace(selection, source=source))
     widgets.refusals(models.refused)
     able = [m for m in models.shown if compute.judged(m).kind == "full"]
     if not able:
         return
-    _about_corners(compute.parts(able[0].source).of_corners)
+    _about_corners(session.parts(able[0].source).merging)
     model = next((m for m in able if m.title == selection.model), able[0])
     _controls(selection, able, model)
     simplex_cells.draw(model)

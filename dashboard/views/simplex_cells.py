@@ -11,17 +11,18 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe
+from calib_core._text import count, error
 from calib_core.diagrams import RecalibrationDiagram
+from calib_core.figures import draw_recalibration, draw_validity
+from calib_core.figures.recalibration import speaking
 from calib_core.inference import EstimateLine, plain_line, sharpen
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
-from dashboard.compute import Model
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_recalibration, draw_validity
-from dashboard.figures.recalibration import speaking
 from dashboard.lines import AT_LEVEL, below, marks
 from dashboard.selection import Selection
-from dashboard.theme import count, error, markdown_plain
+from dashboard.session import Model
+from dashboard.theme import markdown_plain
 from dashboard.views import rows
 from dashboard.views.copied import copied
 
@@ -207,7 +208,7 @@ def _taken_apart(selection: Selection, model: Model, diagrams: Sequence[Drawn]) 
         st.info("Click into a cell of a triangle: its rows appear here.")
         return
     predictions = compute.judged(model)
-    table = rows.row_table(compute.parts(model.source), predictions, diagram.rows(chosen), probabilities=True)
+    table = rows.row_table(session.parts(model.source), predictions, diagram.rows(chosen), probabilities=True)
     title = f"Rows of cell {chosen}, {diagram.places[chosen]}"
     rows.show(table, title, key="simplex.rows", file_name="rows-of-cell.csv")
 

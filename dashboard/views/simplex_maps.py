@@ -9,14 +9,15 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import NotAnswerable
+from calib_core._text import error
 from calib_core.diagrams import CalibrationMap, map_difference
+from calib_core.figures import draw_calibration_map
+from calib_core.figures.calibration_map import shared_scale
 from dashboard import compute, widgets
 from dashboard.chart import chart
-from dashboard.compute import Models
 from dashboard.export import csv_bytes
-from dashboard.figures import draw_calibration_map
-from dashboard.figures.calibration_map import shared_scale
-from dashboard.theme import error, markdown_plain
+from dashboard.session import Models
+from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
 
 
@@ -46,8 +47,8 @@ def draw(models: Models) -> None:
         f"greener: {b}, bluer: {c}. All maps share one scale: full colour is a change of {error(scale)}."
     )
     for one in maps:
-        if one.said:
-            st.caption(f"**{markdown_plain(one.title)}**: {markdown_plain(one.said)}.")
+        if one.note:
+            st.caption(f"**{markdown_plain(one.title)}**: {markdown_plain(one.note)}.")
     with st.container(horizontal=True):
         every = [*drawn, *wrong]
         widgets.download("Download these maps (CSV)", "calibration-maps.csv", lambda: csv_bytes(_frames(every)))

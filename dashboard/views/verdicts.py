@@ -7,17 +7,17 @@ import contextlib
 import streamlit as st
 
 from calib_core import InputError, NotAnswerable
-from dashboard import compute, widgets
-from dashboard.compute import Model
+from dashboard import compute, session, widgets
 from dashboard.lines import ASSUMPTIONS, details, headline
 from dashboard.selection import Selection
+from dashboard.session import Model
 from dashboard.theme import markdown_plain
 from dashboard.views.copied import copied
 
 
 def draw(selection: Selection) -> None:
     """A line for every model shown, and a button that opens what the verdicts rest on."""
-    shown = compute.models(selection).shown
+    shown = session.models(selection).shown
     left, right = st.columns([0.86, 0.14], vertical_alignment="top")
     left.caption("  \n".join(said(selection, model) for model in shown))
     with right.popover("Why?", key="verdict.why", width="stretch"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calib_core import Recipe
-from dashboard import compute, report
+from dashboard import report, session
 from dashboard.selection import Selection, Source
 
 CALIBRATORS = ("temperature", "top-label-hb")
@@ -17,7 +17,7 @@ CALIBRATORS = ("temperature", "top-label-hb")
 
 def forgotten():
     """A fresh start: nothing derived is held from an earlier round."""
-    compute._derived.clear()
+    session.RESULTS.clear()
 
 
 def file_of(sample):
@@ -30,7 +30,7 @@ def file_of(sample):
 def selection(sample):
     if sample.probs.size > 1_000_000:
         pytest.skip("reports are timed at 10,000 rows")
-    key = compute.hold(file_of(sample), "sample.npz").key
+    key = session.hold(file_of(sample), "sample.npz").key
     return Selection(source=Source(data=key), calibrators=tuple(Recipe("CALIBRATORS", k) for k in CALIBRATORS))
 
 

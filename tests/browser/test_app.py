@@ -12,9 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 import calib_core as cc
 from calib_core import Recipe
-from dashboard import compute
-from dashboard.compute import Model
+from dashboard import compute, session
 from dashboard.selection import Selection
+from dashboard.session import Model
 
 DRAWN = """keys => keys.every(key => {
     const data = document.querySelector(`[data-calib-chart=${key}]`)?.dataset;
@@ -185,7 +185,7 @@ def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, ser
     saved = tmp_path / "calibrator.json"
     saved.write_bytes(Path(downloading.value.path()).read_bytes())
     source = Selection().source
-    test = compute.parts(source).test
+    test = session.parts(source).test
     there = compute.judged(Model(source, Recipe("CALIBRATORS", "temperature"))).probs
     np.testing.assert_array_equal(cc.load_calibrator(saved).predict_proba(test.probs), there)
 

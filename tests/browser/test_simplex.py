@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from calib_core import Recipe
-from dashboard import compute
-from dashboard.figures.recalibration import speaking
-from dashboard.figures.triangle import ARROW_POINTS, from_xy
+from calib_core.figures.recalibration import speaking
+from calib_core.figures.triangle import ARROW_POINTS, from_xy
+from dashboard import compute, session
 from dashboard.selection import Selection, Source
 
 SOURCE = Source(data="demo:synthetic-three-class")
@@ -54,32 +54,32 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
     selection = Selection(source=SOURCE, view="simplex", partitions=PARTITIONS)
     page = open_page(f"{served().url}/?{urlencode(selection.to_query())}", height=1500)
     for part, scheme in enumerate(PARTITIONS):
-        diagram = compute.recalibration(compute.Model(SOURCE), scheme)
+        diagram = compute.recalibration(session.Model(SOURCE), scheme)
         frame = diagram.frame()[speaking(diagram, selection.min_rows)]
         tails, heads = arrows(page, f"simplex-{part}", "arrows")
         np.testing.assert_allclose(tails, frame[["mean_0", "mean_1", "mean_2"]], atol=1e-9)
         np.testing.assert_allclose(heads, frame[["target_0", "target_1", "target_2"]], atol=1e-9)
     across, up = chart(page, "simplex-0").evaluate(SCALES)
     assert across == pytest.approx(up, rel=1e-6)
-    temperature = compute.Model(SOURCE, Recipe("CALIBRATORS", "temperature"))
+    temperature = session.Model(SOURCE, Recipe("CALIBRATORS", "temperature"))
     for title, map_ in (
         ("Temperature scaling", compute.calibration_map(temperature)),
         ("True map", compute.true_map(SOURCE)),
     ):
         tails, heads = arrows(page, "simplex-maps", f"arrows of {title}")
-        np.testing.assert_allclose(tails, map_.at, atol=1e-9)
+        np.testing.assert_allclose(tails, map_.start, atol=1e-9)
         np.testing.assert_allclose(heads, map_.to, atol=1e-9)
 
     cell = 5
     place = chart(page, "simplex-0").evaluate(MEAN, cell)
     page.mouse.move(place["x"], place["y"])
     page.mouse.click(place["x"], place["y"])
-    diagram = compute.recalibration(compute.Model(SOURCE), PARTITIONS[0])
+    diagram = compute.recalibration(session.Model(SOURCE), PARTITIONS[0])
     expect(page.get_by_text(f"Rows of cell {cell}, {diagram.places[cell]}")).to_be_visible()
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Download these rows (CSV)").click()
     rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
-    assert rows["row"].tolist() == compute.parts(SOURCE).test_rows[diagram.rows(cell)].tolist()
+    assert rows["row"].tolist() == session.parts(SOURCE).test_rows[diagram.rows(cell)].tolist()
     assert f"cell={cell}" in page.url
 
     # The chosen partition is taken away: its place in the list of partitions goes to the other one.

@@ -26,21 +26,21 @@ def test_every_calibrator_has_its_own_answers_drawn_or_says_why_not(key: str) ->
             calibration_map(fitted)
         return
     drawn = calibration_map(fitted, 6, cells=6)
-    answers = fitted.predict_proba(drawn.at).astype(np.float64)
+    answers = fitted.predict_proba(drawn.start).astype(np.float64)
     sums = answers.sum(axis=1, keepdims=True)
     known = np.isfinite(drawn.to).all(axis=1)
     np.testing.assert_allclose(drawn.to[known], (answers / sums)[known], atol=1e-12)
-    np.testing.assert_allclose(drawn.error, drawn.to - drawn.at)
+    np.testing.assert_allclose(drawn.error, drawn.to - drawn.start)
     if CALIBRATORS[key].flags.output == "per-class":
-        assert "need not sum to one; they are drawn divided by their sum" in drawn.said
+        assert "need not sum to one; they are drawn divided by their sum" in drawn.note
     elif not CALIBRATORS[key].flags.may_refuse:
         assert known.all()
-        assert drawn.said == ""
+        assert drawn.note == ""
 
 
 @pytest.mark.parametrize("lattice", [1, 2, 5, 12])
 def test_arrows_start_inside_and_evenly(lattice: int) -> None:
-    at = true_map(true_valk_kull, lattice, cells=1).at
+    at = true_map(true_valk_kull, lattice, cells=1).start
     assert len(np.unique(at.round(9), axis=0)) == lattice * (lattice + 1) // 2
     np.testing.assert_allclose(at.sum(axis=1), 1)
     assert at.min() == pytest.approx(1 / (3 * lattice))
@@ -50,9 +50,9 @@ def test_arrows_start_inside_and_evenly(lattice: int) -> None:
 
 def test_the_frame_is_what_is_held() -> None:
     frame = TRUTH.frame()
-    np.testing.assert_array_equal(frame[["at_0", "at_1", "at_2"]], TRUTH.at)
+    np.testing.assert_array_equal(frame[["start_0", "start_1", "start_2"]], TRUTH.start)
     np.testing.assert_array_equal(frame[["to_0", "to_1", "to_2"]], TRUTH.to)
-    np.testing.assert_array_equal(frame[["error_0", "error_1", "error_2"]], TRUTH.to - TRUTH.at)
+    np.testing.assert_array_equal(frame[["error_0", "error_1", "error_2"]], TRUTH.to - TRUTH.start)
 
 
 def test_the_ground_is_the_error_at_the_middles_of_the_small_triangles() -> None:
@@ -65,12 +65,12 @@ def test_the_ground_is_the_error_at_the_middles_of_the_small_triangles() -> None
 def test_where_a_calibrator_abstains_nothing_is_drawn() -> None:
     fitted = made(Recipe("CALIBRATORS", "metacal-miscoverage"))
     drawn = calibration_map(fitted)
-    entropy = -(drawn.at * np.log(drawn.at)).sum(axis=1)
+    entropy = -(drawn.start * np.log(drawn.start)).sum(axis=1)
     blank = np.isnan(drawn.to).all(axis=1)
     assert 0 < blank.sum() < len(blank)
     # P4: the uncertain rows, by entropy.
     assert entropy[blank].min() > entropy[~blank].max()
-    assert "gives no answer on" in drawn.said
+    assert "gives no answer on" in drawn.note
     assert np.isfinite(drawn.largest)
 
 
@@ -130,7 +130,7 @@ def test_under_equal_distributions_arrows_of_a_bin_meet_and_under_equal_errors_t
     figures: dict[str, CalibrationMap],
 ) -> None:
     """P3 Fig. 1: (a) the arrows point to the same place in one bin; (b) they are the same in one bin."""
-    at = figures["H-LECD"].at
+    at = figures["H-LECD"].start
     _, groups = np.unique((at * 5).astype(int), axis=0, return_inverse=True)
     groups = groups.ravel()
     many = [g for g in range(groups.max() + 1) if (groups == g).sum() > 1]
@@ -146,7 +146,7 @@ def test_under_equal_distributions_arrows_of_a_bin_meet_and_under_equal_errors_t
 
 def test_temperature_scaling_treats_all_classes_alike(figures: dict[str, CalibrationMap]) -> None:
     """P3 Fig. 2a: "limited by its symmetric calibration map"."""
-    at, to = figures["TS"].at.round(9), figures["TS"].to
+    at, to = figures["TS"].start.round(9), figures["TS"].to
     held = {tuple(row): answer for row, answer in zip(at.tolist(), to, strict=True)}
     for row, answer in held.items():
         np.testing.assert_allclose(held[row[1], row[2], row[0]], answer[[1, 2, 0]], atol=1e-9)

@@ -85,7 +85,7 @@ def test_a_gap_is_drawn_as_a_gap():
     assert not np.isnan(curve.curve[np.abs(curve.score - 0.2) < 0.05]).any()
     assert np.isnan(curve.local_error(0.5))
     assert curve.local_error(0.9) == pytest.approx(0.4, abs=1e-3)
-    assert np.isnan(curve.at(1.5))
+    assert np.isnan(curve.value(1.5))
 
 
 def test_the_axis_starts_where_the_scores_can():
@@ -137,7 +137,7 @@ def test_on_log_odds_the_curve_is_a_mean_over_claims_of_like_odds(kind):
     for score in (0.02, 0.3) * (kind == "class") + (0.7, 0.98, 0.999):
         at = np.log(score / (1 - score))
         weight = sum(Triweight()((sign * odds - at) / 0.4) for sign in ((1,) if kind == "class" else (1, -1)))
-        assert curve.at(score) == pytest.approx(np.average(hit, weights=weight), abs=2e-3)
+        assert curve.value(score) == pytest.approx(np.average(hit, weights=weight), abs=2e-3)
     assert (curve.unit, curve.bandwidth, curve.score[-1]) == ("log-odds", 0.4, 1.0)
     assert curve.error == pytest.approx(
         estimate(p, ClassSpecific(1) if kind == "class" else "confidence", method).value
@@ -163,8 +163,8 @@ def test_on_log_odds_a_confident_calibrated_model_shows_less_error_than_on_score
 def test_scores_of_0_and_1_and_their_neighbours_are_within_the_log_odds():
     p = Predictions.from_confidence([0.0, 1.0, 1e-300, 1 - 1e-16, 0.5], [False, True, False, True, True])
     curve = kernel_curve(p, method=KernelECE(bandwidth=Fixed(0.1), scale=LogOdds()))
-    assert (curve.at(0.0), curve.at(1.0), curve.at(0.5)) == pytest.approx((0, 1, 1))
-    assert np.isnan(curve.at(0.2))
+    assert (curve.value(0.0), curve.value(1.0), curve.value(0.5)) == pytest.approx((0, 1, 1))
+    assert np.isnan(curve.value(0.2))
 
 
 def test_a_bandwidth_below_the_grid_is_said():
@@ -201,7 +201,7 @@ def test_the_default_is_the_mean_gap_over_claims_of_like_odds():
         at = min(np.log(score) - np.log1p(-score) if score < 1 else 16.0, 16.0)
         weight = Triweight()((z - at) / curve.bandwidth) + Triweight()((32 - z - at) / curve.bandwidth)
         wanted = np.clip(score + np.average(p.correct - s, weights=weight), 0, 1)
-        assert curve.at(score) == pytest.approx(wanted, abs=1e-3)
+        assert curve.value(score) == pytest.approx(wanted, abs=1e-3)
 
 
 @pytest.mark.parametrize("data", ["vgg16_c10", "lenet_c10", "densenet_c100", "lenet_c100"])
@@ -229,7 +229,7 @@ def test_the_default_reads_well_on_networks(data):
 
 def test_scores_that_are_all_equal_have_a_curve_and_a_band():
     curve = kernel_curve(Predictions.from_confidence(np.full(30, 0.999), np.ones(30, bool)))
-    assert curve.at(0.999) == pytest.approx(1.0)
+    assert curve.value(0.999) == pytest.approx(1.0)
     lower = np.interp(0.999, curve.score, curve.lower)
     assert lower == pytest.approx(1 - np.log(20) / 30, abs=1e-3)
     assert curve.warning == ""

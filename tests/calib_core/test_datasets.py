@@ -83,9 +83,7 @@ def test_valk_kull_frozen_values():
 def test_synthetic_labels_follow_the_true_probabilities(make):
     data = make(40_000, 7)
     shares = np.bincount(data.predictions.labels, minlength=data.true_probs.shape[1]) / 40_000
-    np.testing.assert_allclose(
-        shares, data.true_probs.mean(axis=0), atol=0.01
-    )  # 4 standard deviations: 4 * .5 / 200
+    np.testing.assert_allclose(shares, data.true_probs.mean(axis=0), atol=0.01)  # 4 standard deviations: 4 * .5 / 200
     np.testing.assert_allclose(data.true_probs.sum(axis=1), 1, atol=1e-12)
 
 
@@ -165,9 +163,7 @@ def ece(confidence, correct, bins=15):
 def top_label_ece(confidence, predicted, correct, bins=15):
     classes = np.unique(predicted)
     share = [(predicted == c).mean() for c in classes]
-    return float(
-        np.dot(share, [ece(confidence[predicted == c], correct[predicted == c], bins) for c in classes])
-    )
+    return float(np.dot(share, [ece(confidence[predicted == c], correct[predicted == c], bins) for c in classes]))
 
 
 def chance_of(error, confidence):
@@ -322,9 +318,7 @@ def test_mlp_logits_are_what_scikit_learn_puts_through_its_softmax():
 
 
 def test_registry_and_folder_name_the_same_files():
-    on_disk = {
-        path.name for path in FOLDER.iterdir() if path.suffix in {".csv", ".parquet", ".npz", ".jsonl"}
-    }
+    on_disk = {path.name for path in FOLDER.iterdir() if path.suffix in {".csv", ".parquet", ".npz", ".jsonl"}}
     assert {entry.file for entry in DEMOS} == on_disk == set(make_demo_data.BUILDERS)
     assert len({entry.key for entry in DEMOS}) == len(DEMOS)
     assert sum((FOLDER / name).stat().st_size for name in on_disk) < 1_500_000

@@ -130,7 +130,7 @@ def test_validity_is_the_share_of_rows_within_epsilon(p, bins):
     weight, gap = table.weight.ravel(), np.abs(table.gap.ravel())
     for eps in (-0.1, 0.0, 0.05, 0.2, 0.5, 1.0):
         expected = sum(w for w, g in zip(weight, gap, strict=True) if w > 0 and g <= eps)
-        assert v.at(eps) == pytest.approx(expected, abs=1e-9)
+        assert v.share_within(eps) == pytest.approx(expected, abs=1e-9)
     assert v.frame()["share"].tolist() == v.share.tolist()
     mean = (np.diff(np.append(0, v.share)) * v.eps).sum()
     assert mean == pytest.approx(Binned().of_table(table).value, abs=1e-12), "the area above V is the error"
@@ -142,7 +142,7 @@ def test_validity_of_one_stratum_and_of_an_empty_one():
     assert validity(table, 0).frame().round(12).values.tolist() == [[0.1, 1.0]]
     assert validity(table, 1).frame().round(12).values.tolist() == [[0.3, 1.0]]
     empty = validity(table, 2)
-    assert empty.at(1.0) == 0
+    assert empty.share_within(1.0) == 0
     assert len(empty.frame()) == 0
 
 
@@ -215,8 +215,8 @@ def test_validity_before_and_after_is_on_the_recalibrated_models_values(notion):
                 outcome = b.outcomes[mine].mean()
                 expected["before"] += share * (abs(outcome - a.scores[mine].mean()) <= eps)
                 expected["after"] += share * (abs(outcome - value) <= eps)
-        assert pair.before.at(eps) == pytest.approx(expected["before"], abs=1e-9)
-        assert pair.after.at(eps) == pytest.approx(expected["after"], abs=1e-9)
+        assert pair.before.share_within(eps) == pytest.approx(expected["before"], abs=1e-9)
+        assert pair.after.share_within(eps) == pytest.approx(expected["after"], abs=1e-9)
 
 
 def test_validity_refuses_models_that_make_different_claims():

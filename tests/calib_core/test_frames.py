@@ -14,7 +14,7 @@ NAMED = np.array(NAMES, dtype=object)[LABELS]
 
 
 def frame(columns=NAMES, dtype=None, index=None):
-    made = pd.DataFrame(PROBS, columns=columns, index=index)
+    made = pd.DataFrame(PROBS.copy(), columns=columns, index=index)
     return made if dtype is None else made.astype(dtype)
 
 

@@ -324,11 +324,11 @@ def test_a_promise_uses_the_actual_bins_and_says_its_level():
     assert made["conditional"].eps == pytest.approx(np.sqrt(np.log(400) / 98) + 1e-10, abs=1e-13)
     assert made["expected"].eps == pytest.approx(0.1 + 1e-10)
     assert made["marginal"].level == made["conditional"].level == 0.95
-    assert made.said == (
+    assert made.sentence == (
         "With probability at least 95 % over the calibration rows, the confidence ECE on new rows of the same kind is "
         "at most 0.247."
     )
-    assert "confidence is within 0.194" in made["marginal"].said
+    assert "confidence is within 0.194" in made["marginal"].sentence
 
 
 def test_top_label_bins_share_alpha_and_class_wise_bins_share_it_by_class():
@@ -352,11 +352,11 @@ def test_classes_pooled_or_left_alone_are_named_and_promised_nothing():
         made = CALIBRATORS.make("top-label-hb", small=small).fit(probs, labels).guarantee()
         assert made.holds
         assert made.left_out == ("2",)
-        assert made.said.endswith("nothing is promised for 1 class with too few (2).")
-        assert "of the classes covered is" in made["expected"].said
+        assert made.sentence.endswith("nothing is promised for 1 class with too few (2).")
+        assert "of the classes covered is" in made["expected"].sentence
     none = CALIBRATORS.make("top-label-hb", points_per_bin=300).fit(probs, labels).guarantee()
     assert not none.holds
-    assert none.said == "No distribution-free guarantee holds here: no class has enough rows for its own bins."
+    assert none.sentence == "No distribution-free guarantee holds here: no class has enough rows for its own bins."
 
 
 def test_tied_scores_keep_a_promise_with_the_rows_that_did_not_place_edges():
@@ -372,8 +372,8 @@ def test_tied_scores_keep_a_promise_with_the_rows_that_did_not_place_edges():
     want = np.sqrt(np.log(20 * len(binary.values_)) / (2 * fewest)) + 1e-10
     assert made["conditional"].eps == pytest.approx(want, abs=1e-12)
     assert made["expected"].eps == pytest.approx(max(0.5 / np.sqrt(fewest), np.sqrt(len(binary.values_) / 750)))
-    assert "that fill the bins as here" in made["expected"].said
-    assert made.said.endswith(
+    assert "that fill the bins as here" in made["expected"].sentence
+    assert made.sentence.endswith(
         "Scores tie at the bins' edges, so that some of the calibration rows only place the edges: the promise rests "
         f"on the outcomes of the others, at least {fewest} in every bin."
     )
@@ -385,7 +385,7 @@ def test_a_bin_that_holds_none_of_the_averaged_rows_undoes_the_promise():
         if binary.averaged_.min() == 0:
             break
     made = guarantees.binning_promise([binary.cells()], 0.1, "confidence")
-    assert "holds none of the others" in made.said
+    assert "holds none of the others" in made.sentence
     assert not made.holds
 
 
@@ -395,11 +395,11 @@ def test_weights_and_normalising_undo_the_promise_and_say_so():
     shared = CALIBRATORS.make("confidence-hb").fit(uneven, labels, sample_weight=1.5 + np.arange(500) % 2)
     assert not shared.guarantee().holds
     weighted = CALIBRATORS.make("confidence-hb").fit(probs, labels, sample_weight=1.0 + np.arange(500) % 2)
-    assert "the calibration rows are weighted" in weighted.guarantee().said
+    assert "the calibration rows are weighted" in weighted.guarantee().sentence
     for scale in (1.0, 0.002, 7e9):
         equal = CALIBRATORS.make("confidence-hb").fit(probs, labels, sample_weight=np.full(500, scale))
         assert equal.guarantee() == CALIBRATORS.make("confidence-hb").fit(probs, labels).guarantee()
-    assert "dividing the rows by their sum" in CALIBRATORS.make("normalised-hb").fit(probs, labels).guarantee().said
+    assert "dividing the rows by their sum" in CALIBRATORS.make("normalised-hb").fit(probs, labels).guarantee().sentence
 
 
 @pytest.mark.parametrize("key", list(CALIBRATORS))
@@ -408,13 +408,13 @@ def test_every_calibrator_promises_something_or_says_that_it_does_not(key):
     labels = (np.random.default_rng(1).random(700)[:, None] > probs.cumsum(1)[:, :-1]).sum(1)
     params = {"accuracy": 0.3} if key == "metacal-accuracy" else {}
     made = CALIBRATORS.make(key, **params).fit(probs, labels).guarantee(0.1)
-    assert made.said.endswith(".")
+    assert made.sentence.endswith(".")
     promising = {"confidence", "top-label", "class-wise", *HISTOGRAMS, "metacal-miscoverage"}
     assert made.holds == (key in promising | {"sierpinski", "grid", "projection"})
     for bound in made.bounds:
         assert bound.eps > 0
         assert bound.level is None or 0 < bound.level < 1
-        assert bound.said.endswith(".")
+        assert bound.sentence.endswith(".")
 
 
 HISTOGRAMS = {"confidence-hb", "top-label-hb", "class-wise-hb"}

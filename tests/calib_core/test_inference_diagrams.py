@@ -86,9 +86,7 @@ def test_corp_takes_the_brier_score_apart(p):
     curve = corp(p)
     brier = estimate(p, "confidence", "brier").value
     assert curve.score == pytest.approx(brier, abs=1e-12)
-    assert curve.score == pytest.approx(
-        curve.miscalibration - curve.discrimination + curve.uncertainty, abs=1e-12
-    )
+    assert curve.score == pytest.approx(curve.miscalibration - curve.discrimination + curve.uncertainty, abs=1e-12)
     assert min(curve.miscalibration, curve.discrimination, curve.uncertainty) >= 0
     assert (np.diff(curve.outcome) > 0).all()
     assert curve.uncertainty == pytest.approx(p.accuracy * (1 - p.accuracy), abs=1e-12)

@@ -248,13 +248,13 @@ def test_a_fitted_calibrator_promises_what_its_cells_hold():
         == guarantees.cell_eps(int(calibrator.counts_.min()), 3, 0.3, 4)
     )
     weighed = Predictions(p.probs, p.labels, weights=np.arange(1.0, 601))
-    assert "weighted" in CALIBRATORS.make("grid").fit_on(weighed).guarantee().said
+    assert "weighted" in CALIBRATORS.make("grid").fit_on(weighed).guarantee().sentence
     tied = Predictions(np.round(p.probs, 1) / np.round(p.probs, 1).sum(1, keepdims=True), p.labels)
-    assert "tied on a plane" in CALIBRATORS.make("projection").fit_on(tied).guarantee().said
-    assert "directions" in CALIBRATORS.make("projection", directions="shares").fit_on(p).guarantee().said
+    assert "tied on a plane" in CALIBRATORS.make("projection").fit_on(tied).guarantee().sentence
+    assert "directions" in CALIBRATORS.make("projection", directions="shares").fit_on(p).guarantee().sentence
     partial = CALIBRATORS.make("sierpinski", depth=2).fit_on(drawn(60)[0]).guarantee()
     assert partial.left_out
-    assert partial.left_out[0] in partial.said
+    assert partial.left_out[0] in partial.sentence
     assert not CALIBRATORS.make("sierpinski").fit_on(drawn(2)[0]).guarantee().holds
 
 
@@ -337,7 +337,7 @@ def test_validity_of_base_and_recalibrated_model_on_the_same_cells():
             mine = cells == cell
             gaps[mine] = np.abs(np.eye(3)[test.labels[mine]].mean(0) - model.probs[mine].mean(0)).sum()
         for eps in (0.05, 0.3, 0.8, 2.0):
-            assert plot.at(eps) == pytest.approx((gaps <= eps).mean())
-    assert pair.after.at(0.3) > pair.before.at(0.3)
+            assert plot.share_within(eps) == pytest.approx((gaps <= eps).mean())
+    assert pair.after.share_within(0.3) > pair.before.share_within(0.3)
     with pytest.raises(NotAnswerable, match="the same rows"):
         canonical_validity(test, drawn(400, 3)[0], "grid")

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib_core.figures.look import figure_template
 from dashboard.chart import Click, drawn, slot
 from dashboard.chart.click import parse
 from dashboard.chart.payload import figure_json, payload
-from dashboard.theme import figure_template
 
 CLICK = {"trace": 0, "point": 2, "customdata": [7, 1], "x": 0.5, "y": "a", "seq": 5}
 

@@ -11,10 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import Recipe
-from dashboard import compute
-from dashboard.compute import Model
+from dashboard import compute, session
 from dashboard.report import CHAPTERS
 from dashboard.selection import VIEWS, Selection, Source
+from dashboard.session import Model
 from tests.dashboard.test_views import opened
 
 TICKED = (Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
@@ -70,7 +70,7 @@ def test_lines_give_the_numbers_on_screen() -> None:
     scheme = DIGITS.scheme
     lines = copied(opened(DIGITS.replace(view="reliability", zoom=9)), "python")
     drawn = run(lines["{name: [cc.diagrams.reliability(model, bins).frame()] for name, model in models.items()}"])
-    for recipe in (compute.BASE, *TICKED):
+    for recipe in (session.BASE, *TICKED):
         model = Model(DIGITS.source, recipe)
         pd.testing.assert_frame_equal(drawn[model.title][0], compute.reliability(model, scheme).frame())
     rows = next(run(text) for shown, text in lines.items() if ".rows(" in shown)
@@ -91,7 +91,7 @@ def test_lines_of_three_corners_give_the_numbers_on_screen() -> None:
     selection = DIGITS.replace(view="simplex", three="8,1,3,pool", calibrators=TICKED[:1])
     lines = copied(opened(selection), "python")
     drawn = next(run(text) for shown, text in lines.items() if "diagrams.recalibration(" in shown)
-    source = compute.triangle(selection.source, selection.three)
+    source = session.triangle(selection.source, selection.three)
     expected = compute.recalibration(Model(source), selection.partitions[0]).frame()
     pd.testing.assert_frame_equal(drawn, expected)
 
@@ -106,7 +106,7 @@ def test_the_command_of_a_triangle_names_its_corners() -> None:
 
 def test_lines_of_several_files_give_the_numbers_on_screen() -> None:
     selection = DIGITS.replace(view="calibrators", others=(("demo:digits-mlp", ""),), calibrators=TICKED[1:])
-    second = compute.models(selection).shown[3]
+    second = session.models(selection).shown[3]
     app = opened(selection.replace(map_of=second.title))
     lines = copied(app, "python")
     drawn = next(run(text) for shown, text in lines.items() if "binary_map" in shown)
@@ -127,7 +127,7 @@ def test_commands_name_a_section_of_the_report(view: str) -> None:
 def test_a_file_name_is_only_ever_text() -> None:
     name = "a');import os;os.abort()#\n.csv"
     data = b"a,b,label\n" + b"0.7,0.3,0\n0.2,0.8,1\n" * 20
-    key = compute.hold(data, name).key
+    key = session.hold(data, name).key
     lines = copied(opened(Selection(source=Source(data=key), view="reliability")), "python")
     for text in lines.values():
         compiled = compile(text, "lines", "exec")

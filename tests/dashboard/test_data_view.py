@@ -14,12 +14,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import BINNINGS, Predictions
+from calib_core._text import count, percent
 from calib_core.datasets import DEMOS
 from calib_core.readers import Finding, predictions, propose, read_table
 from calib_core.study import MEASURES, summaries
-from dashboard import compute
+from dashboard import session
 from dashboard.selection import Selection, Source
-from dashboard.theme import count, percent
 from dashboard.views import data_card, data_findings
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
@@ -93,7 +93,7 @@ def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(dem
     sound(app.radio(key="data.choice.demo").set_value(f"demo:{demo.key}").run())
     assert source(app) == Source(data=f"demo:{demo.key}")
     assert not app.error
-    p = compute.whole(f"demo:{demo.key}", "")
+    p = session.whole(f"demo:{demo.key}", "")
     shown = {metric.label: metric.value for metric in app.metric}
     confidence = percent(float(p.confidence.astype(float).mean()))
     assert shown == {
@@ -102,7 +102,7 @@ def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(dem
         "Accuracy, all rows": percent(p.accuracy),
         "Mean confidence": confidence,
     }
-    parts = compute.parts(source(app))
+    parts = session.parts(source(app))
     line = f"{count(parts.fit.n_rows)} calibration rows ({parts.said}"
     assert any(text.startswith(line) and f"{count(parts.test.n_rows)} test rows" in text for text in said(app.caption))
 
@@ -120,7 +120,7 @@ def test_all_demos_are_offered_with_lesson_size_and_origin() -> None:
 def test_an_upload_becomes_active_and_its_bytes_are_given_back() -> None:
     app = upload(opened(), "mine.csv", good())
     assert source(app).data.startswith("sha256:")
-    assert compute.file(source(app).data).title == "mine.csv"
+    assert session.file(source(app).data).title == "mine.csv"
     assert app.file_uploader[0].value is None
     assert [plain(one) for one in app.radio(key="data.choice.mine").options] == ["mine.csv"]
     assert not app.error
@@ -137,7 +137,7 @@ def test_an_upload_becomes_active_and_its_bytes_are_given_back() -> None:
 )
 def test_an_unreadable_upload_gives_one_sentence_and_changes_nothing(name: str, content: str, begins: str) -> None:
     app = upload(upload(opened(), "mine.csv", good()), name, content)
-    assert compute.file(source(app).data).title == "mine.csv"
+    assert session.file(source(app).data).title == "mine.csv"
     assert len(app.error) == 1
     assert said(app.error)[0].startswith(begins)
     assert app.metric[0].value == "60"
@@ -151,7 +151,7 @@ def test_memory_that_runs_out_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> 
     def full(data: bytes, name: str) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(compute, "hold", full)
+    monkeypatch.setattr(session, "hold", full)
     upload(app, "mine.csv", good())
     assert len(app.error) == 1
     assert "memory" in said(app.error)[0]
@@ -180,7 +180,7 @@ def test_the_file_of_the_command_line_is_opened_once(tmp_path: Path, monkeypatch
     (tmp_path / "mine.csv").write_text(good())
     monkeypatch.setattr(sys, "argv", [str(APP), str(tmp_path / "mine.csv")])
     app = AppTest.from_file(str(APP), default_timeout=60).run()
-    assert compute.file(source(sound(app)).data).title == "mine.csv"
+    assert session.file(source(sound(app)).data).title == "mine.csv"
     app.session_state["calib.selection"] = Selection(view="data")
     sound(app.run())
     assert source(app).data == DEFAULT
@@ -197,7 +197,7 @@ def test_further_files_of_the_command_line_are_compared_with_the_first(
     monkeypatch.setattr(sys, "argv", [str(APP), *(str(tmp_path / name) for name in contents)])
     app = sound(AppTest.from_file(str(APP), default_timeout=60).run())
     chosen = app.session_state["calib.selection"]
-    assert [compute.file(key).title for key in chosen.files] == ["mine.csv", "again.csv"]
+    assert [session.file(key).title for key in chosen.files] == ["mine.csv", "again.csv"]
     # The third has other rows: the view where that is said is opened.
     assert chosen.view == "data"
     assert any("rows" in sentence for sentence in said(app.error))
@@ -228,7 +228,7 @@ def test_a_file_with_a_problem_waits_until_one_click_settles_it() -> None:
     assert any("not in use yet" in text for text in said(app.markdown))
     assert [button.label for button in app.button if button.label == "Use it as it is"] == []
     click(app, "Leave out 1 row")
-    assert compute.file(source(app).data).title == "gaps.csv"
+    assert session.file(source(app).data).title == "gaps.csv"
     assert json.loads(source(app).reading) == {"missing": "exclude"}
     assert app.metric[0].value == "59"
 
@@ -247,7 +247,7 @@ def test_a_readable_file_with_a_problem_can_be_used_as_it_is() -> None:
     assert source(app).data == DEFAULT
     assert any("holds the labels themselves" in text for text in said(app.error))
     click(app, "Use it as it is")
-    assert compute.file(source(app).data).title == "leak.csv"
+    assert session.file(source(app).data).title == "leak.csv"
 
 
 def test_a_table_that_leaves_a_choice_asks_and_follows_the_answer() -> None:
@@ -260,7 +260,7 @@ def test_a_table_that_leaves_a_choice_asks_and_follows_the_answer() -> None:
     sound(app.multiselect(key="data.data.scores").set_value(["q", "r", "s"]).run())
     assert source(app).data == DEFAULT
     sound(app.selectbox(key="data.data.kind").set_value("logits").run())
-    assert compute.file(source(app).data).title == "odd.csv"
+    assert session.file(source(app).data).title == "odd.csv"
     again = opened(source(app))
     assert again.metric[0].value == "60"
 
@@ -269,7 +269,7 @@ def test_a_changed_reading_goes_into_the_link_and_back() -> None:
     app = upload(opened(), "mine.csv", good())
     sound(app.selectbox(key="data.data.kind").set_value("logits").run())
     assert json.loads(source(app).reading) == {"kind": "logits"}
-    assert compute.whole(source(app).data, source(app).reading).logits is not None
+    assert session.whole(source(app).data, source(app).reading).logits is not None
     again = opened(source(app))
     assert again.selectbox(key="data.data.kind").value == "logits"
     click(again, "Back to what was proposed")
@@ -293,16 +293,16 @@ def test_other_scores_bring_their_own_classes() -> None:
     p, y = rows()
     app = upload(opened(), "mine.csv", csv(p, y, ("0", "1", "2"), extra=np.zeros(60)))
     sound(app.multiselect(key="data.data.scores").set_value(["p_2", "p_1", "p_0"]).run())
-    assert compute.whole(source(app).data, source(app).reading).class_names == ("2", "1", "0")
+    assert session.whole(source(app).data, source(app).reading).class_names == ("2", "1", "0")
 
 
 def rename() -> None:
-    from dashboard import compute, widgets
+    from dashboard import session, widgets
     from dashboard.views.data_classes import Mapped
 
     source = widgets.selection().source
-    how = compute.reading(source.data, source.reading)
-    mapping = Mapped("data", source.data, compute.file(source.data).table, how)
+    how = session.reading(source.data, source.reading)
+    mapping = Mapped("data", source.data, session.file(source.data).table, how)
     frame, _ = mapping.frame()
     if frame["class"][0] == "0":
         mapping.renamed({0: {"class": "zero"}})
@@ -311,9 +311,9 @@ def rename() -> None:
 def test_a_class_is_renamed_and_the_mapping_says_what_stands_for_it() -> None:
     app = sound(AppTest.from_function(rename, default_timeout=60).run())
     held = source(app)
-    assert compute.whole(held.data, held.reading).class_names[:2] == ("zero", "1")
-    counts = compute.label_counts(held.data, compute.reading(held.data, held.reading))
-    labels = compute.whole(held.data, held.reading).true_labels
+    assert session.whole(held.data, held.reading).class_names[:2] == ("zero", "1")
+    counts = session.label_counts(held.data, session.reading(held.data, held.reading))
+    labels = session.whole(held.data, held.reading).true_labels
     assert counts == (tuple(np.bincount(labels).tolist()), 0, 0)
 
 
@@ -350,7 +350,7 @@ def test_share_and_seed_are_choices() -> None:
     sound(app.slider(key="choice.share").set_value(0.25).run())
     sound(app.number_input(key="choice.seed").set_value(7).run())
     assert (source(app).share, source(app).seed) == (0.25, 7)
-    parts = compute.parts(source(app))
+    parts = session.parts(source(app))
     line = f"{parts.fit.n_rows} calibration rows (split at random, class by class, share 0.25, seed 7)"
     assert f"{line}, {count(parts.test.n_rows)} test rows." in said(app.caption)
 
@@ -377,7 +377,7 @@ def two_files(first: str, second: str) -> AppTest:
 
 def test_two_files() -> None:
     app = two_files(good(60), good(40, seed=1))
-    assert compute.file(source(app).test).title == "second.csv"
+    assert session.file(source(app).test).title == "second.csv"
     assert not app.error
     assert any(text.startswith("60 calibration rows") and "40 test rows" in text for text in said(app.caption))
     sound(app.radio(key="data.choice.demo").set_value(DEFAULT).run())
@@ -451,7 +451,7 @@ def test_class_shares() -> None:
 def test_hostile_names_are_shown_escaped() -> None:
     p, y = rows()
     app = upload(opened(), f"{HOSTILE[0]}.csv", csv(p, [f'"{HOSTILE[j]}"' for j in y], HOSTILE))
-    assert compute.whole(source(app).data, "").class_names == HOSTILE
+    assert session.whole(source(app).data, "").class_names == HOSTILE
     broken = upload(app, f"{HOSTILE[1]}{HOSTILE[0]}.csv", "p_0,p_1,label\n0.5\n")
     shown = [e.value for e in (*app.markdown, *app.caption, *app.error, *app.warning)]
     shown += [button.label for button in app.button] + [str(o) for radio in app.radio for o in radio.options]

@@ -9,14 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate
+from calib_core._text import error
 from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
+from calib_core.figures import draw_class_panels, draw_kernel, draw_trade
 from calib_core.inference import coverage_table, estimate_line, per_class_tests, rejection_table, sharpen
-from dashboard import compute
+from dashboard import compute, session
 from dashboard.chart import drawn
-from dashboard.compute import BASE, Model
-from dashboard.figures import draw_class_panels, draw_kernel, draw_trade
 from dashboard.selection import Selection, Source
-from dashboard.theme import error, markdown_plain
+from dashboard.session import BASE, Model
+from dashboard.theme import markdown_plain
 from dashboard.views.estimators import numbers
 
 WINE = Source(data="demo:wine-logistic")
@@ -58,7 +59,7 @@ def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: st
     np.testing.assert_array_equal(
         traces[f"where the scores lie (density per {curve.unit})"].customdata, frame["density"]
     )
-    assert list(traces["local calibration error"].y) == [0.4, curve.at(0.4)]
+    assert list(traces["local calibration error"].y) == [0.4, curve.value(0.4)]
     apart = Predictions.from_confidence([0.1, 0.9], [True, False])
     outside = draw_kernel(diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed())), 0.5)
     assert "local calibration error" not in {trace.name for trace in outside.data}
@@ -169,7 +170,7 @@ def test_validity_of_a_class_is_shown_before_and_after_on_the_same_bins() -> Non
     selection = Selection(source=WINE, view="classes", notion="class-wise", curve="validity", calibrators=(BINS,))
     app = opened(selection)
     model = Model(WINE, BINS)
-    names = compute.parts(WINE).test.class_names or ()
+    names = session.parts(WINE).test.class_names or ()
     pairs = compute.class_pairs(model, "class-wise", selection.scheme, tuple(range(len(names))))
     shown = [t for t in drawn(app)["panels"].figure["data"] if t.get("name") == f"before, bins of {model.title}"]
     assert len(shown) == len(names)
@@ -182,7 +183,7 @@ def test_every_class_has_a_test_corrected_for_their_number() -> None:
     selection = Selection(source=WINE, view="classes", notion="class-wise", sort="name")
     app = opened(selection)
     table = next(d.value for d in app.dataframe if "class" in d.value.columns)
-    tests = per_class_tests(compute.parts(WINE).test, "class-wise")
+    tests = per_class_tests(session.parts(WINE).test, "class-wise")
     np.testing.assert_allclose(table["p (Holm), Base model"], tests["p_holm"])
     assert "p (Holm), Temperature scaling" in table.columns
 

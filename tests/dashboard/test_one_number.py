@@ -1,25 +1,27 @@
 """One name, one number: the screen, the report and the command line say the same of the same rows."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from law_data import LawData, on_law_data
 
 import calib_core as cc
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
 from calib_core.defaults import BINS
 from calib_core.study import MEASURES, Measure, every_measure
-from dashboard import compute
+from dashboard import compute, session
 from dashboard.cli import main
-from dashboard.compute import Models
 from dashboard.report import Options
 from dashboard.report.asked import Asked
 from dashboard.report.sections import calibrators as section
 from dashboard.selection import Selection, Source
+from dashboard.session import Models
 from dashboard.views.calibrators import comparison
 from dashboard.views.reliability import before_and_after
 
@@ -57,10 +59,10 @@ def audited(key: str, folder: Path, *options: str) -> list[dict[str, Any]]:
     return lines
 
 
-@pytest.mark.parametrize("key", [each.key for each in DEMOS])
-def test_the_screen_shows_what_the_library_says(key: str) -> None:
-    selection = chosen(key, *KEYS)
-    models = compute.models(selection)
+@on_law_data
+def test_the_screen_shows_what_the_library_says(data: LawData) -> None:
+    selection = replace(chosen("", *KEYS), source=Source(data=session.hold(*data.file()).key))
+    models = session.models(selection)
     found = screen(selection, models)
     for model in models.shown:
         for measure in MEASURES:
@@ -74,7 +76,7 @@ def test_the_screen_shows_what_the_library_says(key: str) -> None:
 @pytest.mark.parametrize("key", SMALL)
 def test_the_command_and_the_report_say_what_the_screen_says(key: str, tmp_path: Path) -> None:
     selection = chosen(key, *KEYS)
-    models = compute.models(selection)
+    models = session.models(selection)
     found = screen(selection, models)
     told = {"as given": models.shown[0].title}
     compared = 0
@@ -101,7 +103,7 @@ def test_the_command_and_the_report_say_what_the_screen_says(key: str, tmp_path:
 def test_lines_judged_in_different_bins_say_so_on_screen_and_others_do_not() -> None:
     for calibrators, told in ((("temperature",), False), (KEYS, True)):
         selection = chosen("wine-logistic", *calibrators)
-        models = compute.models(selection)
+        models = session.models(selection)
         frames = {m.title: compute.summary(m, selection, models) for m in models.shown}
         assert ("Bins" in before_and_after(frames).index) == told
         assert ("bins" in comparison(selection, models)) == told
@@ -109,14 +111,14 @@ def test_lines_judged_in_different_bins_say_so_on_screen_and_others_do_not() -> 
     assert bins.iloc[0] == f"{BINS} equal width"
     assert bins.iloc[2] == f"one a value; TL-MCE of bins: {BINS} equal width"
     given = chosen("wine-logistic", *KEYS, binning="equal-width", bins=7)
-    models = compute.models(given)
+    models = session.models(given)
     assert "bins" not in comparison(given, models)
 
 
 @pytest.mark.parametrize("counting", ["answered", "all"])
 def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str, tmp_path: Path) -> None:
     selection = chosen("digits-naive-bayes", "temperature", "metacal-miscoverage", counting=counting)
-    models = compute.models(selection)
+    models = session.models(selection)
     rows = compute.same_rows(selection, models)
     n = {model.n_rows for model in rows.values()}
     silent = compute.judged(models.shown[-1]).abstained

@@ -18,7 +18,7 @@ import pytest
 import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.study import SCORES, error_keys
-from dashboard import compute, report
+from dashboard import compute, report, session
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.citations import bibliography, cited
 from dashboard.report.document import Figure
@@ -45,7 +45,7 @@ def made() -> Report:
 @pytest.fixture(scope="module")
 def hostile() -> Report:
     """A report whose every name tries to be code."""
-    key = compute.hold(hostile_csv(), "=1+<b>x</b>.csv").key
+    key = session.hold(hostile_csv(), "=1+<b>x</b>.csv").key
     told = Options(
         title="<script>alert(3)</script>", author="![](http://z.example)", date=DATE, left_out=("estimators",)
     )
@@ -149,7 +149,7 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
     selection = chosen("temperature", "top-label-hb")
     verdicts = table(made, "verdicts")
     bold = next(held.bold for _, held in made.document.tables if held.name == "verdicts")
-    shown = compute.models(selection).shown
+    shown = session.models(selection).shown
     assert len(bold) == len(shown)
     page_text = text_of(made)
     for model, place in zip(shown, bold, strict=True):
@@ -163,7 +163,7 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
         assert (line["value"], line["point"]) == (estimate.value, estimate.point)
     assert made.html.count(b'<tr class="decides">') == len(shown)
     assert made.latex_files()[next(n for n in made.latex_files() if "verdicts" in n)].count(b"textbf{miscal") >= 1
-    drawn = compute.reliability(compute.models(selection).shown[0], selection.scheme).frame()
+    drawn = compute.reliability(session.models(selection).shown[0], selection.scheme).frame()
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
 
 
@@ -178,10 +178,10 @@ def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
 
 def test_it_says_what_everything_rests_on(made: Report) -> None:
     text = text_of(made)
-    data = compute.file(Selection().source.data)
+    data = session.file(Selection().source.data)
     for said in ("Digits", "A. Reviewer", data.digest, "seed of the split", np.__version__, "Gupta C, Ramdas A."):
         assert said in text
-    for finding in compute.findings(data.key, ""):
+    for finding in session.findings(data.key, ""):
         assert " ".join(finding.message.split()) in text
     for family in (REDUCTIONS, ESTIMATORS):
         assert all(family[key].caption.removesuffix(".").split("  ")[0] in text for key in family)
@@ -207,7 +207,7 @@ def test_curves_have_the_numbers_of_the_library() -> None:
         "temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1, kernel=PAPER, band="whole-curve"
     )
     made = report.build(selection, Options(date=DATE, left_out=SHORT))
-    model = compute.models(selection).shown[0]
+    model = session.models(selection).shown[0]
     score = cc.estimate(compute.judged(model), "confidence", "brier").value
     parts = table(made, "corp").set_index("model").loc[model.title]
     assert parts["Brier score"] == pytest.approx(score, abs=1e-12)
@@ -238,7 +238,7 @@ def test_curves_that_cannot_be_made_say_why(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(compute, "trade_off", refuse)
     rows = "p_a,p_b,label\n" + "0.7,0.3,a\n0.4,0.6,b\n" * 5
-    selection = chosen(source=Source(data=compute.hold(rows.encode(), "few.csv").key), trade=True)
+    selection = chosen(source=Source(data=session.hold(rows.encode(), "few.csv").key), trade=True)
     made = report.build(selection, Options(date=DATE, left_out=("classes", "calibrators")))
     assert "No curves over numbers of bins. half of two rows is one." in text_of(made)
 
@@ -277,9 +277,9 @@ def test_a_report_without_a_section_is_refused_with_the_reason() -> None:
 def test_of_more_classes_the_triangle_is_that_of_the_screen() -> None:
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "simplex")
     made = report.build(chosen(), Options(left_out=others))
-    source = compute.triangle(Source(), "")
-    assert compute.parts(source).said in text_of(made)
-    model = compute.Model(source)
+    source = session.triangle(Source(), "")
+    assert session.parts(source).said in text_of(made)
+    model = session.Model(source)
     value = compute.estimate(model, "canonical", "ece", Selection().partitions[0]).value
     assert table(made, "canonical")["value"][0] == value
 

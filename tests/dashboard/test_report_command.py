@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from dashboard import compute
+from dashboard import session
 from dashboard.cli import main
 from dashboard.report import CHAPTERS, chromium, read_recipe
 from tests.support.named import hostile_csv
@@ -60,17 +60,14 @@ def test_like_an_earlier_report_gives_the_same_file(here: Path) -> None:
     assert "one.html is about another file" in refused("demo:example-1", "--like", "one.html")
 
 
-def test_like_an_earlier_report_of_several_files_gives_the_same_file(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_like_an_earlier_report_of_several_files_gives_the_same_file(here: Path) -> None:
     (here / "q.csv").write_text((here / "p.csv").read_text() + "\n")
     told = ("--date", "Made on a day")
     assert run("p.csv", "--other", "q.csv", "-o", "one.html", *told, *FEW).exit_code == 0
     held = read_recipe((here / "one.html").read_bytes())
     (other,) = [digest for key, digest in held.files.items() if key != held.selection.source.data]
     # As in another process, which holds no file yet.
-    shelf = compute.Shelf(compute.FILES_BUDGET)
-    monkeypatch.setattr(compute, "_files", lambda: shelf)
+    session.FILES.clear()
     said = f"one.html is also about a file whose SHA-256 begins with {other[:8]}: name it with --test or --other"
     assert said in refused("p.csv", "--like", "one.html")
     assert run("p.csv", "--other", "q.csv", "--like", "one.html", "-o", "two.html", *told).exit_code == 0

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from law_data import LawData, on_law_data
 
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
-from dashboard import compute, report
+from dashboard import compute, report, session
 from dashboard.reproduce import cli_line, python_lines
 from dashboard.selection import Selection, Source
 
@@ -32,7 +33,7 @@ def ran(selection: Selection) -> dict[str, Any]:
 
 def assert_the_numbers_of_the_screen(selection: Selection) -> None:
     names = ran(selection)
-    models = compute.models(selection).shown
+    models = session.models(selection).shown
     assert names["numbers"]["model"].tolist() == [model.title for model in models]
     for model, found in zip(models, names["numbers"].to_dict("records"), strict=True):
         first = compute.primary(model, selection)
@@ -41,11 +42,6 @@ def assert_the_numbers_of_the_screen(selection: Selection) -> None:
         if selection.view == "reliability":
             drawn = compute.reliability(model, selection.scheme).frame()
             pd.testing.assert_frame_equal(names["shown"][model.title], drawn)
-
-
-@pytest.mark.parametrize("key", [one.key for one in DEMOS if one.rows <= 2000])
-def test_python_lines_of_every_demo(key: str) -> None:
-    assert_the_numbers_of_the_screen(Selection(source=Source(data=f"demo:{key}"), calibrators=TEMPERATURE))
 
 
 def table(n: int, seed: int, split: bool) -> pd.DataFrame:
@@ -60,13 +56,21 @@ def held(frame: pd.DataFrame, name: str, folder: Path) -> str:
     text = io.BytesIO()
     frame.to_csv(text, index=False)
     (folder / name).write_bytes(text.getvalue())
-    return compute.hold(text.getvalue(), name).key
+    return session.hold(text.getvalue(), name).key
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@on_law_data
+def test_python_lines_of_every_data_set(data: LawData, here: Path) -> None:
+    content, name = data.file()
+    (here / name).write_bytes(content)
+    for key in (session.hold(content, name).key, *([] if data.path else [f"demo:{data.name}"])):
+        assert_the_numbers_of_the_screen(Selection(source=Source(data=key), calibrators=TEMPERATURE))
 
 
 def test_python_lines_of_every_way_to_divide_rows(here: Path) -> None:
@@ -99,7 +103,7 @@ def test_python_lines_of_every_view() -> None:
 def test_the_command_makes_the_same_report(here: Path) -> None:
     data, name = demo(DEMOS[0].key)
     (here / f"it's {name}").write_bytes(data)
-    key = compute.hold(data, f"it's {name}").key
+    key = session.hold(data, f"it's {name}").key
     changed = Recipe("CALIBRATORS", "top-label-hb", (("points_per_bin", 20),))
     selection = Selection(
         source=Source(data=key, share=0.4, seed=3),

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from calib_core import Recipe
-from dashboard import compute
-from dashboard.compute import Model
+from dashboard import compute, session
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import VIEWS, Selection, Source
+from dashboard.session import Model
 from dashboard.views.calibrators import comparison
 from dashboard.views.paired import NUMBERS, differences
 from tests.dashboard.test_views import opened
@@ -30,22 +30,22 @@ def test_a_link_names_the_files_compared() -> None:
 
 
 def test_every_file_is_shown_as_it_is_and_after_every_calibrator() -> None:
-    shown = compute.models(BOTH).shown
+    shown = session.models(BOTH).shown
     names = ["naive Bayes", "random forest"]
     assert [m.title for m in shown] == [t for n in names for t in (n, f"{n}, Temperature scaling")]
-    table = comparison(BOTH, compute.models(BOTH))
+    table = comparison(BOTH, session.models(BOTH))
     alone = Selection(source=Source(data=FOREST))
-    expected = comparison(alone, compute.models(alone))
+    expected = comparison(alone, session.models(alone))
     for column in ("Accuracy", "Log loss", "TL-ECE"):
         np.testing.assert_array_equal(table[column].to_numpy()[2:], expected[column].to_numpy())
 
 
 def test_the_rows_of_another_file_are_divided_like_those_of_the_first() -> None:
     # By a seed of its own: equal labels would be divided alike without any help.
-    first, second = (compute.parts(s) for s in BOTH.replace(seed=5).sources)
+    first, second = (session.parts(s) for s in BOTH.replace(seed=5).sources)
     np.testing.assert_array_equal(first.test_rows, second.test_rows)
     np.testing.assert_array_equal(first.test.true_labels, second.test.true_labels)
-    whole = compute.whole(FOREST, "")
+    whole = session.whole(FOREST, "")
     np.testing.assert_array_equal(second.test.probs, whole.probs[first.test_rows])
 
 
@@ -60,10 +60,10 @@ def test_every_view_shows_both_models(view: str) -> None:
 
 def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> None:
     selection = BOTH.replace(calibrators=(), differ="brier", differ_in="whole", others=((FOREST, ""), (MLP, "")))
-    frame, _, refused = differences(selection, compute.models(selection))
+    frame, _, refused = differences(selection, session.models(selection))
     assert len(frame) == 3
     assert refused == []
-    first, second = (compute.parts(source).test for source in selection.sources[:2])
+    first, second = (session.parts(source).test for source in selection.sources[:2])
     rows = [np.square(p.probs - np.eye(10)[p.true_labels]).sum(axis=1) for p in (first, second)]
     gain = rows[0] - rows[1]
     line = frame.iloc[0]
@@ -78,7 +78,7 @@ def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> No
 
 def test_pairs_that_cannot_be_compared_say_why_once() -> None:
     selection = BOTH.replace(calibrators=(), differ="ece", differ_in="whole")
-    frame, _, refused = differences(selection, compute.models(selection))
+    frame, _, refused = differences(selection, session.models(selection))
     assert frame.empty
     assert len(refused) == 1
     assert "scores only" in refused[0]
@@ -93,7 +93,7 @@ def reported(selection: Selection) -> list[Any]:
 
 def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     selection = BOTH.replace(calibrators=(), others=((FOREST, ""), (MLP, "")))
-    frame, below, _ = differences(selection, compute.models(selection))
+    frame, below, _ = differences(selection, session.models(selection))
     held = next(b.frame for b in reported(selection) if getattr(b, "name", "") == "differences")
     shown = held[["first", "second", "difference", "low", "high", "p", "p_holm"]]
     assert shown.to_numpy().tolist() == frame[["first", "second", *NUMBERS]].to_numpy().tolist()
@@ -112,21 +112,21 @@ def shifted(labels: pd.Series, name: str) -> str:
     table = pd.DataFrame({str(k): 0.1 for k in range(10)}, index=range(len(labels))).assign(label=labels)
     data = io.BytesIO()
     table.to_csv(data, index=False)
-    return compute.hold(data.getvalue(), name).key
+    return session.hold(data.getvalue(), name).key
 
 
 def test_a_file_of_other_rows_is_refused_with_the_first_row_that_differs() -> None:
-    labels = pd.Series(compute.whole(BAYES, "").true_labels)
+    labels = pd.Series(session.whole(BAYES, "").true_labels)
     labels[17] = (labels[17] + 1) % 10
     key = shifted(labels, "other.csv")
-    refused = compute.models(BOTH.replace(others=((key, ""), (MLP, "")))).refused
+    refused = session.models(BOTH.replace(others=((key, ""), (MLP, "")))).refused
     assert [model.source.data for model, _ in refused] == [key]
     assert "row 17 has the label" in refused[0][1]
 
 
 def test_a_file_that_is_not_here_is_named_once_and_the_others_stay() -> None:
     gone = "sha256:" + "0" * 64
-    models = compute.models(BOTH.replace(others=((gone, ""), (FOREST, ""))))
+    models = session.models(BOTH.replace(others=((gone, ""), (FOREST, ""))))
     assert len(models.refused) == 1
     assert "not here" in models.refused[0][1]
     assert len(models.shown) == 4
@@ -134,7 +134,7 @@ def test_a_file_that_is_not_here_is_named_once_and_the_others_stay() -> None:
 
 def test_models_are_not_compared_on_two_files() -> None:
     two = BOTH.replace(test=MLP)
-    assert "one file each" in compute.models(two).refused[0][1]
+    assert "one file each" in session.models(two).refused[0][1]
 
 
 def test_a_calibrator_of_one_file_is_fitted_on_that_file() -> None:

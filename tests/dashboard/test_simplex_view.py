@@ -15,13 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams
+from calib_core.figures import draw_recalibration
+from calib_core.figures.recalibration import MARKS, cells_at, speaking
+from calib_core.figures.triangle import from_xy, to_xy
 from calib_core.inference import estimate_line, sharpen
-from dashboard import compute, widgets
+from dashboard import compute, session, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.figures import draw_recalibration
-from dashboard.figures.recalibration import MARKS, cells_at, speaking
-from dashboard.figures.triangle import from_xy, to_xy
 from dashboard.lines import STAR, below, marks
 from dashboard.selection import Selection, Source, simplex_schemes
 from dashboard.views.simplex_cells import cell_table
@@ -95,7 +95,7 @@ def test_few_points_can_be_pointed_at_and_every_cell_is_among_them(diagram: diag
 
 @pytest.mark.parametrize("key", simplex_schemes())
 def test_a_place_belongs_to_the_cell_around_it(key: str) -> None:
-    parts = compute.parts(THREE)
+    parts = session.parts(THREE)
     made = diagrams.recalibration(key, parts.fit, parts.test)
     np.testing.assert_array_equal(cells_at(to_xy(made.points), made), made.cells)
     places = next(t for t in draw_recalibration(made).data if t.name == "places")
@@ -120,7 +120,7 @@ def test_every_partition_is_drawn_with_its_arrows_and_its_error(key: str) -> Non
     scheme = Recipe("BINNINGS", key)
     app = opened(Selection(source=THREE, view="simplex", partitions=(scheme,)))
     assert not app.error
-    parts = compute.parts(THREE)
+    parts = session.parts(THREE)
     made = diagrams.recalibration(scheme.build(), parts.fit, parts.test)
     frame = made.frame()[speaking(made, 10)]
     path = path_of(drawn(app)["simplex-0"].figure, "arrows")
@@ -143,7 +143,7 @@ def test_every_partition_is_drawn_with_its_arrows_and_its_error(key: str) -> Non
 
 
 def test_an_interval_that_was_not_simulated_says_so() -> None:
-    test = compute.parts(THREE).test
+    test = session.parts(THREE).test
     weighted = Predictions(test.probs, test.true_labels, weights=np.linspace(0.5, 1.5, test.n_rows))
     for predictions, guide in ((test, False), (weighted, True)):
         made = cc.estimate(predictions, "canonical", "ece", bins="sierpinski")
@@ -155,7 +155,7 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
 def test_cells_that_have_no_bound_say_why() -> None:
     held = io.BytesIO()
     np.savez(held, probs=np.tile([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], (100, 1)), labels=np.arange(200) % 3)
-    source = Source(data=compute.hold(held.getvalue(), "tied.npz").key)
+    source = Source(data=session.hold(held.getvalue(), "tied.npz").key)
     note = "No bound holds here: rows have weights or tie on the cells' edges."
     for key, noted in (("projection", True), ("grid", False)):
         app = opened(Selection(source=source, view="simplex", partitions=(Recipe("BINNINGS", key),)))
@@ -168,7 +168,7 @@ def test_maps_of_all_ticked_calibrators_stand_beside_the_true_one() -> None:
     figure = drawn(app)["simplex-maps"].figure
     titles = [a["text"] for a in figure["layout"]["annotations"]]
     assert titles == ["<b>Temperature scaling</b>", "<b>Class-wise histogram binning</b>", "<b>True map</b>"]
-    parts = compute.parts(THREE)
+    parts = session.parts(THREE)
     map_ = diagrams.calibration_map(ticked[0].build().fit_on(parts.fit))
     path = path_of(figure, "arrows of Temperature scaling")
     np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
@@ -184,9 +184,9 @@ def test_a_click_takes_a_cell_apart() -> None:
     app.session_state[slot("simplex-0")] = Click(0, 0, 4, 0.5, 0.5, 1)
     app.run()
     assert not app.exception
-    made = compute.recalibration(compute.Model(THREE), GRID)
+    made = compute.recalibration(session.Model(THREE), GRID)
     rows = next(t.value for t in app.dataframe if "row" in t.value.columns)
-    parts = compute.parts(THREE)
+    parts = session.parts(THREE)
     np.testing.assert_array_equal(rows["row"], parts.test_rows[made.rows(4)])
     np.testing.assert_allclose(rows["P(B)"], parts.test.probs[made.rows(4), 1])
     assert link(app)["cell"] == "4"
@@ -195,10 +195,10 @@ def test_a_click_takes_a_cell_apart() -> None:
 
 def test_three_classes_of_many_are_chosen_and_said() -> None:
     app = opened(Selection(source=SEVEN, view="simplex"))
-    names = compute.parts(SEVEN).test.class_names
+    names = session.parts(SEVEN).test.class_names
     assert names is not None
     corners = [box for box in app.selectbox if "corner" in box.label]
-    largest = cc.three_classes.largest_three(compute.parts(SEVEN).test)
+    largest = cc.three_classes.largest_three(session.parts(SEVEN).test)
     assert [box.value for box in corners] == list(largest)
     assert "and the 4 other classes taken together; every row is used" in said(app)
     # A class chosen twice changes places.
@@ -215,7 +215,7 @@ def test_three_classes_of_many_are_chosen_and_said() -> None:
 def test_calibrators_are_fitted_on_the_three_corners() -> None:
     selection = Selection(source=SEVEN, view="simplex", three="1,0,2,pool", partitions=())
     app = opened(selection)
-    fit = cc.corners(compute.parts(SEVEN).fit, (1, 0, 2), "pool").predictions
+    fit = cc.corners(session.parts(SEVEN).fit, (1, 0, 2), "pool").predictions
     map_ = diagrams.calibration_map(CALIBRATORS.make("temperature").fit_on(fit))
     path = path_of(drawn(app)["simplex-maps"].figure, "arrows of Temperature scaling")
     np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
@@ -255,7 +255,7 @@ def test_the_label_of_an_option_that_is_gone_is_no_choice(monkeypatch: pytest.Mo
 def test_corners_without_rows_say_so_and_can_be_changed() -> None:
     held = io.BytesIO()
     np.savez(held, probs=np.tile([0.3, 0.1, 0.2, 0.2, 0.2], (40, 1)), labels=np.arange(40) % 2)
-    source = Source(data=compute.hold(held.getvalue(), "two-of-five.npz").key)
+    source = Source(data=session.hold(held.getvalue(), "two-of-five.npz").key)
     app = opened(Selection(source=source, view="simplex", three="2,3,4,condition"))
     assert "no row is of one of the classes 2, 3, 4 with a probability" in said(app)
     next(box for box in app.selectbox if box.label == "First corner, top").set_value(0).run()
@@ -302,16 +302,16 @@ def test_what_a_link_cannot_ask_is_left_out(name: str, text: str) -> None:
 
 
 def test_corners_that_do_not_exist_give_way_to_the_largest_classes() -> None:
-    source = compute.triangle(SEVEN, "0,1,77,pool")
-    largest = cc.three_classes.largest_three(compute.parts(SEVEN).test)
+    source = session.triangle(SEVEN, "0,1,77,pool")
+    largest = cc.three_classes.largest_three(session.parts(SEVEN).test)
     assert source.corners == ",".join([*map(str, largest), "pool"])
-    assert compute.triangle(THREE, "0,1,2,condition") == THREE
+    assert session.triangle(THREE, "0,1,2,condition") == THREE
 
 
 @pytest.mark.parametrize("others", cc.three_classes.OTHERS)
 def test_rows_of_three_corners_know_where_they_stand_in_the_file(others: str) -> None:
-    whole = compute.whole(SEVEN.data, "")
-    parts = compute.parts(compute.triangle(SEVEN, f"1,0,2,{others}"))
+    whole = session.whole(SEVEN.data, "")
+    parts = session.parts(session.triangle(SEVEN, f"1,0,2,{others}"))
     for made, rows in ((parts.fit, parts.fit_rows), (parts.test, parts.test_rows)):
         np.testing.assert_array_equal(made.true_labels, np.array([1, 0, *[2] * 5])[whole.true_labels[rows]])
         if others == "condition":

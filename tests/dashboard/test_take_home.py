@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import CALIBRATORS
-from dashboard import compute, widgets
-from dashboard.compute import Model
+from dashboard import compute, session, widgets
 from dashboard.selection import Selection, Source
+from dashboard.session import Model
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 TICKED = tuple(CALIBRATORS.described(key) for key in ("ts+top-label-hb", "lece"))
@@ -36,7 +36,7 @@ def shown():
 
 def test_every_format_gives_the_numbers_on_screen(shown):
     _, files, selection = shown
-    rows = compute.parts(selection.source).test.probs[:300].astype(float)
+    rows = session.parts(selection.source).test.probs[:300].astype(float)
     wanted = compute.fitted(Model(selection.source, TICKED[0])).predict_proba(rows)
     labels = [
         files[f"calibrator{name}"][0]

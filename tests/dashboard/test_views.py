@@ -14,15 +14,15 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import CALIBRATORS, ESTIMATORS, NotAnswerable, Predictions, Recipe
+from calib_core._text import error
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
 from calib_core.inference import PrimaryLine, estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
 from calib_core.study import SCORES, error_keys
-from dashboard import compute
+from dashboard import compute, session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.compute import Model
 from dashboard.lines import headline
 from dashboard.selection import (
     AUTO,
@@ -35,7 +35,8 @@ from dashboard.selection import (
     interval_schemes,
     model_keys,
 )
-from dashboard.theme import error, markdown_plain
+from dashboard.session import Model
+from dashboard.theme import markdown_plain
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table
 
@@ -65,7 +66,7 @@ def test_every_view_with_every_calibrator(view: str, key: str) -> None:
     recipe = Recipe("CALIBRATORS", key)
     app = opened(Selection(view=view, calibrators=(recipe,)))
     assert not app.error
-    refused = compute.models(Selection(calibrators=(recipe,))).refused
+    refused = session.models(Selection(calibrators=(recipe,))).refused
     if CALIBRATORS[key].flags.may_refuse and refused:
         assert view == "classes" or refused[0][1] in app.warning[0].value.replace("\\", "")
         return
@@ -91,14 +92,14 @@ def test_the_calibrators_view_shows_what_is_computed() -> None:
     app = opened(selection)
     table = app.dataframe[0].value
     assert table["calibrator"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
-    models = compute.models(selection)
-    for line, recipe in zip(table.itertuples(), (compute.BASE, *ticked), strict=True):
+    models = session.models(selection)
+    for line, recipe in zip(table.itertuples(), (session.BASE, *ticked), strict=True):
         measured = compute.every_measure(Model(selection.source, recipe), selection, models)
         expected = measured.set_index("measure")["value"]
         for measure, value in expected.items():
             np.testing.assert_equal(table.loc[line.Index, measure], value)
     written = " ".join(m.value for m in (*app.markdown, *app.caption)).replace("\\", "")
-    assert compute.fitted(Model(selection.source, ticked[1])).guarantee(0.1).said in written
+    assert compute.fitted(Model(selection.source, ticked[1])).guarantee(0.1).sentence in written
     drawn_map = drawn(app)["binary-map"].trace("recalibrated score")
     np.testing.assert_array_equal(drawn_map["y"], compute.binary_map(Model(selection.source, ticked[1]), 0).output)
 
@@ -108,7 +109,7 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
     recipe = Recipe("CALIBRATORS", key)
     selection = Selection(source=Source(data="demo:synthetic-three-class"), calibrators=(recipe,))
     app = opened(selection)
-    models = compute.models(selection)
+    models = session.models(selection)
     said = " ".join(m.value for m in (*app.caption, *app.warning)).replace("\\", "")
     if models.refused:
         assert models.refused[0][1] in said
@@ -130,7 +131,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
     app = opened(selection)
     shown = app.dataframe[0].value
     captions = " ".join(c.value.replace("\\", "") for c in app.caption)
-    test = compute.parts(selection.source).test
+    test = session.parts(selection.source).test
     assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
     for key in (*SCORES, *error_keys()):
         expected = cc.estimate(test, "confidence", key)
@@ -152,7 +153,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -
 def test_the_verdict_stands_above_every_view(view: str) -> None:
     selection = Selection(view=view, source=Source(data="demo:digits-random-forest"))
     app = opened(selection)
-    first = primary(compute.parts(selection.source).test, selection.eps)
+    first = primary(session.parts(selection.source).test, selection.eps)
     assert first.line.verdict == "miscalibrated"
     line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
     assert line.startswith("**Base model: miscalibrated**")
@@ -176,7 +177,7 @@ def test_a_verdict_that_cannot_be_made_is_a_sentence(view: str, monkeypatch: pyt
 
 
 def test_a_line_without_a_verdict_says_why_it_could_not_run() -> None:
-    one = compute.parts(Source(data="demo:wine-logistic")).test
+    one = session.parts(Source(data="demo:wine-logistic")).test
     first = PrimaryLine("confidence", "As asked for.", cc.estimate(one, "confidence", "brier"), 0.02, 0.9)
     assert headline(first).startswith("could not run (Brier score is a score, not a calibration error")
 
@@ -191,12 +192,12 @@ def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
     added = {"none": set(), "wilson": {"90% Wilson intervals"}, "consistency": {"90% of calibrated models"}}
     assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve"}.get(overlay)}) <= traces
     if overlay == "kernel":
-        there = compute.kernel_curve(Model(selection.source, compute.BASE), selection.kernel, "none").local_error(
+        there = compute.kernel_curve(Model(selection.source, session.BASE), selection.kernel, "none").local_error(
             selection.at
         )
         assert any(error(there) in c.value for c in app.caption)
     if overlay == "corp":
-        curve = compute.corp(Model(selection.source, compute.BASE))
+        curve = compute.corp(Model(selection.source, session.BASE))
         assert any(f"miscalibration {error(curve.miscalibration)}" in c.value for c in app.caption)
 
 
@@ -205,7 +206,7 @@ def test_the_numbers_on_screen_are_those_computed() -> None:
     app = opened(selection)
     shown = app.table[0].value
     recipe = selection.calibrators[0]
-    models = compute.models(selection)
+    models = session.models(selection)
     measures = compute.summary(Model(selection.source, recipe), selection, models).set_index("measure")["value"]
     cells = shown["Temperature scaling"].str.strip("*")
     assert cells["TL-ECE"] == f"{measures['TL-ECE']:.4f}"
@@ -257,7 +258,7 @@ def test_a_click_on_a_bin_opens_its_classes_and_rows() -> None:
     assert not app.exception
     assert "zoom" in drawn(app)
     selection = Selection(zoom=int(point[0]))
-    zoom = compute.zoom(Model(selection.source, compute.BASE), selection.scheme, int(point[0]))
+    zoom = compute.zoom(Model(selection.source, session.BASE), selection.scheme, int(point[0]))
     np.testing.assert_array_equal(drawn(app)["zoom"].trace("classes")["y"], zoom.accuracy)
     assert len(app.dataframe[-1].value) == len(zoom.rows)
     assert app.query_params["zoom"] == str(int(point[0]))
@@ -265,10 +266,10 @@ def test_a_click_on_a_bin_opens_its_classes_and_rows() -> None:
 
 def test_the_rows_of_a_bin_are_the_rows_of_the_file() -> None:
     source = Source(data="demo:digits-naive-bayes")
-    parts = compute.parts(source)
+    parts = session.parts(source)
     rows = np.array([0, 5, 7])
     table = row_table(parts, parts.test, rows)
-    whole = compute.whole(source.data, "")
+    whole = session.whole(source.data, "")
     for line in table.itertuples():
         assert whole.confidence[line.row] == line.confidence
         assert (whole.class_names or ())[whole.true_labels[line.row]] == line.label
@@ -363,7 +364,7 @@ def test_a_registered_calibrator_appears_with_its_own_controls(plugged_in: str) 
 
 def test_classes_are_ranked_by_what_is_asked_and_found_by_name() -> None:
     selection = Selection(source=Source(data="demo:digits-naive-bayes"))
-    table = compute.class_table(Model(selection.source, compute.BASE), "top-label", selection.scheme)
+    table = compute.class_table(Model(selection.source, session.BASE), "top-label", selection.scheme)
     errors = table.error[ranked(table, "error", "")]
     assert (np.diff(errors) <= 0).all()
     assert (np.diff(table.count[ranked(table, "rows", "")]) >= 0).all()
@@ -375,7 +376,7 @@ def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
     probs = rng.dirichlet(np.full(1000, 0.02), 3000).astype(np.float32)
     buffer = io.BytesIO()
     np.savez(buffer, probs=probs, labels=probs.argmax(1))
-    held = compute.hold(buffer.getvalue(), "thousand.npz")
+    held = session.hold(buffer.getvalue(), "thousand.npz")
     app = opened(Selection(source=Source(data=held.key), view="classes", page=3))
     titles = [note["text"] for note in drawn(app)["panels"].figure["layout"]["annotations"]]
     assert len(titles) == 12

@@ -144,9 +144,7 @@ def test_the_two_binnings_of_the_lece_paper():
     found = record("valkkull_table1", function=lambda f: f.startswith("synthetic seed 0"))
     rows = np.array(found["uncal"])
     columns = {"H-LECD": [], "H-LECE": []}
-    for j, (outcome, score) in enumerate(
-        zip(found["hist_bin_means_y"], found["hist_bin_means_p"], strict=True)
-    ):
+    for j, (outcome, score) in enumerate(zip(found["hist_bin_means_y"], found["hist_bin_means_p"], strict=True)):
         flat, shifted = EqualWidthHistogram(5), LeceHistogram(EqualWidth(5))
         flat.values_, flat.counts_ = np.array(outcome), np.ones(5)
         shifted.edges_, shifted.errors_ = np.arange(1, 5) / 5, np.array(score) - outcome

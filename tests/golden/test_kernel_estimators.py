@@ -87,7 +87,7 @@ def test_confidence_curve_and_density(data):
         next(value for key, value in found.items() if key not in ("x", "density_times_0p75_normalisation"))
     )
     held = density > 0.05
-    made_curve = np.array([made.at(x) for x in found["x"]])
+    made_curve = np.array([made.value(x) for x in found["x"]])
     np.testing.assert_allclose(made_curve[held], curve[held], atol=2e-3)
 
 

@@ -67,10 +67,10 @@ class Projection:
         left = _Left(np.flatnonzero(mass > 0), mass)
         for direction in self._sequence(rows, weights, bins - 1):
             side = _projected(rows, left.index, direction)
-            at = _threshold(side, left.own_mass, least)
-            if at is not None:
-                planes.append(np.append(direction, at))
-                left.cut(side, at)
+            threshold = _threshold(side, left.own_mass, least)
+            if threshold is not None:
+                planes.append(np.append(direction, threshold))
+                left.cut(side, threshold)
         return np.array(planes).reshape(-1, k + 1)
 
     def partition(self, n_classes: int, planes: Float64s) -> ProjectionCells:
@@ -110,10 +110,14 @@ class ProjectionCells:
         turned = block.astype(np.float64, order="C") if self._slanted else block
         # From the last plane to the first: what an earlier one cuts off is its own.
         for cell in range(len(self.planes) - 1, -1, -1):
-            direction, at = self.planes[cell, :-1], self.planes[cell, -1]
+            direction, threshold = self.planes[cell, :-1], self.planes[cell, -1]
             axis = _axis(direction)
             # The threshold of an axis is a score: cast, it meets its own row in float32 and in float64.
-            inside = _along(turned, direction) < at if axis is None else block[:, axis] > (-at).astype(block.dtype)
+            inside = (
+                _along(turned, direction) < threshold
+                if axis is None
+                else block[:, axis] > (-threshold).astype(block.dtype)
+            )
             np.copyto(codes, cell, where=inside)
         return codes
 
@@ -143,9 +147,9 @@ class ProjectionCells:
     def title(self, cell: int, class_names: tuple[str, ...]) -> str:
         if cell == len(self.planes):
             return "what is left"
-        direction, at = self.planes[cell, :-1], self.planes[cell, -1]
+        direction, threshold = self.planes[cell, :-1], self.planes[cell, -1]
         axis = _axis(direction)
-        return f"cut {cell + 1}" if axis is None else f"cut {cell + 1}: {class_names[axis]} above {-at:.3g}"
+        return f"cut {cell + 1}" if axis is None else f"cut {cell + 1}: {class_names[axis]} above {-threshold:.3g}"
 
 
 @dataclass
@@ -160,17 +164,17 @@ class _Left:
         if (self.own_mass == 1.0).all():
             self.own_mass = None
 
-    def cut(self, side: Float64s, at: float) -> None:
+    def cut(self, side: Float64s, threshold: float) -> None:
         """Take one row's worth off the rows on the plane and leave what lies on it or beyond."""
-        on_plane = self.index[side == at]
+        on_plane = self.index[side == threshold]
         tied = float(self.mass[on_plane].sum())
         self.mass[on_plane] *= max(0.0, 1.0 - 1.0 / tied) if tied > 1.0 + _SLACK else 0.0
         if tied > 1.0 + _SLACK or self.own_mass is not None:
-            beyond = self.index[side >= at]
+            beyond = self.index[side >= threshold]
             self.index = beyond[self.mass[beyond] > 0]
             self.own_mass = self.mass[self.index]
         else:
-            self.index = self.index[side > at]
+            self.index = self.index[side > threshold]
 
 
 def _mass(n: int, weights: Float64s | None) -> Float64s:
@@ -182,8 +186,8 @@ def _mass(n: int, weights: Float64s | None) -> Float64s:
 
 def _axis(direction: Float64s) -> int | None:
     """The class l where the direction is -e_l."""
-    held = np.flatnonzero(direction)
-    return int(held[0]) if len(held) == 1 and direction[held[0]] == -1.0 else None
+    axes = np.flatnonzero(direction)
+    return int(axes[0]) if len(axes) == 1 and direction[axes[0]] == -1.0 else None
 
 
 def _along(block: Floats, direction: Float64s) -> Float64s:
@@ -219,10 +223,10 @@ def _threshold(side: Float64s, mass: Float64s | None, least: int) -> float | Non
     if mass is None:
         if len(side) <= least:
             return None
-        at = float(np.partition(side, least)[least])
-        if np.count_nonzero(side < at) < need:
-            at = float(np.min(side[side > at], initial=np.inf))
-        total, below = float(len(side)), float(np.count_nonzero(side < at))
+        threshold = float(np.partition(side, least)[least])
+        if np.count_nonzero(side < threshold) < need:
+            threshold = float(np.min(side[side > threshold], initial=np.inf))
+        total, below = float(len(side)), float(np.count_nonzero(side < threshold))
     else:
         order = np.argsort(side, kind="stable")
         upto = np.append(0.0, np.cumsum(mass[order]))
@@ -230,8 +234,8 @@ def _threshold(side: Float64s, mass: Float64s | None, least: int) -> float | Non
         enough = starts[upto[starts] >= need]
         if not len(enough):
             return None
-        at, below, total = float(side[order[enough[0]]]), float(upto[enough[0]]), float(upto[-1])
-    return at if total - below - 1.0 >= need else None
+        threshold, below, total = float(side[order[enough[0]]]), float(upto[enough[0]]), float(upto[-1])
+    return threshold if total - below - 1.0 >= need else None
 
 
 def _mean(rows: Rows, weights: Float64s | None) -> Float64s:

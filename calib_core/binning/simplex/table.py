@@ -84,8 +84,8 @@ def partition(scheme: SimplexScheme, rows: Rows, weights: Float64s | None = None
     return scheme.partition(rows.shape[1], scheme.placed(rows, weights))
 
 
-def simplex_table(vectors: Vectors, bins: str | BinningScheme, at: Partition | None = None) -> SimplexTable:
-    """Whole predictions counted into cells: those of ``at``, by default placed on these very rows.
+def simplex_table(vectors: Vectors, bins: str | BinningScheme, cells: Partition | None = None) -> SimplexTable:
+    """Whole predictions counted into cells: those of ``cells``, by default placed on these very rows.
 
     NotAnswerable for interval bins, for rows that need not sum to 1, and beyond
     20 million numbers.
@@ -93,13 +93,13 @@ def simplex_table(vectors: Vectors, bins: str | BinningScheme, at: Partition | N
     >>> from calib_core.predictions import Predictions
     >>> from calib_core.reductions import Canonical
     >>> claims = Canonical().split(Predictions([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.4, 0.3, 0.3]], [0, 1, 2]))
-    >>> made = simplex_table(claims, as_simplex("sierpinski"))
-    >>> made.count.tolist(), made.gap.round(2).tolist()
+    >>> table = simplex_table(claims, as_simplex("sierpinski"))
+    >>> table.count.tolist(), table.gap.round(2).tolist()
     ([2.0, 1.0], [[-0.15, 0.15, 0.0], [-0.4, -0.3, 0.7]])
     """
     scheme = as_simplex(bins)
     points = simplex_points(vectors)
-    cells = partition(scheme, points.rows, points.weights) if at is None else at
+    cells = partition(scheme, points.rows, points.weights) if cells is None else cells
     return _counted(points, cells)
 
 
@@ -114,8 +114,8 @@ def simplex_points(vectors: Vectors) -> Vectors:
 
 
 def _counted(points: Vectors, cells: Partition) -> SimplexTable:
-    held, codes = occupied(cells.codes(points.rows), cells.n_cells)
-    k, b = points.rows.shape[1], len(held)
+    filled, codes = occupied(cells.codes(points.rows), cells.n_cells)
+    k, b = points.rows.shape[1], len(filled)
     check_size(b, k)
     count = np.bincount(codes, points.weights, minlength=b).astype(np.float64)
     outcome = np.bincount(codes * k + points.labels, points.weights, minlength=b * k).astype(np.float64)
@@ -123,19 +123,19 @@ def _counted(points: Vectors, cells: Partition) -> SimplexTable:
     worth = count
     if points.weights is not None and not whole(points.weights):
         worth = np.square(count) / np.bincount(codes, np.square(points.weights), minlength=b)
-    return SimplexTable(cells, points.class_names, held, codes, count, score, outcome.reshape(b, k), worth)
+    return SimplexTable(cells, points.class_names, filled, codes, count, score, outcome.reshape(b, k), worth)
 
 
 def occupied(codes: Codes, n_cells: int) -> tuple[Codes, Codes]:
     """The cells that occur, ascending, and each row's position among them.
 
-    >>> held, at = occupied(np.array([7, 2, 7]), 9)
-    >>> held.tolist(), at.tolist()
+    >>> occurring, position = occupied(np.array([7, 2, 7]), 9)
+    >>> occurring.tolist(), position.tolist()
     ([2, 7], [1, 0, 1])
     """
     if n_cells > max(4 * len(codes), 1_000_000):
-        held, at = np.unique(codes, return_inverse=True)
-        return held, at
+        filled, cell = np.unique(codes, return_inverse=True)
+        return filled, cell
     there = np.zeros(n_cells, dtype=bool)
     there[codes] = True
     return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
@@ -156,8 +156,8 @@ def vector_sums(points: Vectors, codes: Codes, cells: int) -> Float64s:
     for where, block in points.rows.blocks(LARGE_BLOCK_BYTES):
         n = len(block)
         # Of many cells only those this block touches.
-        there, at = np.unique(codes[where], return_inverse=True) if cells > n else (np.arange(cells), codes[where])
+        there, cell = np.unique(codes[where], return_inverse=True) if cells > n else (np.arange(cells), codes[where])
         # One line a row with a single entry, its cell: a sparse product adds rows up.
-        member = csr_array((mass[where], at, np.arange(n + 1)), shape=(n, len(there)))
+        member = csr_array((mass[where], cell, np.arange(n + 1)), shape=(n, len(there)))
         total[there] += np.asarray(member.T @ block.astype(np.float64))
     return total

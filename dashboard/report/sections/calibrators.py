@@ -8,17 +8,17 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS
+from calib_core._text import percent
+from calib_core.figures import draw_binary_map, draw_constraint
 from calib_core.inference import EstimateLine, holm
 from calib_core.study import every_measure
 from dashboard import compute
-from dashboard.compute import Model
-from dashboard.figures import draw_binary_map, draw_constraint
 from dashboard.lines import VALUES_DIFFER, difference_record, marked
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
 from dashboard.report.tables import Column, Table
-from dashboard.theme import percent
+from dashboard.session import Model
 
 Named: TypeAlias = tuple[str, str, EstimateLine]
 """What a line is about, whose it is, and the line."""
@@ -132,7 +132,7 @@ def _differences(asked: Asked) -> Iterator[Block | None]:
 def _promises(asked: Asked) -> Iterator[Block | None]:
     yield Heading("What is promised whatever the data")
     promises = [(model.title, compute.fitted(model).guarantee(LEVEL)) for model in asked.models.recalibrated]
-    yield Bullets(tuple(f"{title}: {promise.said}" for title, promise in promises))
+    yield Bullets(tuple(f"{title}: {promise.sentence}" for title, promise in promises))
     aside = [f"{model.title}: {said}" for model in asked.models.recalibrated for said in _set_aside(model)]
     if aside:
         yield Heading("Groups too small to calibrate on their own, and fits that found no answer")

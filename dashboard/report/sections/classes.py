@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core import REDUCTIONS, NotAnswerable
+from calib_core._text import count, error
 from calib_core.diagrams import ClassPanels, ClassTable, ValidityPair
+from calib_core.figures import draw_class_errors, draw_class_panels, draw_kernel
 from dashboard import compute
-from dashboard.compute import Model
-from dashboard.figures import draw_class_errors, draw_class_panels, draw_kernel
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Paragraph
 from dashboard.report.tables import Table
-from dashboard.theme import count, error
+from dashboard.session import Model
 
 PANELS = 12
 PRINTED = 200

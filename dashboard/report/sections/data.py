@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 from calib_core import InputError, Predictions
-from dashboard import compute
+from calib_core._text import count, percent
+from dashboard import compute, session
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.tables import Table
 from dashboard.selection import Source
-from dashboard.theme import HOLDS, count, percent
+from dashboard.theme import HOLDS
 
 _SEVERITY = {"problem": "Problem", "warning": "Warning", "note": "Note"}
 
@@ -30,7 +31,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
 
 def _file(source: Source, key: str, changed: str) -> Iterator[Block]:
     try:
-        held, whole = compute.file(key), compute.whole(key, changed)
+        held, whole = session.file(key), session.whole(key, changed)
     except InputError as why:
         yield Paragraph(str(why), lead="A file could not be used.")
         return
@@ -43,7 +44,7 @@ def _file(source: Source, key: str, changed: str) -> Iterator[Block]:
         "holds": HOLDS[whole.kind],
         "accuracy, all rows": percent(whole.accuracy),
         "mean confidence, all rows": percent(_mean_confidence(whole)),
-        "read as": compute.reading(key, changed).to_json() if changed else "proposed by its names and values",
+        "read as": session.reading(key, changed).to_json() if changed else "proposed by its names and values",
     }
     if held.demo:
         facts = {"demo data": held.demo.source, **facts}
@@ -53,7 +54,7 @@ def _file(source: Source, key: str, changed: str) -> Iterator[Block]:
         pd.DataFrame({"property": list(facts), "value": list(facts.values())}),
         (tables.text("property"), tables.text("value")),
     )
-    found = [f"{_SEVERITY[one.severity]}: {one.message}" for one in compute.findings(key, changed)]
+    found = [f"{_SEVERITY[one.severity]}: {one.message}" for one in session.findings(key, changed)]
     said = [*found, *whole.notes]
     if said:
         yield Paragraph("", lead="What the reader did and found")
@@ -67,7 +68,7 @@ def _mean_confidence(predictions: Predictions) -> float:
 
 
 def _parts(source: Source) -> Iterator[Block]:
-    parts = compute.parts(source)
+    parts = session.parts(source)
     yield Heading("Calibration rows and test rows")
     frame = pd.DataFrame(
         {
@@ -78,7 +79,7 @@ def _parts(source: Source) -> Iterator[Block]:
         }
     )
     columns = (tables.text("rows"), tables.whole("number"), tables.share("accuracy"), tables.share("mean confidence"))
-    yield Table("rows", f"How the rows were divided: {parts.said}{_how(source)}.", frame, columns)
+    yield Table("rows", f"How the rows were divided: {parts.rule}{_how(source)}.", frame, columns)
     same = compute.shared(source)
     if same:
         yield Paragraph(
@@ -89,5 +90,5 @@ def _parts(source: Source) -> Iterator[Block]:
 
 
 def _how(source: Source) -> str:
-    by_share = compute.split_by(source) == "share"
+    by_share = session.split_by(source) == "share"
     return f", a share of {source.share:g} to the calibration rows, seed {source.seed}" if by_share else ""

@@ -9,16 +9,16 @@ from typing import Any
 import pandas as pd
 
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
+from calib_core._text import error
 from calib_core.diagrams import ValidityPlot
+from calib_core.figures import draw_reliability, draw_sweep, draw_trade, draw_validity, kernel_band
 from calib_core.study import error_keys
 from dashboard import compute
-from dashboard.compute import Model
-from dashboard.figures import draw_reliability, draw_sweep, draw_trade, draw_validity, kernel_band
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.theme import error
+from dashboard.session import Model
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:

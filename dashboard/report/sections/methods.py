@@ -12,7 +12,7 @@ from calib_core.binning import bins_of
 from calib_core.inference import coverage_table, on_scale_of, paired_table, rejection_table
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
-from dashboard import compute
+from dashboard import compute, session
 from dashboard.lines import WORDS, caption
 from dashboard.report import recipe, tables
 from dashboard.report.asked import Asked
@@ -123,8 +123,8 @@ def _settings(asked: Asked) -> Table:
 
 def _division(source: Source) -> dict[str, str]:
     """How the rows were divided."""
-    if compute.split_by(source) != "share":
-        return {"calibration and test rows": compute.parts(source).said}
+    if session.split_by(source) != "share":
+        return {"calibration and test rows": session.parts(source).rule}
     return {"share of calibration rows": f"{source.share:g}", "seed of the split": str(source.seed)}
 
 

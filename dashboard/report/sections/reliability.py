@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from calib_core._text import count, error
+from calib_core.figures import consistency_bands, corp_band, corp_curve, draw_reliability, draw_zoom, wilson_intervals
 from dashboard import compute
-from dashboard.compute import Model
-from dashboard.figures import consistency_bands, corp_band, corp_curve, draw_reliability, draw_zoom, wilson_intervals
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.theme import count, error
+from dashboard.session import Model
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:

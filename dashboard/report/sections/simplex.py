@@ -7,17 +7,17 @@ import dataclasses
 from collections.abc import Iterator
 
 from calib_core import InputError, NotAnswerable
+from calib_core._text import error
 from calib_core.diagrams import CalibrationMap, ValidityPlot, map_difference
+from calib_core.figures import draw_calibration_map, draw_recalibration, draw_validity
+from calib_core.figures.calibration_map import shared_scale
 from calib_core.inference import EstimateLine
-from dashboard import compute
-from dashboard.compute import Model, Models
-from dashboard.figures import draw_calibration_map, draw_recalibration, draw_validity
-from dashboard.figures.calibration_map import shared_scale
+from dashboard import compute, session
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.theme import error
+from dashboard.session import Model, Models
 
 _CANONICAL = {"ece": "L1", "rmsce": "L2"}
 
@@ -25,7 +25,7 @@ _CANONICAL = {"ece": "L1", "rmsce": "L2"}
 def why_not(asked: Asked) -> str:
     """Why no triangle is drawn; empty where there is one: of three classes, or of three of more, as on screen."""
     try:
-        compute.triangle(asked.selection.source, asked.selection.three)
+        session.triangle(asked.selection.source, asked.selection.three)
     except InputError as why:
         return str(why)
     return ""
@@ -33,12 +33,12 @@ def why_not(asked: Asked) -> str:
 
 def blocks(asked: Asked) -> Iterator[Block | None]:
     """The recalibration diagram of every partition chosen, then the maps of all calibrators."""
-    source = compute.triangle(asked.selection.source, asked.selection.three)
-    models = compute.models(dataclasses.replace(asked.selection, source=source, others=()))
+    source = session.triangle(asked.selection.source, asked.selection.three)
+    models = session.models(dataclasses.replace(asked.selection, source=source, others=()))
     full = [model for model in models.shown if compute.judged(model).kind == "full"]
     model = next((m for m in full if m.title == asked.selection.model), full[0])
     if source.corners:
-        yield Paragraph(f"Three corners of more classes: {compute.parts(source).said}.")
+        yield Paragraph(f"Three corners of more classes: {session.parts(source).rule}.")
     yield from _cells(asked, model)
     yield from _validity(asked, model)
     yield from _maps(models)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib_core import Estimate, InputError
+from calib_core._text import count
+from calib_core._text import percent as of_rows
 from calib_core.inference import EstimateLine, PrimaryLine
 from calib_core.inference.words import percent
 from dashboard import compute
-from dashboard.compute import Model
 from dashboard.lines import WORDS
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Paragraph
 from dashboard.report.tables import Table
-from dashboard.theme import count
-from dashboard.theme import percent as of_rows
+from dashboard.session import Model
 
 ESTIMATOR = "ece"
 NOTIONS = ("top-label", "confidence", "class-wise")

@@ -4,8 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from calib_core.figures.look import DIVERGING, REFERENCE, style
 from dashboard.chart import Click, chart
-from dashboard.theme import DIVERGING, REFERENCE, style
 
 
 def scatter(shift: float) -> go.Figure:

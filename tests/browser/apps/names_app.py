@@ -3,8 +3,9 @@
 import plotly.graph_objects as go
 import streamlit as st
 
+from calib_core._text import plain
 from dashboard.chart import chart
-from dashboard.theme import markdown_plain, plain
+from dashboard.theme import markdown_plain
 
 NAMES = [
     "<b>cat</b>",

@@ -260,7 +260,7 @@ def test_weighted_rows_are_promised_nothing():
     p = model(3000, weights=1 + np.arange(3000) % 2)
     for key in ("metacal-miscoverage", "metacal-accuracy"):
         made = CALIBRATORS.make(key, rule="guaranteed", **{"accuracy": 0.8} if key == "metacal-accuracy" else {})
-        assert "the calibration rows are weighted" in made.fit_on(p).guarantee().said
+        assert "the calibration rows are weighted" in made.fit_on(p).guarantee().sentence
 
 
 def test_few_rows_are_answered_in_full_by_the_papers_rule_and_refused_by_the_other():
@@ -283,11 +283,11 @@ def test_promises_say_their_probability():
     assert 0.4 < paper.exceed_probability_ < 0.5
     assert paper.guarantee().bounds[0].level == 1 - paper.exceed_probability_
     assert sure.exceed_probability_ <= 0.05
-    assert sure.guarantee().said.startswith("With probability 9")
+    assert sure.guarantee().sentence.startswith("With probability 9")
     assert sure.threshold_ > paper.threshold_
     assert not MetaCalAccuracy(accuracy=0.91).fit_on(model(5000, right=lambda h: h)).guarantee().holds
     kept = MetaCalAccuracy(accuracy=0.85, rule="guaranteed").fit_on(model(5000, right=lambda h: h))
-    assert kept.guarantee().said == (
+    assert kept.guarantee().sentence == (
         "With probability at least 95 % over the rows held out, refusals to fit counted as kept, at least 85 % of the "
         "predictions answered are right."
     )

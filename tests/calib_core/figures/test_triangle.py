@@ -16,10 +16,10 @@ import calib_core as cc
 from calib_core import diagrams
 from calib_core.datasets import true_valk_kull, valk_kull
 from calib_core.diagrams.calibration_map import small_triangles
-from dashboard.figures import draw_calibration_map
-from dashboard.figures.calibration_map import error_colours, shared_scale
-from dashboard.figures.raster import CLOUD, GROUND, cloud, ground, triangle_of
-from dashboard.figures.triangle import (
+from calib_core.figures import draw_calibration_map
+from calib_core.figures.calibration_map import error_colours, shared_scale
+from calib_core.figures.raster import CLOUD, GROUND, cloud, ground, triangle_of
+from calib_core.figures.triangle import (
     CORNERS,
     HEAD,
     X_RANGE,
@@ -177,7 +177,7 @@ def test_maps_draw_their_frames(maps: list[diagrams.CalibrationMap]) -> None:
         drawn = [trace for trace in figure.data if trace.xaxis in (f"x{i + 1}", "x" if i == 0 else None)]
         (trace,) = [t for t in drawn if t.name.startswith("arrows of") and "edge" not in t.name]
         path = np.column_stack([trace.x, trace.y]).reshape(-1, 6, 2)
-        np.testing.assert_allclose(from_xy(path[:, 0]), frame[["at_0", "at_1", "at_2"]], atol=1e-12)
+        np.testing.assert_allclose(from_xy(path[:, 0]), frame[["start_0", "start_1", "start_2"]], atol=1e-12)
         np.testing.assert_allclose(from_xy(path[:, 1]), frame[["to_0", "to_1", "to_2"]], atol=1e-12)
     assert len(figure.layout.images) == 3
 

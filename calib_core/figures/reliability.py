@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from calib_core._text import plain
 from calib_core.diagrams import ReliabilityDiagram
-from dashboard.figures.marks import FEW_ROWS, diagonal
-from dashboard.theme import plain, style
+from calib_core.figures.look import style
+from calib_core.figures.marks import FEW_ROWS, diagonal
 
 Named = tuple[str, ReliabilityDiagram]
 

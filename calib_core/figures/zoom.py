@@ -7,9 +7,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from calib_core._text import plain
 from calib_core.diagrams import BinZoom
-from dashboard.figures.marks import FEW_ROWS, diagonal
-from dashboard.theme import DIVERGING, REFERENCE, plain
+from calib_core.figures.look import DIVERGING, REFERENCE
+from calib_core.figures.marks import FEW_ROWS, diagonal
 
 BARS = 20
 """The histogram shows the classes with most rows; the frame below it lists all."""

@@ -8,11 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from calib_core._text import count, error, plain
 from calib_core.diagrams import RecalibrationDiagram
 from calib_core.diagrams.calibration_map import small_triangles
-from dashboard.figures.raster import cloud
-from dashboard.figures.triangle import arrow_traces, arrows, frame_traces, image, panel_axes, to_xy, with_gaps
-from dashboard.theme import CELLS, REFERENCE, count, error, plain
+from calib_core.figures.look import CELLS, REFERENCE
+from calib_core.figures.raster import cloud
+from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel_axes, to_xy, with_gaps
 
 MARKS = 250
 """Rows that can be pointed at, at most; all others are in the picture below them."""

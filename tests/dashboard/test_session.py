@@ -12,50 +12,92 @@ import pytest
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from calib_core.datasets import DEMOS
-from dashboard import compute
-from dashboard.compute import Model, Shelf
+from dashboard import compute, session
 from dashboard.selection import Selection, Source
+from dashboard.session import Model, Shelf
+from dashboard.session.shelf import size
 
 CSV = b"cat,dog,label\n" + b"0.7,0.3,cat\n0.4,0.6,dog\n" * 20
 
 
 def test_a_value_is_made_once_however_many_ask() -> None:
-    shelf, made = Shelf(100), []
+    shelf, runs = Shelf(100), []
 
     def make() -> str:
         time.sleep(0.05)
-        made.append(1)
+        runs.append(1)
         return "value"
 
-    threads = [threading.Thread(target=shelf.made, args=("key", make, len)) for _ in range(8)]
+    threads = [threading.Thread(target=shelf.put, args=("key", make)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert made == [1]
+    assert runs == [1]
+    assert not shelf._turns
 
 
 def test_the_least_recently_used_is_forgotten_first() -> None:
-    shelf = Shelf(10)
-    shelf.put("a", 1, 5)
-    shelf.put("b", 2, 5)
-    assert shelf.get("a") == 1
-    shelf.put("c", 3, 5)
-    assert shelf.get("b") is None
-    assert (shelf.get("a"), shelf.get("c")) == (1, 3)
+    shelf = Shelf(2048)
+    for key in "ab":
+        shelf.put(key, lambda: np.zeros(128))
+    assert shelf.find("a") is not None
+    shelf.put("c", lambda: np.zeros(128))
+    assert shelf.find("b") is None
+    assert shelf.find("a") is not None
+    assert shelf.find("c") is not None
 
 
 def test_a_failing_value_is_not_kept_and_does_not_block() -> None:
     shelf = Shelf(10)
     with pytest.raises(InputError, match="once"):
-        shelf.made("key", lambda: (_ for _ in ()).throw(InputError("once")), lambda _: 1)
-    assert shelf.made("key", lambda: "later", lambda _: 1) == "later"
+        shelf.put("key", lambda: (_ for _ in ()).throw(InputError("once")))
+    assert shelf.put("key", lambda: "later") == "later"
+
+
+def test_scopes_share_nothing() -> None:
+    shelf = Shelf(1000)
+    assert shelf.put("key", lambda: 1, "one") == 1
+    assert shelf.put("key", lambda: 2, "two") == 2
+    assert shelf.find("key") is None
+
+
+def test_a_refusal_is_kept_in_its_words_and_a_missing_file_is_not() -> None:
+    shelf, source = Shelf(1 << 20), Source(data="demo:language-model")
+    model = Model(source, Recipe("CALIBRATORS", "temperature"))
+    with pytest.raises(NotAnswerable) as first:
+        shelf.get(model.predictions)
+    assert shelf.knows(model.fitted)
+    with pytest.raises(NotAnswerable) as second:
+        shelf.get(model.predictions)
+    assert str(first.value) == str(second.value)
+    assert first.value is not second.value
+
+
+def test_what_a_listener_raises_stops_the_work_and_keeps_nothing() -> None:
+    shelf, model = Shelf(1 << 20), Model(Source(data="demo:digits-naive-bayes"))
+    names: list[str] = []
+
+    def listen(name: str, percent: int) -> None:
+        names.append(name)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shelf.get(model.predictions, listen)
+    assert names == ["divide"]
+    assert not shelf.knows(model.division)
+
+
+def test_the_size_of_a_value_is_that_of_the_arrays_it_reaches() -> None:
+    whole = np.zeros(1000)
+    assert size({"a": whole[:10], "b": [whole, whole[5:]]}) == whole.nbytes
+    assert size(session.parts(Source(data="demo:digits-naive-bayes"))) > 1797 * 10 * 8
 
 
 def test_one_file_is_held_once_whatever_it_is_called() -> None:
-    first, second = compute.hold(CSV, "a.csv"), compute.hold(CSV, "b.csv")
+    first, second = session.hold(CSV, "a.csv"), session.hold(CSV, "b.csv")
     assert (first.key, first.title, second.title) == (second.key, "a.csv", "b.csv")
-    assert compute.file(first.key) is second
+    assert session.file(first.key) is second
     for name, column in first.table.columns.items():
         assert np.shares_memory(column, second.table.columns[name])
 
@@ -70,55 +112,55 @@ def test_uploads_that_differ_in_one_entry_do_not_meet() -> None:
         changed[40_000 + i] = np.eye(10, dtype=np.float32)[3]
         buffer = io.BytesIO()
         np.savez(buffer, probs=changed, labels=labels)
-        held = compute.hold(buffer.getvalue(), "p.npz")
+        held = session.hold(buffer.getvalue(), "p.npz")
         keys.add(held.key)
-        assert compute.whole(held.key, "").probs[40_000 + i, 3] == 1
+        assert session.whole(held.key, "").probs[40_000 + i, 3] == 1
     assert len(keys) == 3
 
 
 def test_data_that_is_not_here_is_named_in_one_sentence() -> None:
-    with pytest.raises(compute.Missing) as caught:
-        compute.parts(Source(data="sha256:" + "ab" * 32))
+    with pytest.raises(session.Missing) as caught:
+        session.parts(Source(data="sha256:" + "ab" * 32))
     assert str(caught.value) == (
         "The link is about an uploaded file that is not here (its content hash begins with 'abababab'): "
         "upload the same file again and the picture returns."
     )
-    with pytest.raises(compute.Missing, match="no demo data set 'demo:none'"):
-        compute.parts(Source(data="demo:none"))
+    with pytest.raises(session.Missing, match="no demo data set 'demo:none'"):
+        session.parts(Source(data="demo:none"))
 
 
 @pytest.mark.parametrize("key", [demo.key for demo in DEMOS])
 def test_calibration_and_test_rows_of_every_demo_are_apart(key: str) -> None:
-    parts = compute.parts(Source(data=f"demo:{key}"))
+    parts = session.parts(Source(data=f"demo:{key}"))
     assert not set(parts.fit_rows) & set(parts.test_rows)
-    assert parts.fit.n_rows + parts.test.n_rows == compute.whole(f"demo:{key}", "").n_rows
+    assert parts.fit.n_rows + parts.test.n_rows == session.whole(f"demo:{key}", "").n_rows
 
 
 def test_a_split_column_is_used_unless_told_otherwise() -> None:
     source = Source(data="demo:synthetic-three-class")
-    assert compute.split_by(source) == "column"
-    assert compute.split_by(Source(data=source.data, by="share")) == "share"
+    assert session.split_by(source) == "column"
+    assert session.split_by(Source(data=source.data, by="share")) == "share"
 
 
 def test_two_files_are_calibration_and_test_rows() -> None:
     other = CSV + b"0.2,0.8,dog\n"
-    first, second = compute.hold(CSV, "fit.csv"), compute.hold(other, "test.csv")
-    parts = compute.parts(Source(data=first.key, test=second.key))
+    first, second = session.hold(CSV, "fit.csv"), session.hold(other, "test.csv")
+    parts = session.parts(Source(data=first.key, test=second.key))
     assert (parts.fit.n_rows, parts.test.n_rows) == (40, 41)
 
 
 def test_two_files_of_different_classes_are_refused() -> None:
-    first = compute.hold(CSV, "fit.csv")
+    first = session.hold(CSV, "fit.csv")
     with pytest.raises(InputError, match="do not have the same classes in the same order"):
-        compute.parts(Source(data=first.key, test="demo:digits-naive-bayes"))
-    renamed = compute.hold(CSV.replace(b"dog", b"cow"), "test.csv")
+        session.parts(Source(data=first.key, test="demo:digits-naive-bayes"))
+    renamed = session.hold(CSV.replace(b"dog", b"cow"), "test.csv")
     with pytest.raises(InputError, match="class 1 is 'dog' and 'cow'"):
-        compute.parts(Source(data=first.key, test=renamed.key))
+        session.parts(Source(data=first.key, test=renamed.key))
 
 
 def test_a_calibrator_is_fitted_on_the_calibration_rows_only() -> None:
     source = Source(data="demo:digits-naive-bayes")
-    parts = compute.parts(source)
+    parts = session.parts(source)
     recipe = Recipe("CALIBRATORS", "temperature")
     expected = CALIBRATORS.make("temperature").fit(parts.fit.probs, parts.fit.true_labels).temperature_
     assert compute.fitted(Model(source, recipe)).temperature_ == expected  # type: ignore[attr-defined]
@@ -128,7 +170,7 @@ def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() 
     source = Source(data="demo:language-model")
     with pytest.raises(NotAnswerable, match="probabilities of the other classes are unknown"):
         compute.judged(Model(source, Recipe("CALIBRATORS", "temperature")))
-    models = compute.models(
+    models = session.models(
         Selection(
             source=source, calibrators=(Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
         )
@@ -140,9 +182,9 @@ def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() 
 @pytest.mark.parametrize("bins", [5, 10, 25])
 def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
     selection = Selection(source=Source(data="demo:digits-naive-bayes"), binning="equal-width", bins=bins)
-    test = compute.parts(selection.source).test
-    model = Model(selection.source, compute.BASE)
-    frame = compute.summary(model, selection, compute.Models((model,), ())).set_index("measure")["value"]
+    test = session.parts(selection.source).test
+    model = Model(selection.source, session.BASE)
+    frame = compute.summary(model, selection, session.Models((model,), ())).set_index("measure")["value"]
     # The slider's bins are merged from one fine grid: sums of the same numbers in another order.
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from calib_core._arrays import Float64s
 from calib_core.diagrams import CorpBand, CorpCurve, KernelCurve, ReliabilityBands
-from dashboard.theme import REFERENCE, style
+from calib_core.figures.look import REFERENCE, style
 
 _BAND = "rgba(128, 128, 128, 0.25)"
 _LOOK = style(4)

@@ -10,10 +10,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from calib_core._text import plain
 from calib_core.diagrams import CalibrationMap
-from dashboard.figures.raster import ground
-from dashboard.figures.triangle import arrow_traces, arrows, frame_traces, image, panel, panel_axes, to_xy
-from dashboard.theme import plain
+from calib_core.figures.raster import ground
+from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel, panel_axes, to_xy
 
 COLUMNS = 3
 _PANEL, _LINE, _CHARACTERS = 300, 18, 34
@@ -95,7 +95,7 @@ def _title(lines: Sequence[str], middle: float, bottom: float) -> dict[str, obje
 
 def _panel(i: int, one: CalibrationMap) -> list[go.Scatter]:
     known = np.asarray(np.isfinite(one.to).all(axis=1))
-    path = arrows(to_xy(one.at[known]), to_xy(one.to[known]))
+    path = arrows(to_xy(one.start[known]), to_xy(one.to[known]))
     name = one.title
     return [
         *frame_traces(one.class_names, **panel(i)),
@@ -106,9 +106,9 @@ def _panel(i: int, one: CalibrationMap) -> list[go.Scatter]:
 
 def _points(i: int, one: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter:
     """What the pointer finds at an arrow's tail."""
-    place = to_xy(one.at[known])
+    place = to_xy(one.start[known])
     names = [plain(name[:30]) for name in one.class_names]
-    numbers = np.concatenate([one.at[known], one.to[known]], axis=1)
+    numbers = np.concatenate([one.start[known], one.to[known]], axis=1)
     return go.Scatter(
         x=place[:, 0],
         y=place[:, 1],

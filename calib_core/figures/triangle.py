@@ -9,7 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from dashboard.theme import REFERENCE, plain
+from calib_core._text import plain
+from calib_core.figures.look import REFERENCE
 
 Floats = NDArray[np.float64]
 

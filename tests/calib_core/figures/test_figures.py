@@ -7,7 +7,7 @@ import pytest
 
 from calib_core import Predictions, diagrams
 from calib_core.estimators.kernel import Fixed, KernelECE
-from dashboard.figures import (
+from calib_core.figures import (
     consistency_bands,
     corp_band,
     corp_curve,

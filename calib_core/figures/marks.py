@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.theme import REFERENCE
+from calib_core.figures.look import REFERENCE
 
 FEW_ROWS = 10
 """Bins of fewer rows than this are drawn hollow: their place is mostly chance."""

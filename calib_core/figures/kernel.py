@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from calib_core._text import plain
 from calib_core.diagrams import KernelCurve
-from dashboard.figures.marks import diagonal
-from dashboard.figures.overlay import kernel_band
-from dashboard.theme import plain, style
+from calib_core.figures.look import style
+from calib_core.figures.marks import diagonal
+from calib_core.figures.overlay import kernel_band
 
 _TALLEST = 0.25
 """Height of the density's peak, so that it stays below the curve."""
@@ -33,7 +34,7 @@ def draw_kernel(curve: KernelCurve, at: float) -> go.Figure:
     )
     figure.add_trace(diagonal())
     figure.add_traces(kernel_band(curve))
-    there = curve.at(at)
+    there = curve.value(at)
     if np.isfinite(there):
         look = style(2)
         figure.add_trace(

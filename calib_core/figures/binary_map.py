@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib_core.diagrams import BinaryMap
-from dashboard.figures.marks import diagonal
-from dashboard.theme import style
+from calib_core.figures.look import style
+from calib_core.figures.marks import diagonal
 
 
 def draw_binary_map(mapped: BinaryMap) -> go.Figure:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from dashboard.figures.triangle import X_RANGE, Y_RANGE, Floats, from_xy
+from calib_core.figures.triangle import X_RANGE, Y_RANGE, Floats, from_xy
 
 CLOUD, GROUND = 640, 320
 """Pixels to a side of the triangle: points are fine, colours change slowly."""

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib_core.diagrams import ConstraintDiagram
-from dashboard.figures.marks import diagonal
-from dashboard.theme import style
+from calib_core.figures.look import style
+from calib_core.figures.marks import diagonal
 
 _HOVER = (
     "wanted %{x:.4f}<br>attained %{y:.4f} on average<br>kept in %{customdata[0]:.0%} of the splits<br>"

@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from calib_core._text import error, percent, plain
 from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve, ValidityPair, ValidityPlot
-from dashboard.figures.marks import FEW_ROWS, diagonal
-from dashboard.theme import error, percent, plain, style
+from calib_core.figures.look import style
+from calib_core.figures.marks import FEW_ROWS, diagonal
 
 COLUMNS = 4
 _HOVER = "%{hovertext}<br>error %{y:.4f}<br>%{customdata[0]:,.6~g} rows, %{customdata[1]:.2%} of all<extra></extra>"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from calib_core._text import plain
 from calib_core.diagrams import ErrorSweep, TradeOff, ValidityPlot
-from dashboard.theme import plain, style
+from calib_core.figures.look import style
 
 _DASH = {0: "dash", 1: "solid"}
 

@@ -1,0 +1,173 @@
+"""Calibration rows and test rows: predictions divided so that no calibrator is judged on the rows it was fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from calib_core._arrays import Codes
+from calib_core._repr import OneLine
+from calib_core.calibrators import Calibrator, as_calibrator
+from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
+from calib_core.readers import Reading, Table, predictions, propose, split_rows
+from calib_core.three_classes import corners
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Division(OneLine):
+    """Calibration rows ``fit`` and test rows ``test``, where they stand in their tables, and how they were divided.
+
+    ``whole`` holds all rows before they were divided; None where the test rows are predictions of their own.
+    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle.
+    """
+
+    fit: Predictions
+    test: Predictions
+    fit_rows: Codes
+    test_rows: Codes
+    rule: str
+    whole: Predictions | None = None
+    merging: str = ""
+
+
+def read_as(table: Table, reading: Mapping[str, Any] | None = None) -> Predictions:
+    """The predictions in a table, read as it suggests but for some fields of the reading.
+
+    Other fields stay as they were proposed: nothing follows from the given ones, unlike ``read_predictions``. Where
+    the table leaves a choice open, ``reading`` has to settle it; InputError says which.
+
+    >>> import calib_core as cc
+    >>> table = cc.readers.read_table(b"a,b,label\\n0.7,0.3,0\\n0.4,0.6,1\\n", "two.csv")
+    >>> read_as(table).n_rows, read_as(table, {"kind": "probabilities"}).class_names
+    (2, ('a', 'b'))
+    """
+    return predictions(table, _reading(table, reading))
+
+
+def _reading(table: Table, given: Mapping[str, Any] | None) -> Reading:
+    if not given:
+        return propose(table)
+    try:
+        proposal = propose(table)
+    except InputError:
+        return Reading(**given)
+    return proposal.replace(**given)
+
+
+def marked_rows(table: Table, reading: Mapping[str, Any] | None = None) -> tuple[Codes, Codes]:
+    """Positions of the calibration rows and of the test rows, where a column of the table marks them.
+
+    ``reading`` as in ``read_as``. InputError where no column does, or its values do not say which rows are which.
+
+    >>> import calib_core as cc
+    >>> table = cc.readers.read_table(b"p,label,split\\n0.7,1,test\\n0.4,0,calibration\\n", "marked.csv")
+    >>> marked_rows(table)
+    (array([1]), array([0]))
+    """
+    return split_rows(table, _reading(table, reading))
+
+
+def divide(
+    whole: Predictions,
+    *,
+    share: float = 0.5,
+    random_state: int = 0,
+    marked: tuple[Codes, Codes] | None = None,
+    test: Predictions | None = None,
+    like: Division | None = None,
+) -> Division:
+    """Predictions divided into calibration rows, which calibrators are fitted on, and test rows, which judge them.
+
+    Parameters
+    ----------
+    share, random_state : of the rows that become calibration rows, at random, class by class; and the seed.
+    marked : in place of that, positions of the calibration rows and of the test rows (``marked_rows``).
+    test : in place of that, predictions for other rows: then ``whole`` are all calibration rows.
+    like : in place of that, the division of another model's predictions for the same rows.
+
+    InputError where ``test`` has other classes, or ``like`` other rows. What can mislead: these are rows, not people:
+    where several rows belong to one, they may stand on both sides.
+
+    >>> import calib_core as cc
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")), random_state=3)
+    >>> rows.fit.n_rows, rows.test.n_rows, rows.rule
+    (88, 90, 'split at random, class by class')
+    """
+    if like is not None:
+        return _alike(whole, like)
+    if test is not None:
+        _check_classes(whole, test)
+        rule = "calibrated on all rows of one file, judged on all rows of another"
+        return Division(whole, test, np.arange(whole.n_rows), np.arange(test.n_rows), rule)
+    if marked is not None:
+        return _parts(whole, *marked, "split by the column that marks them")
+    chosen = whole.first_part(share, random_state=random_state)
+    return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), "split at random, class by class")
+
+
+def _parts(whole: Predictions, fit_rows: Codes, test_rows: Codes, rule: str) -> Division:
+    return Division(whole.take(fit_rows), whole.take(test_rows), fit_rows, test_rows, rule, whole)
+
+
+def _alike(first: Predictions, like: Division) -> Division:
+    """The rows of another model's predictions, divided as those they are compared with."""
+    if like.whole is None:
+        raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
+    check_same_rows(like.whole, first)
+    return _parts(first, like.fit_rows, like.test_rows, "divided as the first file")
+
+
+def _check_classes(first: Predictions, second: Predictions) -> None:
+    if first.class_names != second.class_names:
+        raise InputError(
+            "The two files do not have the same classes in the same order "
+            f"({other_classes(first, second)}): choose files of one model, or change how they are read."
+        )
+
+
+def three_corners(division: Division, three: Sequence[int], others: str = "pool") -> Division:
+    """The same division with three classes as the corners of a triangle (``corners``).
+
+    >>> import calib_core as cc
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("digits-naive-bayes")))
+    >>> three_corners(rows, (0, 1, 2)).test.n_classes
+    3
+    """
+    fit, test = (corners(rows, three, others) for rows in (division.fit, division.test))
+    return replace(
+        division,
+        fit=fit.predictions,
+        test=test.predictions,
+        fit_rows=division.fit_rows[fit.rows],
+        test_rows=division.test_rows[test.rows],
+        rule=f"{division.rule}; of the test rows: {test.said}",
+        whole=None,
+        merging=test.said,
+    )
+
+
+def fitted(division: Division, calibrator: str | Calibrator) -> Calibrator:
+    """A calibrator fitted on the calibration rows; the one given stays unfitted.
+
+    >>> import calib_core as cc
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
+    >>> fitted(rows, "temperature").temperature_ > 0
+    True
+    """
+    fresh: Calibrator = clone(as_calibrator(calibrator))
+    return fresh.fit_on(division.fit)
+
+
+def recalibrated(division: Division, calibrator: Calibrator) -> Predictions:
+    """The test rows after a calibrator fitted on the calibration rows (``fitted``).
+
+    >>> import calib_core as cc
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
+    >>> recalibrated(rows, fitted(rows, "temperature")).n_rows == rows.test.n_rows
+    True
+    """
+    return calibrator.apply(division.test)

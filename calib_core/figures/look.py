@@ -1,0 +1,128 @@
+"""How figures look: colours, markers, dashes, and the templates of a light and a dark page."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import plotly.graph_objects as go
+import plotly.io as pio
+
+__all__ = ["CELLS", "DIVERGING", "REFERENCE", "SEQUENTIAL", "Style", "figure_template", "style"]
+
+# Okabe and Ito's palette without black (near-black literals vanish on the dark page) and without yellow
+# (1.3:1 on white). The first four keep 2.9:1 or better on both pages; the later ones lean on marker and dash.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+CELLS = (*_COLOURS, "#8F6BD9", "#999933", "#A65E3A")
+"""Ten colours for the cells of a partition, taken round: neighbours are told apart, ten cells on may look the same."""
+
+REFERENCE = "#808080"
+"""Colour of what is not data (the diagonal, zero lines): 3.9:1 or better on both pages."""
+
+SEQUENTIAL = "Cividis"
+"""Plotly's name of the colour scale for ordered, unsigned values."""
+
+DIVERGING = ((0.0, "#0072B2"), (0.25, "#7FB6D8"), (0.5, "#F0F0F0"), (0.75, "#EBA27A"), (1.0, "#D55E00"))
+"""Colour scale for signed gaps: blue below zero, vermillion above. Draw with the middle at 0 (`zmid=0`)."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of series `i`: colour, marker and dash say the same thing, for readers who see few colours."""
+
+    colour: str
+    symbol: str
+    dash: str
+
+
+def style(i: int) -> Style:
+    """Return the look of series `i`; equal numbers look equal in every figure.
+
+    The three lists have lengths without a small common multiple, so the first 168 series all differ.
+
+    >>> style(0)
+    Style(colour='#0072B2', symbol='circle', dash='solid')
+    >>> style(7).colour == style(0).colour, style(7) == style(0)
+    (True, False)
+    """
+    return Style(_COLOURS[i % len(_COLOURS)], _SYMBOLS[i % len(_SYMBOLS)], _DASHES[i % len(_DASHES)])
+
+
+@dataclass(frozen=True)
+class _Page:
+    background: str
+    text: str
+    grid: str
+    line: str
+
+
+# The backgrounds and text colours are Streamlit's own; on the page they are read again from its style sheet.
+_LIGHT = _Page(background="#ffffff", text="#2f2d2b", grid="#e4e4e2", line="#8a8a88")
+_DARK = _Page(background="#171614", text="#edebe8", grid="#3a3936", line="#8a8a88")
+_NAMES = {False: "calib_light", True: "calib_dark"}
+
+
+@cache
+def figure_template(dark: bool) -> go.layout.Template:
+    """Return the Plotly template of the light or the dark page.
+
+    It is registered in `plotly.io.templates` as `calib_light` or `calib_dark`.
+    """
+    template = _template(_DARK if dark else _LIGHT)
+    pio.templates[_NAMES[dark]] = template
+    return template
+
+
+def _template(page: _Page) -> go.layout.Template:
+    axis = {
+        "gridcolor": page.grid,
+        "linecolor": page.line,
+        "zerolinecolor": page.grid,
+        "tickcolor": page.line,
+        "ticks": "outside",
+        "showline": True,
+        "automargin": True,
+        "title": {"standoff": 8, "font": {"size": 14}},
+    }
+    return go.layout.Template(
+        layout={
+            "paper_bgcolor": page.background,
+            "plot_bgcolor": page.background,
+            "font": {"family": '"Source Sans", "Source Sans 3", sans-serif', "size": 14, "color": page.text},
+            "colorway": list(_COLOURS),
+            "colorscale": {"sequential": SEQUENTIAL, "sequentialminus": SEQUENTIAL, "diverging": DIVERGING},
+            "coloraxis": {"colorbar": {"outlinewidth": 0, "thickness": 14}},
+            "xaxis": axis,
+            "yaxis": axis,
+            "hovermode": "closest",
+            "hoverlabel": {
+                "bgcolor": page.background,
+                "bordercolor": page.line,
+                "font": {"color": page.text},
+                "align": "left",
+            },
+            # Below and measured from the picture's edge: Plotly then makes room for it under the axis title.
+            "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
+            "margin": {"l": 56, "r": 16, "t": 24, "b": 40},
+            "title": {
+                "x": 0,
+                "xanchor": "left",
+                "yref": "container",
+                "y": 1,
+                "yanchor": "top",
+                "pad": {"t": 6, "b": 10},
+                "automargin": True,
+                "font": {"size": 16},
+            },
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": page.line, "activecolor": page.text},
+        },
+        data={
+            "heatmap": [{"colorscale": SEQUENTIAL, "colorbar": {"outlinewidth": 0, "thickness": 14}}],
+            "bar": [{"marker": {"line": {"width": 0}}}],
+        },
+    )
+
+
+for _dark in _NAMES:
+    figure_template(_dark)

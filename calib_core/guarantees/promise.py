@@ -1,0 +1,221 @@
+"""What holds for one fitted calibrator, in sentences for the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calib_core._repr import OneLine
+from calib_core.guarantees.frequency_bounds import cell_eps
+from calib_core.guarantees.histogram_bounds import marginal_eps, simultaneous_eps
+
+
+@dataclass(frozen=True, repr=False)
+class Bound(OneLine):
+    """One promise: its kind, the number promised (eps, or a rate), its level (None: on average), the sentence."""
+
+    kind: str
+    eps: float
+    level: float | None
+    sentence: str
+
+
+@dataclass(frozen=True, repr=False)
+class Promise(OneLine):
+    """What holds for a fitted calibrator: its bounds, what they leave out, and the sentence that says it all.
+
+    No bounds means no guarantee, and ``sentence`` says why.
+    """
+
+    bounds: tuple[Bound, ...]
+    sentence: str
+    left_out: tuple[str, ...] = ()
+
+    def _line(self) -> str:
+        return self.sentence
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.bounds)
+
+    def __getitem__(self, kind: str) -> Bound:
+        """The bound of this kind."""
+        return next(bound for bound in self.bounds if bound.kind == kind)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What uniform-mass binning of one stratum leaves for its bound: rows n, bins B, fewest rows averaged in a bin.
+
+    The theorem's k is ``points`` = fewest + 1: its proof averages k - 1 rows, those strictly between two thresholds.
+    ``broken`` says in words why the theorem does not apply as it stands (weights; scores tied with a threshold).
+    ``placing`` are rows beyond n that only placed the edges, as where scores tie.
+    """
+
+    rows: int
+    bins: int
+    fewest: int
+    delta: float
+    broken: str = ""
+    placing: int = 0
+
+    @property
+    def points(self) -> int:
+        return self.fewest + 1
+
+
+NONE = Promise(
+    (),
+    "This method comes with no guarantee that holds whatever the data: judge it by its error on rows it has not seen.",
+)
+
+
+def no_promise(why: str) -> Promise:
+    """A promise that makes none, and says why."""
+    return Promise((), f"No distribution-free guarantee holds here: {why}.")
+
+
+def binning_promise(
+    cells: Sequence[Cells], alpha: float, notion: str, left_out: Sequence[str] = (), class_wise: bool = False
+) -> Promise:
+    """What histogram binning of these strata promises: Theorem 1 (``class_wise``: Theorem 2, alpha shared equally).
+
+    Top-label and confidence strata are disjoint, so that a marginal bound needs no sharing of alpha among them; the
+    classes of class-wise binning share all rows, so that each gets alpha / L. ``left_out`` names strata that were
+    pooled or left alone: nothing is promised for them, nor for an average that includes them.
+
+    References: P1 Theorem 1 and 2 with the constants of their proofs (Appendix H.2, H.4): the actual number of bins
+    and the actual smallest number of points per bin in place of n / k and k.
+
+    >>> print(binning_promise([Cells(500, 10, 49, 0.0)], 0.1, "confidence")["marginal"].sentence)
+    With probability at least 90 %, a new row's confidence is within 0.175 of the truth it stands for.
+    """
+    broken = next((c.broken for c in cells if c.broken), "")
+    if broken:
+        return no_promise(broken)
+    if not cells or min(c.points for c in cells) < 2:
+        return no_promise("no stratum has two rows to a bin" if cells else "no class has enough rows for its own bins")
+    delta = max(c.delta for c in cells)
+    parts = len(cells) if class_wise else 1
+    total = sum(c.bins for c in cells)
+    each = max(simultaneous_eps(c.points, c.bins if class_wise else total, alpha / parts, delta) for c in cells)
+    marginal = max(marginal_eps(c.points, alpha / parts, delta) for c in cells)
+    # P1's proof bounds each stratum by sqrt(B / (2 n)), which is at most sqrt(1 / (2 k)), from bins equally filled.
+    # Whatever their filling, a bin's mean of m outcomes is off by at most 1 / (2 sqrt(m)) on average.
+    mean = max(max(np.sqrt(c.bins / (2.0 * c.rows)), 0.5 / np.sqrt(c.fewest)) for c in cells) + delta
+    tied = any(c.placing for c in cells)
+    bounds = _sentences(marginal, each, float(mean), 1.0 - alpha, notion, class_wise, bool(left_out), tied)
+    return Promise(bounds, _summary(each, 1.0 - alpha, notion, left_out) + _rows_used(cells), tuple(left_out))
+
+
+def _sentences(
+    marginal: float, each: float, mean: float, level: float, notion: str, class_wise: bool, partial: bool, tied: bool
+) -> tuple[Bound, ...]:
+    whose = "the classes covered" if partial else "all classes" if notion != "confidence" else "all rows"
+    sets = "that fill the bins as here" if tied else "of this size"
+    sure = f"With probability at least {level * 100:.4g} %"
+    new_row = "the probability of any class covered for a new row" if class_wise else "a new row's confidence"
+    new_row += ", of a class covered," if partial and not class_wise else ""
+    return (
+        Bound("marginal", marginal, level, f"{sure}, {new_row} is within {marginal:.3f} of the truth it stands for."),
+        Bound(
+            "conditional",
+            each,
+            level,
+            f"{sure} over the calibration rows, every value the method can return is within {each:.3f} of the truth, "
+            f"and so is the {notion} calibration error (ECE and MCE) of {whose}.",
+        ),
+        Bound(
+            "expected",
+            mean,
+            None,
+            f"On average over calibration sets {sets}, the {notion} ECE of {whose} is at most {mean:.3f}.",
+        ),
+    )
+
+
+def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) -> str:
+    sure = f"With probability at least {level * 100:.4g} % over the calibration rows, the {notion} ECE"
+    if not left_out:
+        return f"{sure} on new rows of the same kind is at most {each:.3f}."
+    some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+    many = f"{len(left_out)} class{'es' if len(left_out) > 1 else ''}"
+    return (
+        f"{sure} of the classes with enough rows of their own is at most {each:.3f} on new rows of the same kind; "
+        f"nothing is promised for {many} with too few ({some})."
+    )
+
+
+def _rows_used(cells: Sequence[Cells]) -> str:
+    """Where some rows only placed edges: how many are left to promise with."""
+    if not any(c.placing for c in cells):
+        return ""
+    return (
+        " Scores tie at the bins' edges, so that some of the calibration rows only place the edges: the promise rests "
+        f"on the outcomes of the others, at least {min(c.fewest for c in cells)} in every bin."
+    )
+
+
+def simplex_promise(rows: ArrayLike, classes: int, alpha: float, names: Sequence[str]) -> Promise:
+    """What class frequencies within cells promise of whole vectors: cells of ``rows`` (B,) labels, named.
+
+    "marginal": the L1 distance of one new row's vector, in any cell, with alpha for each cell; "conditional": of all
+    cells at once, alpha / B each. Cells in which the bound for all at once is 2 or more are left out by name.
+
+    References: P1 Appendix G; `weissman_eps`.
+
+    >>> simplex_promise([500, 400, 2], 3, 0.1, ["a", "b", "c"]).left_out
+    ('c',)
+    """
+    n = np.asarray(rows)
+    each = np.array([cell_eps(int(r), classes, alpha, len(n)) if r > 0 else 2.0 for r in n])
+    covered = each < 2.0
+    left_out = tuple(name for name, kept in zip(names, covered, strict=True) if not kept)
+    if not covered.any():
+        return no_promise(f"no cell holds enough calibration rows to bound the frequencies of {classes} classes")
+    fewest = int(n[covered].min())
+    every, single = float(each[covered].max()), cell_eps(fewest, classes, alpha)
+    sure = f"With probability at least {(1.0 - alpha) * 100:.4g} %"
+    whose = "cells with enough calibration rows" if left_out else "all cells that hold calibration rows"
+    claim = (
+        f"{sure} over the calibration rows, the vectors returned in {whose} are all within {every:.3f} (sum of "
+        "absolute differences) of the truth they stand for"
+    )
+    some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+    rest = f"; nothing is promised for {len(left_out)} with too few ({some})" if left_out else ""
+    new_row = f"{sure}, a new row's vector, in one of these cells, is within {single:.3f} of the truth it stands for."
+    together = f"{claim}, and so is the canonical error (ECE and MCE) there."
+    bounds = (Bound("marginal", single, 1.0 - alpha, new_row), Bound("conditional", every, 1.0 - alpha, together))
+    return Promise(bounds, f"{claim}{rest}.", left_out)
+
+
+def miscoverage_promise(held_out: int, exceed: float, alpha: float) -> Promise:
+    """What Meta-Cal's threshold promises about the share of correct rows it withholds.
+
+    >>> miscoverage_promise(200, 0.026, 0.05)["miscoverage"].level
+    0.974
+    """
+    sentence = (
+        f"With probability {(1 - exceed) * 100:.3g} % over the {held_out} rows held out, at most {alpha * 100:.4g} % "
+        "of the predictions that were right are withheld."
+    )
+    return Promise((Bound("miscoverage", alpha, 1.0 - exceed, sentence),), sentence)
+
+
+def coverage_accuracy_promise(accuracy: float, risk: float) -> Promise:
+    """What fixed-sequence testing promises about the accuracy among the rows answered.
+
+    Calibration rows on which no threshold passes are refused: nothing false is then said, and that counts as kept.
+    Where the wanted accuracy is out of reach, all that is *not* refused, at most a share ``risk`` of draws, is false.
+
+    >>> coverage_accuracy_promise(0.97, 0.05).holds
+    True
+    """
+    sentence = (
+        f"With probability at least {(1 - risk) * 100:.4g} % over the rows held out, refusals to fit counted as kept, "
+        f"at least {accuracy * 100:.4g} % of the predictions answered are right."
+    )
+    return Promise((Bound("coverage-accuracy", accuracy, 1.0 - risk, sentence),), sentence)

@@ -1,0 +1,47 @@
+"""What a person has in hand: files, the models made of them, and every result once."""
+
+from dashboard.session.call import Call, call, python
+from dashboard.session.files import File, changes, file, findings, hold, is_here, label_counts, proposed, reading, whole
+from dashboard.session.models import (
+    BASE,
+    Model,
+    Models,
+    division,
+    file_names,
+    models,
+    parts,
+    split_by,
+    told_apart,
+    triangle,
+)
+from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
+
+__all__ = [
+    "BASE",
+    "FILES",
+    "RESULTS",
+    "Call",
+    "File",
+    "Missing",
+    "Model",
+    "Models",
+    "Shelf",
+    "call",
+    "changes",
+    "division",
+    "file",
+    "file_names",
+    "findings",
+    "hold",
+    "is_here",
+    "label_counts",
+    "models",
+    "parts",
+    "proposed",
+    "python",
+    "reading",
+    "split_by",
+    "told_apart",
+    "triangle",
+    "whole",
+]

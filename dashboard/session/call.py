@@ -1,0 +1,289 @@
+"""A computation as a value: a public function of calib_core and its arguments. It runs, and prints itself as Python."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import ModuleType
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import calib_core as cc
+from calib_core import Recipe
+
+T = TypeVar("T", covariant=True)
+Get = Callable[["Call[Any]"], Any]
+"""How a call gets the results of the calls among its arguments."""
+Progress = Callable[[int], object]
+"""Told how much of a call is done, in percent; whatever it raises stops the work."""
+_WIDEST = 100
+_PLOTTED = "figures"
+"""The module that needs Plotly: its functions are named, so that tables never load it."""
+
+
+@runtime_checkable
+class Leaf(Protocol):
+    """What calls begin with: a file, known by the hash of its content and printed as the line that reads it."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def stem(self) -> str: ...
+
+    def python(self) -> str: ...
+
+    def get(self) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """A part of an expression: equal to what prints the same."""
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of the text, in which every part stands by its own hash."""
+        return hashlib.sha256(self.text(_key).encode()).hexdigest()
+
+    def text(self, write: Callable[[Any], str], wide: bool = False) -> str:
+        """The expression, its parts written by ``write``; ``wide``: a line for each of its arguments."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Node) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(_Node, Generic[T]):
+    """A function by its public name, or ".part": that part of its only argument; ``stem`` names the result in code."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+    stem: str = ""
+
+    def run(self, get: Get, progress: Progress | None = None) -> T:
+        """Make the result; ``get`` makes those of its parts. Functions that take ``progress`` are given it."""
+        args = [_value(argument, get) for argument in self.args]
+        options = {name: _value(value, get) for name, value in self.options}
+        if self.is_part:
+            result: T = getattr(args[0], self.name[1:])
+            return result
+        function: Callable[..., T] = public(self.name)
+        if progress is not None and "progress" in inspect.signature(function).parameters:
+            options["progress"] = progress
+        return function(*args, **options)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it names a part of a result."""
+        return self.name.startswith(".")
+
+    def part(self, name: str, stem: str = "") -> Call[Any]:
+        """A part of the result, such as ``.test`` of a division."""
+        return Call(f".{name}", (self,), stem=stem)
+
+    def text(self, write: Callable[[Any], str], wide: bool = False) -> str:
+        """The expression, its parts written by ``write``."""
+        if self.is_part:
+            return f"{write(self.args[0])}{self.name}"
+        parts = [_text(argument, write) for argument in self.args]
+        parts += [f"{name}={_text(value, write)}" for name, value in self.options]
+        return f"cc.{self.name}({_joined(parts, wide)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Record(_Node):
+    """A dict as a part of an expression."""
+
+    items: tuple[tuple[str, Any], ...]
+
+    def text(self, write: Callable[[Any], str], wide: bool = False) -> str:
+        """The dict as Python writes it."""
+        return "{" + _joined([f"{name!r}: {_text(value, write)}" for name, value in self.items], wide) + "}"
+
+
+Part: TypeAlias = Call[Any] | Record | Recipe | Leaf
+
+
+def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options: Any) -> Call[T]:
+    """A call, checked: the function is public and takes these arguments.
+
+    Functions that need Plotly are given by name ("figures.reliability"). Defaults are left out, so that one thing has
+    one text; ``stem`` is what the result is called in printed code.
+    """
+    name = function if isinstance(function, str) else _names()[function]
+    if isinstance(function, str) and function.startswith(f"{_PLOTTED}."):
+        return Call(name, tuple(map(_frozen, args)), tuple((n, _frozen(v)) for n, v in options.items()), stem)
+    signature = inspect.signature(public(name))
+    given = signature.bind(*args, **options).arguments
+    parameters = signature.parameters
+    more = given.pop(next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), ""), {})
+    empty = inspect.Parameter.empty
+    needed = tuple(_frozen(value) for n, value in given.items() if parameters[n].default is empty)
+    chosen = {n: _frozen(value) for n, value in given.items() if parameters[n].default is not empty}
+    kept = {n: value for n, value in chosen.items() if repr(value) != repr(parameters[n].default)}
+    return Call(name, needed, tuple((kept | {n: _frozen(v) for n, v in more.items()}).items()), stem)
+
+
+def public(name: str) -> Callable[..., Any]:
+    """The function calib_core, or a module of it, lists by this name in ``__all__``; KeyError where none does."""
+    module, _, function = name.rpartition(".")
+    if module == _PLOTTED:
+        import calib_core.figures as figures
+
+        if function not in figures.__all__:
+            raise KeyError(name)
+        plotted: Callable[..., Any] = getattr(figures, function)
+        return plotted
+    return _public()[name]
+
+
+@cache
+def _public() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    for name in cc.__all__:
+        if name == _PLOTTED:
+            continue
+        thing = getattr(cc, name)
+        if isinstance(thing, ModuleType):
+            within = {f"{name}.{n}": getattr(thing, n) for n in getattr(thing, "__all__", ())}
+            found |= {n: inner for n, inner in within.items() if inspect.isfunction(inner)}
+        elif inspect.isfunction(thing):
+            found[name] = thing
+    return found
+
+
+@cache
+def _names() -> dict[Any, str]:
+    return {function: name for name, function in reversed(_public().items())}
+
+
+def python(**results: Call[Any]) -> str:
+    """Lines of Python, on calib_core alone, that end with these names.
+
+    What is needed twice, or has a stem, gets a line of its own.
+    """
+    times: dict[str, int] = {}
+    order: list[Part] = []
+
+    def visit(part: Part) -> None:
+        times[_key(part)] = times.get(_key(part), 0) + 1
+        if times[_key(part)] == 1:
+            for inner in _inside(part):
+                visit(inner)
+            order.append(part)
+
+    for result in results.values():
+        visit(result)
+    last = {result.key: name for name, result in results.items()}
+    names: dict[str, str] = {}
+    lines = ["import calib_core as cc", ""]
+
+    def write(part: Any) -> str:
+        return names.get(_key(part)) or _own_text(part, write)
+
+    for part in order:
+        if not (_key(part) in last or _named(part, times[_key(part)])):
+            continue
+        text = write(part)
+        if len(text) > _WIDEST and isinstance(part, _Node):
+            text = part.text(write, wide=True)
+        names[_key(part)] = last.get(_key(part)) or _free(_stem(part), {*results, *names.values()})
+        lines.append(f"{names[_key(part)]} = {text}")
+    lines += [f"{name} = {names[result.key]}" for name, result in results.items() if names[result.key] != name]
+    return "\n".join(lines) + "\n"
+
+
+def _named(part: Part, times: int) -> bool:
+    """Whether a part gets a line of its own."""
+    if isinstance(part, Call):
+        return bool(part.stem) or (times > 1 and not part.is_part)
+    return times > 1 or isinstance(part, Leaf)
+
+
+def _own_text(part: Any, write: Callable[[Any], str]) -> str:
+    return part.text(write) if isinstance(part, _Node) else str(part.python())
+
+
+def _joined(parts: list[str], wide: bool) -> str:
+    return (
+        "\n    " + ",\n    ".join(part.replace("\n", "\n    ") for part in parts) + ",\n" if wide else ", ".join(parts)
+    )
+
+
+def _stem(part: Part) -> str:
+    if isinstance(part, Recipe):
+        return part.family.lower().removesuffix("s")
+    if isinstance(part, Record):
+        return "parts"
+    if isinstance(part, Call):
+        return part.stem or part.name.rpartition(".")[2]
+    return part.stem
+
+
+def _free(stem: str, taken: Iterable[str]) -> str:
+    """A name that is not taken, made of a stem."""
+    plain = re.sub(r"\W+", "_", stem.lower()).strip("_") or "result"
+    plain = plain if plain.isidentifier() and plain != "cc" else f"m_{plain}"
+    return next(name for name in (plain, *(f"{plain}_{i}" for i in range(2, 100_000))) if name not in set(taken))
+
+
+def _key(part: Any) -> str:
+    return part.python() if isinstance(part, Recipe) else str(part.key)
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, (_Node, Recipe)) or (not isinstance(value, str) and isinstance(value, Leaf))
+
+
+def _text(value: Any, write: Callable[[Any], str]) -> str:
+    if _is_part(value):
+        return write(value)
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_text(v, write) for v in value) + ("," if len(value) == 1 else "") + ")"
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise TypeError(f"{value!r} is no argument of a call")
+    return repr(value)
+
+
+def _inside(part: Part) -> Iterator[Part]:
+    """The parts an expression is made of, in the order they are written."""
+    values: Iterable[Any] = ()
+    if isinstance(part, Call):
+        values = (*part.args, *(value for _, value in part.options))
+    elif isinstance(part, Record):
+        values = (value for _, value in part.items)
+    yield from _parts(values)
+
+
+def _parts(values: Iterable[Any]) -> Iterator[Part]:
+    for value in values:
+        if _is_part(value):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _parts(value)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Record(tuple((str(name), _frozen(v)) for name, v in value.items()))
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _value(value: Any, get: Get) -> Any:
+    if isinstance(value, Call):
+        return get(value)
+    if isinstance(value, Record):
+        return {name: _value(v, get) for name, v in value.items}
+    if isinstance(value, tuple):
+        return tuple(_value(v, get) for v in value)
+    if isinstance(value, Recipe):
+        return value.build()
+    return value.get() if _is_part(value) else value

@@ -1,0 +1,185 @@
+"""The models on show: every file's predictions as they are and after every ticked calibrator, as calls."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
+
+import calib_core as cc
+from calib_core import CALIBRATORS, InputError, Predictions, Recipe
+from calib_core.calibrators import Calibrator
+from calib_core.division import Division
+from calib_core.three_classes import OTHERS, largest_three
+from dashboard.selection import Selection, Source, read_corners, written_corners
+from dashboard.session.call import Call, call
+from dashboard.session.files import changes, file, is_here, reading, whole_call
+from dashboard.session.shelf import RESULTS
+
+BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
+"""The base model: the calibrator that changes nothing."""
+
+
+# -- rows ------------------------------------------------------------------------------------------------------
+
+
+def split_by(source: Source) -> str:
+    """How the rows are divided: "files", "column" or "share"."""
+    if source.test:
+        return "files"
+    has_column = reading(source.data, source.reading).split is not None
+    return "column" if source.by == "column" or (source.by == "auto" and has_column) else "share"
+
+
+def division(source: Source) -> Call[Division]:
+    """The calibration and test rows of a source."""
+    if source.corners:
+        like = None if source.like is None else dataclasses.replace(source.like, corners="")
+        every = division(dataclasses.replace(source, like=like, corners=""))
+        three, others = read_corners(source.corners)
+        return call(cc.three_corners, every, three, others, stem="rows")
+    rows = whole_call(source.data, source.reading)
+    if source.like is not None:
+        return call(cc.divide, rows, like=division(source.like), stem="rows")
+    by = split_by(source)
+    if by == "files":
+        return call(cc.divide, rows, test=whole_call(source.test, source.test_reading), stem="rows")
+    if by == "column":
+        marked = call(cc.marked_rows, file(source.data), changes(source.data, source.reading))
+        return call(cc.divide, rows, marked=marked, stem="rows")
+    return call(cc.divide, rows, share=source.share, random_state=source.seed, stem="rows")
+
+
+def parts(source: Source) -> Division:
+    """The rows themselves; InputError says why there are none."""
+    return RESULTS.get(division(source))
+
+
+def triangle(source: Source, three: str) -> Source:
+    """The same rows with three classes as corners: those asked for where they exist, else the three largest, pooled.
+
+    Three classes stay as they are. NotAnswerable where rows are no points of a simplex.
+    """
+    test = parts(source).test
+    largest = largest_three(test)
+    if test.n_classes == 3:
+        return source
+    known = three and max(read_corners(three)[0]) < (test.n_classes or 0) and len(set(read_corners(three)[0])) == 3
+    return dataclasses.replace(source, corners=three if known else written_corners(largest, OTHERS[0]))
+
+
+# -- models ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Model:
+    """One line of every table and one colour of every diagram: a file's test rows after a calibrator.
+
+    ``name`` tells files apart where several are compared.
+    """
+
+    source: Source
+    recipe: Recipe = BASE
+    name: str = field(default="", compare=False)
+
+    @property
+    def title(self) -> str:
+        """What it is called on screen, as it is; not safe where Markdown is read."""
+        if not self.name:
+            return self.recipe.title
+        return self.name if self.is_base else f"{self.name}, {self.recipe.title}"
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from the other models shown: part of widgets' keys."""
+        # One calibrator may be shown several times, with different settings.
+        own = f"-{zlib.crc32(self.recipe.to_json().encode()):x}" if self.recipe.params else ""
+        return f"{self.recipe.key}{own}" + (f".{self.source.data[-8:]}" if self.source.like else "")
+
+    @property
+    def base(self) -> Model:
+        """The same file's predictions before recalibration."""
+        return dataclasses.replace(self, recipe=BASE)
+
+    @property
+    def is_base(self) -> bool:
+        """Whether no calibrator is applied."""
+        return self.recipe == BASE
+
+    @cached_property
+    def division(self) -> Call[Division]:
+        """Its file's rows."""
+        return division(self.source)
+
+    @cached_property
+    def fitted(self) -> Call[Calibrator]:
+        """Its calibrator, fitted on the calibration rows."""
+        return call(cc.fitted, self.division, self.recipe, stem=self.recipe.key)
+
+    @cached_property
+    def predictions(self) -> Call[Predictions]:
+        """What it says of the test rows."""
+        if self.is_base:
+            return self.division.part("test")
+        return call(cc.recalibrated, self.division, self.fitted, stem=f"{self.recipe.key} test")
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models on screen, the base model first, and those that cannot be shown, with the reason."""
+
+    shown: tuple[Model, ...]
+    refused: tuple[tuple[Model, str], ...] = ()
+
+    @property
+    def recalibrated(self) -> tuple[Model, ...]:
+        """Those shown that a calibrator was applied to."""
+        return tuple(model for model in self.shown if not model.is_base)
+
+    def titled(self, title: str) -> Model:
+        """The shown model with this title, the base model when there is none."""
+        return next((model for model in self.shown if model.title == title), self.shown[0])
+
+
+def models(selection: Selection) -> Models:
+    """Every file in use as it is and after every ticked calibrator; what cannot be made says why."""
+    shown: list[Model] = []
+    refused: list[tuple[Model, str]] = []
+    for model in _wanted(selection):
+        if any(model.source == lost.source and lost.is_base for lost, _ in refused):
+            continue  # its file cannot be used: said once
+        try:
+            RESULTS.get(model.predictions)
+            shown.append(model)
+        except InputError as why:
+            refused.append((model, str(why)))
+    return Models(tuple(shown), tuple(refused))
+
+
+def _wanted(selection: Selection) -> Iterator[Model]:
+    names = told_apart(file_names(selection)) if selection.others else [""]
+    for source, name in zip(selection.sources, names, strict=True):
+        for recipe in dict.fromkeys((BASE, *selection.calibrators)):
+            yield Model(source, recipe, name)
+
+
+def told_apart(titles: list[str]) -> list[str]:
+    """Titles without the words all of them begin with.
+
+    >>> told_apart(["Digits, naive Bayes", "Digits, naive forest"]), told_apart(["a.csv", "ab.csv"])
+    (['Bayes', 'forest'], ['a.csv', 'ab.csv'])
+    """
+    words = [re.split("(?<=[ _-])", title) for title in titles]
+    shared = len(list(takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))))
+    rest = ["".join(line[shared:]) for line in words]
+    return rest if all(rest) else titles
+
+
+def file_names(selection: Selection) -> list[str]:
+    """Titles of the files compared, the one in use first; those that are alike are numbered."""
+    titles = [file(key).title if is_here(key) else "A file that is not here" for key in selection.files]
+    return [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]

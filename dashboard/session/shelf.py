@@ -1,0 +1,162 @@
+"""The only cache: results of calls, each made once however many ask, refusals kept as they were said."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from calib_core import InputError
+from dashboard.session.call import Call
+
+T = TypeVar("T")
+Progress = Callable[[str, int], object]
+"""Told the name of what is being made and how much of it, in percent; whatever it raises stops the making."""
+EVERYBODY = ""
+"""The scope of results that all sessions of a process share."""
+
+
+class Missing(InputError):
+    """Data a link names that is not here; it may come back."""
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """A refusal without the exception, which would keep its frames alive."""
+
+    kind: type[InputError]
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    value: Any
+    size: int
+    seconds: float
+
+
+class Shelf:
+    """Results by scope and key, least recently used forgotten first when they hold more than ``budget`` bytes.
+
+    The scope is no part of a call's identity: one shelf serves sessions that share results and sessions that must not.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._turns: dict[tuple[str, str], tuple[threading.RLock, int]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, call: Call[T], progress: Progress | None = None, scope: str = EVERYBODY) -> T:
+        """The result of a call; the InputError it was refused with, in the same words every time."""
+        if call.is_part:  # no result of its own
+            return call.run(lambda inner: self.get(inner, progress, scope))
+        value = self.put(call.key, lambda: self._run(call, progress, scope), scope)
+        if isinstance(value, _Refusal):
+            raise value.kind(*value.args)
+        result: T = value
+        return result
+
+    def put(self, key: str, make: Callable[[], T], scope: str = EVERYBODY) -> T:
+        """The value under a key, made by the first who asks; the others wait for it."""
+        place = (scope, key)
+        with self._lock:
+            turn, waiting = self._turns.get(place, (threading.RLock(), 0))
+            self._turns[place] = turn, waiting + 1
+        try:
+            with turn:
+                found = self._look(place)
+                if found is None:
+                    start = time.perf_counter()
+                    value = make()
+                    found = _Kept(value, size(value), time.perf_counter() - start)
+                    self._keep(place, found)
+                kept: T = found.value
+                return kept
+        finally:
+            with self._lock:
+                turn, waiting = self._turns[place]
+                self._turns[place] = turn, waiting - 1
+                if waiting == 1:
+                    del self._turns[place]
+
+    def knows(self, call: Call[Any], scope: str = EVERYBODY) -> bool:
+        """Whether the result of a call is here."""
+        with self._lock:
+            return (scope, call.key) in self._kept
+
+    def seconds(self, call: Call[Any], scope: str = EVERYBODY) -> float | None:
+        """What making a result took, its parts included where they had to be made; None where it is not here."""
+        found = self._look((scope, call.key))
+        return None if found is None else found.seconds
+
+    def find(self, key: str, scope: str = EVERYBODY) -> Any | None:
+        """The value under a key, or None."""
+        found = self._look((scope, key))
+        return None if found is None else found.value
+
+    def replace(self, key: str, value: Any, scope: str = EVERYBODY) -> None:
+        """Put another value in the place of one."""
+        self._keep((scope, key), _Kept(value, size(value), 0.0))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+
+    def _run(self, call: Call[Any], progress: Progress | None, scope: str) -> Any:
+        if progress is not None:
+            progress(call.name, 0)
+        tell = None if progress is None else lambda percent: progress(call.name, percent)
+        try:
+            return call.run(lambda inner: self.get(inner, progress, scope), tell)
+        except Missing:
+            raise
+        except InputError as why:
+            return _Refusal(type(why), why.args)
+
+    def _look(self, place: tuple[str, str]) -> _Kept | None:
+        with self._lock:
+            if place not in self._kept:
+                return None
+            self._kept.move_to_end(place)
+            return self._kept[place]
+
+    def _keep(self, place: tuple[str, str], kept: _Kept) -> None:
+        with self._lock:
+            self._kept[place] = kept
+            self._kept.move_to_end(place)
+            while len(self._kept) > 1 and sum(k.size for k in self._kept.values()) > self._budget:
+                self._kept.popitem(last=False)
+
+
+def size(value: Any, seen: set[int] | None = None) -> int:
+    """Bytes of the arrays a value reaches, each counted once; a view counts as the array it looks at."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or isinstance(value, (str, int, float, type(None), type)):
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return size(value.base, seen) if isinstance(value.base, np.ndarray) else value.nbytes
+    if isinstance(value, (pd.DataFrame, pd.Series)):
+        return int(np.sum(value.memory_usage(deep=False)))
+    if isinstance(value, Mapping):
+        return sum(size(inner, seen) for inner in list(value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(size(inner, seen) for inner in value)
+    inner: list[Any] = list(vars(value).values()) if hasattr(value, "__dict__") else []
+    if not inner and is_dataclass(value):
+        inner = [getattr(value, field.name) for field in fields(value)]
+    return 64 + sum(size(part, seen) for part in inner)
+
+
+FILES = Shelf(2 << 30)
+"""Files by their keys."""
+RESULTS = Shelf(1 << 30)
+"""What is derived from them, by calls."""
