@@ -165,7 +165,6 @@ def test_whole_vectors_are_no_claims_and_who_needs_claims_says_so():
         )
 
 
-
 def test_rows_are_read_block_by_block_in_order():
     base = np.arange(60.0).reshape(20, 3)
     for rows in (Rows(base), Rows(base, np.arange(19, -1, -1))):
