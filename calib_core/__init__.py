@@ -1,5 +1,8 @@
 """calib_core: find out whether a classifier's probabilities mean what they say."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from calib_core import (
     binning,
     calibrators,
@@ -24,6 +27,9 @@ from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
 from calib_core.study import evaluate, stacked
 from calib_core.three_classes import corners
+
+if TYPE_CHECKING:
+    from calib_core import figures as figures
 
 __all__ = [
     "BANDWIDTHS",
@@ -67,3 +73,10 @@ __all__ = [
     "study",
     "three_corners",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The figures, when first asked for: they need Plotly (extra `plot`), and nothing else does."""
+    if name == "figures":
+        return import_module("calib_core.figures")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -58,17 +58,26 @@ def _reading(table: Table, given: Mapping[str, Any] | None) -> Reading:
     return proposal.replace(**given)
 
 
-def marked_rows(table: Table, reading: Mapping[str, Any] | None = None) -> tuple[Codes, Codes]:
-    """Positions of the calibration rows and of the test rows, where a column of the table marks them.
+class Marked(NamedTuple):
+    """Positions of the calibration rows and of the test rows, and the column that marks them."""
+
+    fit: Codes
+    test: Codes
+    column: str
+
+
+def marked_rows(table: Table, reading: Mapping[str, Any] | None = None) -> Marked:
+    """Which rows a column of the table marks as calibration rows and as test rows.
 
     ``reading`` as in ``read_as``. InputError where no column does, or its values do not say which rows are which.
 
     >>> import calib_core as cc
     >>> table = cc.readers.read_table(b"p,label,split\\n0.7,1,test\\n0.4,0,calibration\\n", "marked.csv")
     >>> marked_rows(table)
-    (array([1]), array([0]))
+    Marked(fit=array([1]), test=array([0]), column='split')
     """
-    return split_rows(table, _reading(table, reading))
+    how = _reading(table, reading)
+    return Marked(*split_rows(table, how), str(how.split))
 
 
 def divide(
@@ -76,7 +85,7 @@ def divide(
     *,
     share: float = 0.5,
     random_state: int = 0,
-    marked: tuple[Codes, Codes] | None = None,
+    marked: Marked | None = None,
     test: Predictions | None = None,
     like: Division | None = None,
 ) -> Division:
@@ -85,7 +94,7 @@ def divide(
     Parameters
     ----------
     share, random_state : of the rows that become calibration rows, at random, class by class; and the seed.
-    marked : in place of that, positions of the calibration rows and of the test rows (``marked_rows``).
+    marked : in place of that, the rows a column of the file marks (``marked_rows``).
     test : in place of that, predictions for other rows: then ``whole`` are all calibration rows.
     like : in place of that, the division of another model's predictions for the same rows.
 
@@ -104,7 +113,7 @@ def divide(
         rule = "calibrated on all rows of one file, judged on all rows of another"
         return Division(whole, test, np.arange(whole.n_rows), np.arange(test.n_rows), rule)
     if marked is not None:
-        return _parts(whole, *marked, "split by the column that marks them")
+        return _parts(whole, marked.fit, marked.test, f"split by the column {marked.column}")
     chosen = whole.first_part(share, random_state=random_state)
     return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), "split at random, class by class")
 

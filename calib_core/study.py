@@ -18,6 +18,26 @@ from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate,
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, claims_of
 
+__all__ = [
+    "MEASURES",
+    "SCORES",
+    "Comparison",
+    "Counting",
+    "Measure",
+    "SideEffects",
+    "compared",
+    "error_keys",
+    "evaluate",
+    "every_measure",
+    "over_same_rows",
+    "over_same_rows_by_name",
+    "ranks",
+    "rows_said",
+    "side_effects",
+    "stacked",
+    "summaries",
+]
+
 SCORES = ("accuracy", "log-loss", "brier")
 
 Counting: TypeAlias = Literal["answered", "all"]
@@ -118,6 +138,16 @@ def over_same_rows(models: Sequence[Predictions], rows: Counting = "answered") -
     if not answered.any():
         raise NotAnswerable("no row is answered by all of these models: count every row instead (rows='all')")
     return [model.take(np.flatnonzero(answered)) for model in models]
+
+
+def over_same_rows_by_name(models: Mapping[str, Predictions], rows: Counting = "answered") -> dict[str, Predictions]:
+    """The models by name, every number of their table over the same rows (``over_same_rows``).
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> over_same_rows_by_name({"a": p})["a"] is p
+    True
+    """
+    return dict(zip(models, over_same_rows(list(models.values()), rows), strict=True))
 
 
 def rows_said(models: Sequence[Predictions], rows: Counting = "answered") -> str:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
+from calib_core import Recipe
 from dashboard import compute, session
 from dashboard.selection import Selection, Source, differences, read_corners
 from dashboard.session import Model
@@ -58,15 +59,32 @@ def python_for(selection: Selection, shown: str, of: Model | None = None, among:
     return "\n".join([*lines, "", f"shown = {each}"]) + "\n"
 
 
-def cli_line(selection: Selection, only: str = "") -> str:
-    """The command that writes a report with the numbers on screen for these choices, or one section of it."""
+def show_line(selection: Selection, exhibit: Recipe) -> str:
+    """The command that writes the table of an exhibit with these choices."""
+    words = ["calib", "show", exhibit.key, *_data(selection)]
+    words += ["--model", selection.model] if selection.model else []
+    words += ["--notion", selection.asked] if selection.asked != Selection().asked else []
+    for name, value in exhibit.params:
+        words += ["--set", f"{name}={value.to_json() if isinstance(value, Recipe) else value}"]
+    return shlex.join(words)
+
+
+def _data(selection: Selection) -> list[str]:
+    """The words that say what is looked at, as far as options have names of their own."""
     source = selection.source
-    words = ["calib", "report", _file_name(source.data), "-o", "report.html"]
+    words = [_file_name(source.data)]
     words += ["--test", _file_name(source.test)] if source.test else []
     for data, _ in selection.others:
         words += ["--other", _file_name(data)]
     for recipe in selection.calibrators:
         words += ["--calibrator", recipe.to_json() if recipe.params else recipe.key]
+    return words
+
+
+def cli_line(selection: Selection, only: str = "") -> str:
+    """The command that writes a report with the numbers on screen for these choices, or one section of it."""
+    file, *words = _data(selection)
+    words = ["calib", "report", file, "-o", "report.html", *words]
     query = selection.to_query()
     rest = {name: text for name, text in query.items() if name not in _ELSEWHERE}
     for flag in ("binning", "bins", "points", "share", "seed"):

@@ -15,7 +15,7 @@ from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.diagrams import BANDS, KERNEL_CURVE
 from calib_core.inference.paired import DEFAULT
 from calib_core.readers import Reading
-from calib_core.registry import Part
+from calib_core.registry import FAMILIES, Part
 from calib_core.three_classes import OTHERS
 
 VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
@@ -63,7 +63,8 @@ class Source:
 class Selection:
     """All choices: the source of rows, the view, the ticked calibrators, the bins, and each view's own choices.
 
-    ``others`` are files of other models on the same rows, each with what was changed in how it is read.
+    ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
+    are those whose options differ from the defaults.
     """
 
     source: Source = Source()
@@ -104,6 +105,17 @@ class Selection:
     author: str = ""
     left_out: tuple[str, ...] = ()
     column: str = "double"
+    exhibits: tuple[Recipe, ...] = ()
+
+    def exhibit(self, key: str) -> Recipe:
+        """An exhibit with the options chosen for it."""
+        return next((recipe for recipe in self.exhibits if recipe.key == key), Recipe("EXHIBITS", key))
+
+    def with_exhibit(self, recipe: Recipe) -> Selection:
+        """The same choices but for the options of one exhibit."""
+        others = [kept for kept in self.exhibits if kept.key != recipe.key]
+        chosen = sorted([*others, *([recipe] if recipe.params else [])], key=lambda kept: kept.key)
+        return dataclasses.replace(self, exhibits=tuple(chosen))
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -154,6 +166,9 @@ class Selection:
         """
         selection, problems = cls(), []
         for name, text in query.items():
+            if name in MOVED:
+                selection, problem = _moved(selection, name, text)
+                problems += [problem] if problem else []
             if name not in _READERS:
                 continue
             try:
@@ -166,6 +181,30 @@ class Selection:
                     # A number that is given wins over what outputs are declared to be.
                     selection = selection.replace(binning=counted_by(name))
         return selection, tuple(problems)
+
+
+MOVED: dict[str, tuple[str, str]] = {}
+"""Names that links of release 0.1 used for options of exhibits: the exhibit and its option. Dropped in 0.3."""
+
+
+def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
+    """The choices with an option that an older link writes under a name of its own; why it is left out, or nothing."""
+    key, option = MOVED[name]
+    registry = FAMILIES["EXHIBITS"]
+    try:
+        value = registry[key].read(option, _plain(text))
+        given = {**dict(selection.exhibit(key).params), option: value}
+        return selection.with_exhibit(registry.described(key, **given)), ""
+    except (ValueError, TypeError, RecursionError):
+        return selection, f"The link's {name} was left out: {text[:80]!r} is not possible."
+
+
+def _plain(text: str) -> Any:
+    """What a link's text says: a number, a truth value, a recipe, or the text itself."""
+    try:
+        return json.loads({"True": "true", "False": "false"}.get(text, text))
+    except ValueError:
+        return text
 
 
 def _written(value: Any) -> str:
@@ -413,4 +452,5 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "author": _short,
     "left_out": lambda text: _sections(text),
     "column": _one_of(*COLUMNS),
+    "exhibits": lambda text: _recipes("exhibits", "EXHIBITS", 60)(text),
 }

@@ -51,6 +51,11 @@ def change(**changes: Any) -> None:
     st.session_state[_SELECTION] = selection().replace(**changes)
 
 
+def change_exhibit(recipe: Recipe) -> None:
+    """Change the options of an exhibit."""
+    st.session_state[_SELECTION] = selection().with_exhibit(recipe)
+
+
 def write_link() -> None:
     """Put the choices into the address bar."""
     query = selection().to_query()

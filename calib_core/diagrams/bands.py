@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, as_binning, tabulate
 from calib_core.claims import FlatClaims
 from calib_core.defaults import LEVEL, SEED
+from calib_core.diagrams.base import Diagram
 from calib_core.inference import draws, wilson
 from calib_core.inference.null import RESAMPLES, null_outcomes
 from calib_core.predictions import Predictions
@@ -19,7 +19,7 @@ from calib_core.reductions import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityBands(OneLine):
+class ReliabilityBands(Diagram):
     """Two answers per bin of one stratum; arrays are (bins,), NaN where a bin is empty.
 
     ``accuracy_low`` .. ``accuracy_high`` is where the bin's true accuracy lies (Wilson), ``band_low`` .. ``band_high``

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.calibrators import Reduced
+from calib_core.diagrams.base import Diagram
 from calib_core.predictions import Predictions
 from calib_core.reductions import claims_of
 
@@ -18,7 +18,7 @@ CELLS = 50
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinaryMap(OneLine):
+class BinaryMap(Diagram):
     """What a fitted stratum makes of a score: ``output`` (m,) at ``score`` (m,), and where the data lies.
 
     ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]; ``own`` tells

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.calibrators import Calibrator
+from calib_core.diagrams.base import Diagram
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 
 ARROWS = 12
@@ -23,7 +23,7 @@ _Answer = Callable[[Float64s], Float64s]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationMap(OneLine):
+class CalibrationMap(Diagram):
     """A map of the simplex into itself: what becomes of ``start`` (m, 3) is ``to`` (m, 3), rows in barycentric order.
 
     ``cells`` is the number of small triangles along a side and ``ground`` (cells^2, 3) the error at their middles, in

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
-from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, tabulate
+from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPlot, validity
 from calib_core.estimators import Binned
 from calib_core.predictions import Predictions
@@ -18,7 +18,7 @@ from calib_core.reductions import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassTable(OneLine):
+class ClassTable(Diagram):
     """One line per class: arrays are (K,), NaN for classes without claims.
 
     ``share`` of rows making a claim about the class, ``true_share`` of rows that are of it, ``score`` mean of what
@@ -49,7 +49,7 @@ class ClassTable(OneLine):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassPanels(OneLine):
+class ClassPanels(Diagram):
     """Small reliability diagrams: for each chosen class its bins, error, share and validity curve."""
 
     classes: tuple[int, ...]

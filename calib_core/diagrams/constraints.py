@@ -11,14 +11,14 @@ import pandas as pd
 from sklearn.base import clone
 
 from calib_core._arrays import Codes, Float64s
-from calib_core._repr import OneLine
 from calib_core.calibrators import Calibrator, as_calibrator
+from calib_core.diagrams.base import Diagram
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry import Recipe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConstraintDiagram(OneLine):
+class ConstraintDiagram(Diagram):
     """Attained rate for each wanted rate, over repeated splits; arrays are (targets,), NaN where every split refused.
 
     ``rate`` is "miscoverage" or "accuracy"; ``attained`` the mean over splits and ``deviation`` their standard

@@ -10,14 +10,14 @@ from scipy.stats import beta
 from sklearn.isotonic import isotonic_regression
 
 from calib_core._arrays import Codes, Float64s
-from calib_core._repr import OneLine
+from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.curve import BANDS, band_title
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorpCurve(OneLine):
+class CorpCurve(Diagram):
     """Steps of the isotonic fit, and Brier score = ``miscalibration`` - ``discrimination`` + ``uncertainty``.
 
     Arrays are (steps,): the fit is ``outcome`` for scores from ``lower`` to ``upper``, which ``count`` rows have.
@@ -92,7 +92,7 @@ _FEWEST = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorpBand(OneLine):
+class CorpBand(Diagram):
     """Where a rising curve that the outcomes come from lies: from ``lower`` to ``upper`` at scores (m,).
 
     Between two of its scores the lower end is that of the one below, the upper end that of the one above. ``band`` is

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.claims import Claims, Stratum
+from calib_core.diagrams.base import Diagram
 from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, height, limits
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, claims_of
@@ -34,7 +34,7 @@ def band_title(band: str, level: float) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelCurve(OneLine):
+class KernelCurve(Diagram):
     """P(z = 1 | s) of one stratum at scores (m,), with the density of the scores and a band.
 
     ``curve`` is NaN where less than half of one row's weight lies: a gap. ``lower`` to ``upper`` is the ``band``,

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core._repr import OneLine
 from calib_core.binning import (
     BINNINGS,
     SimplexScheme,
@@ -19,6 +18,7 @@ from calib_core.binning import (
     vector_sums,
 )
 from calib_core.calibrators import SimplexBinning
+from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPair, steps
 from calib_core.guarantees import cell_eps
 from calib_core.predictions import NotAnswerable, Predictions
@@ -26,7 +26,7 @@ from calib_core.reductions import Canonical
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecalibrationDiagram(OneLine):
+class RecalibrationDiagram(Diagram):
     """Test predictions by cell, and an arrow per cell from their mean to the class frequencies of calibration rows.
 
     ``points`` (n, K) are the test predictions, ``cells`` (n,) the position of each one's cell among the B cells that

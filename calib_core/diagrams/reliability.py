@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
-from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, as_binning, tabulate, tabulate_at
 from calib_core.binning.table import BinTable
+from calib_core.diagrams.base import Diagram
 from calib_core.predictions import Predictions
 from calib_core.reductions import Confidence, TopLabel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityDiagram(OneLine):
+class ReliabilityDiagram(Diagram):
     """Bars, stars and plusses of each bin of the confidence; arrays are (bins,), NaN where a bin is empty.
 
     ``share`` of rows, star (``confidence``, ``accuracy``), plus (``confidence``, ``top_label``) with

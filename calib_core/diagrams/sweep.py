@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.binning import EqualWidth
+from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import as_estimator
 from calib_core.inference.sweep import floors, sweep_tables
 from calib_core.predictions import Predictions
@@ -21,7 +21,7 @@ BINS = tuple(range(5, 26))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ErrorSweep(OneLine):
+class ErrorSweep(Diagram):
     """A line per model and notion: arrays are (lines, bin counts).
 
     ``value`` is the error with that many bins; ``floor`` the noise floor, the 95 % point of what a perfectly calibrated

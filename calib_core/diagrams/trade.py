@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.binning import Distinct
 from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
+from calib_core.diagrams.base import Diagram
 from calib_core.estimators import Brier, DebiasedL2, Estimator
 from calib_core.estimators.base import Question
 from calib_core.predictions import InputError, Predictions
@@ -21,7 +21,7 @@ BINS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TradeOff(OneLine):
+class TradeOff(Diagram):
     """A line per calibrator; arrays are (calibrators, numbers of bins), means over the repeats, NaN where none fits.
 
     ``error`` is the debiased squared calibration error of the recalibrated claims, each distinct output a bin of its

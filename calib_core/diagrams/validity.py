@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate_alike
+from calib_core.diagrams.base import Diagram
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidityPlot(OneLine):
+class ValidityPlot(Diagram):
     """A step function V: ``share`` (m,) of the rows is off by at most ``eps`` (m,), both ascending, ending at 1."""
 
     eps: Float64s
@@ -59,7 +59,7 @@ def steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidityPair(OneLine):
+class ValidityPair(Diagram):
     """Two validity plots on the same groups of rows: of the model before recalibration and after it."""
 
     before: ValidityPlot

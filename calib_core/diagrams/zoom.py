@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
-from calib_core._repr import OneLine
 from calib_core.binning import tabulate_at
+from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.predictions import InputError, Predictions
 from calib_core.reductions import TopLabel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinZoom(OneLine):
+class BinZoom(Diagram):
     """One bin taken apart by predicted class: arrays are (classes,), for classes predicted in the bin only.
 
     ``star`` is the bin's (mean confidence, accuracy), ``rows`` the positions of its rows in the predictions.

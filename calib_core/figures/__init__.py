@@ -1,32 +1,54 @@
-"""Figures: each builder turns one kind of diagram into one Plotly figure and computes nothing."""
+"""Figures: `figures.NAME` draws what `diagrams.NAME` made, one Plotly figure that computes nothing; extra `plot`.
 
-from calib_core.figures.binary_map import draw_binary_map
-from calib_core.figures.calibration_map import draw_calibration_map
-from calib_core.figures.classes import draw_class_errors, draw_class_panels
-from calib_core.figures.constraint import draw_constraint
-from calib_core.figures.kernel import draw_kernel
-from calib_core.figures.overlay import consistency_bands, corp_band, corp_curve, kernel_band, wilson_intervals
-from calib_core.figures.recalibration import draw_recalibration
-from calib_core.figures.reliability import draw_reliability
-from calib_core.figures.sweep import draw_sweep, draw_trade, draw_validity
-from calib_core.figures.zoom import draw_zoom
+Every function takes a diagram, most also several by their titles. The figures are dressed for a light page. What a
+mark stands for is its record, in customdata.
+"""
+
+from importlib.util import find_spec
+
+if not (find_spec("plotly") and find_spec("PIL")):
+    raise ImportError('figures are drawn with Plotly and Pillow, which are not installed: pip install "calib[plot]"')
+
+from calib_core.figures.binary_map import binary_map
+from calib_core.figures.calibration_map import calibration_map
+from calib_core.figures.classes import class_panels, class_table
+from calib_core.figures.constraint import constraint
+from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.overlay import (
+    consistency_bands,
+    corp,
+    corp_band,
+    kernel_band,
+    reliability_bands,
+    wilson_intervals,
+)
+from calib_core.figures.recalibration import recalibration
+from calib_core.figures.reliability import reliability
+from calib_core.figures.shown import draw
+from calib_core.figures.sweep import error_sweep
+from calib_core.figures.trade import trade_off
+from calib_core.figures.validity import validity, validity_pair
+from calib_core.figures.zoom import zoom
 
 __all__ = [
+    "binary_map",
+    "calibration_map",
+    "class_panels",
+    "class_table",
     "consistency_bands",
+    "constraint",
+    "corp",
     "corp_band",
-    "corp_curve",
-    "draw_binary_map",
-    "draw_calibration_map",
-    "draw_class_errors",
-    "draw_class_panels",
-    "draw_constraint",
-    "draw_kernel",
-    "draw_recalibration",
-    "draw_reliability",
-    "draw_sweep",
-    "draw_trade",
-    "draw_validity",
-    "draw_zoom",
+    "draw",
+    "error_sweep",
     "kernel_band",
+    "kernel_curve",
+    "recalibration",
+    "reliability",
+    "reliability_bands",
+    "trade_off",
+    "validity",
+    "validity_pair",
     "wilson_intervals",
+    "zoom",
 ]

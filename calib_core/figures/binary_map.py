@@ -6,18 +6,20 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib_core.diagrams import BinaryMap
-from calib_core.figures.look import style
+from calib_core.figures.look import finished, style
 from calib_core.figures.marks import diagonal
+from calib_core.figures.shown import draws
 
 
-def draw_binary_map(mapped: BinaryMap) -> go.Figure:
+@draws(BinaryMap)
+def binary_map(diagram: BinaryMap) -> go.Figure:
     """The map as a line over bars of the test rows' scores, and the diagonal that changes nothing."""
     figure = go.Figure()
-    cells = len(mapped.density)
+    cells = len(diagram.density)
     figure.add_trace(
         go.Bar(
             x=(np.arange(cells) + 0.5) / cells,
-            y=mapped.density,
+            y=diagram.density,
             width=1 / cells,
             name="share of test rows",
             marker={"color": "#8C8C8C", "opacity": 0.45},
@@ -27,15 +29,16 @@ def draw_binary_map(mapped: BinaryMap) -> go.Figure:
     figure.add_trace(diagonal())
     figure.add_trace(
         go.Scatter(
-            x=mapped.score,
-            y=mapped.output,
+            x=diagram.score,
+            y=diagram.output,
             mode="lines",
             name="recalibrated score",
             line={"color": style(1).colour, "width": 2.5},
             hovertemplate="%{x:.4f} becomes %{y:.4f}<extra></extra>",
         )
     )
-    return figure.update_layout(
+    return finished(
+        figure,
         xaxis={"title": "score in", "range": [-0.01, 1.01]},
         yaxis={"title": "score out; share of rows (bars)", "range": [-0.02, 1.04]},
         uirevision="binary map",

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from calib_core._text import plain
 from calib_core.diagrams import CalibrationMap
+from calib_core.figures.look import finished
 from calib_core.figures.raster import ground
+from calib_core.figures.shown import draws
 from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel, panel_axes, to_xy
 
 COLUMNS = 3
@@ -20,14 +22,16 @@ _PANEL, _LINE, _CHARACTERS = 300, 18, 34
 """Pixels of a triangle and of a line of its title, and how much a line holds."""
 
 _HOVER = (
-    "%{customdata[6]}: %{customdata[0]:.3f} → %{customdata[3]:.3f}<br>"
-    "%{customdata[7]}: %{customdata[1]:.3f} → %{customdata[4]:.3f}<br>"
-    "%{customdata[8]}: %{customdata[2]:.3f} → %{customdata[5]:.3f}<extra></extra>"
+    "%{meta[0]}: %{customdata[0]:.3f} → %{customdata[3]:.3f}<br>"
+    "%{meta[1]}: %{customdata[1]:.3f} → %{customdata[4]:.3f}<br>"
+    "%{meta[2]}: %{customdata[2]:.3f} → %{customdata[5]:.3f}<extra></extra>"
 )
 
 
-def draw_calibration_map(maps: Sequence[CalibrationMap], scale: float | None = None) -> go.Figure:
+@draws(CalibrationMap)
+def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: float | None = None) -> go.Figure:
     """One triangle per map: an arrow from each prediction to the answer, on colours of one scale (`shared_scale`)."""
+    maps = [maps] if isinstance(maps, CalibrationMap) else maps
     largest = shared_scale(maps) if scale is None else scale
     columns = min(COLUMNS, len(maps))
     rows = -(-len(maps) // columns)
@@ -41,7 +45,8 @@ def draw_calibration_map(maps: Sequence[CalibrationMap], scale: float | None = N
         figure.add_traces(_panel(i, one))
         figure.add_annotation(_title(titles[i], sum(x) / 2, y[1]))
         images.append(image(ground(error_colours(one.ground, largest), one.cells), i))
-    return figure.update_layout(
+    return finished(
+        figure,
         **layout,
         images=images,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
@@ -108,14 +113,15 @@ def _points(i: int, one: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter
     """What the pointer finds at an arrow's tail."""
     place = to_xy(one.start[known])
     names = [plain(name[:30]) for name in one.class_names]
-    numbers = np.concatenate([one.start[known], one.to[known]], axis=1)
     return go.Scatter(
         x=place[:, 0],
         y=place[:, 1],
         mode="markers",
         name=f"points of {plain(one.title)}",
         marker={"size": 10, "opacity": 0},
-        customdata=[[*row, *names] for row in numbers.tolist()],
+        meta=names,
+        # A few numbers of many points: of the prediction, then of the answer, by the classes that `meta` names.
+        customdata=np.concatenate([one.start[known], one.to[known]], axis=1),
         hovertemplate=_HOVER,
         showlegend=False,
         **panel(i),

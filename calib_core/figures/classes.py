@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from calib_core._text import error, percent, plain
-from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve, ValidityPair, ValidityPlot
-from calib_core.figures.look import style
-from calib_core.figures.marks import FEW_ROWS, diagonal
+from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve, ValidityPair
+from calib_core.figures.look import finished, style
+from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, records
+from calib_core.figures.shown import draws
+from calib_core.figures.validity import steps
 
 COLUMNS = 4
-_HOVER = "%{hovertext}<br>error %{y:.4f}<br>%{customdata[0]:,.6~g} rows, %{customdata[1]:.2%} of all<extra></extra>"
+SHOWN = 12
+"""Without a choice, `class_table` draws this many classes."""
+_HOVER = (
+    "%{hovertext}<br>error %{y:.4f}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all<extra></extra>"
+)
 
 
-def draw_class_errors(models: Sequence[tuple[str, ClassTable]], classes: Sequence[int]) -> go.Figure:
-    """Error of each chosen class, a bar per model, with the class's share of rows as a line of dots."""
-    figure = go.Figure()
-    names = [models[0][1].names[c] for c in classes]
+@draws(ClassTable)
+def class_table(
+    tables: ClassTable | Mapping[str, ClassTable],
+    *,
+    classes: Sequence[int] | None = None,
+    looks: Sequence[str] | None = None,
+) -> go.Figure:
+    """Error of each class, a bar per model, with the class's share of rows as a dot.
+
+    ``classes`` are positions, by default the dozen with the largest error of the first model. A model keeps its colour
+    among ``looks``, the titles of all that are shown.
+    """
+    models = numbered(tables, looks)
+    first = models[0][2]
+    order = np.argsort(np.where(np.isnan(first.error), np.inf, -first.error), kind="stable")
+    chosen = np.asarray(order[:SHOWN] if classes is None else classes, dtype=np.intp)
+    names = [first.names[c] for c in chosen]
     # Places, not names: long names that begin alike would share a place.
     places, whole = list(range(len(names))), [plain(name) for name in names]
-    chosen = np.asarray(classes, dtype=np.intp)
-    for i, (name, table) in enumerate(models):
+    figure = go.Figure()
+    for i, title, table in models:
+        columns = {"class": chosen, "count": table.count[chosen], "share": table.share[chosen]}
         figure.add_trace(
             go.Bar(
                 x=places,
                 hovertext=whole,
                 y=table.error[chosen],
-                name=plain(name),
+                name=plain(title),
                 marker={"color": style(i).colour},
-                customdata=np.stack([table.count[chosen], table.share[chosen], chosen.astype(float)], axis=1),
+                customdata=records(pd.DataFrame(columns), model=title),
                 hovertemplate=_HOVER,
             )
         )
@@ -41,14 +63,16 @@ def draw_class_errors(models: Sequence[tuple[str, ClassTable]], classes: Sequenc
         go.Scatter(
             x=places,
             hovertext=whole,
-            y=_shares(models[0][1])[chosen],
+            y=_shares(first)[chosen],
             mode="markers",
             name="share of rows",
             marker={"symbol": "diamond-open", "size": 10, "color": "#8C8C8C", "line": {"width": 2}},
+            customdata=records(pd.DataFrame({"class": chosen})),
             hovertemplate="%{hovertext}<br>share of rows %{y:.2%}<extra></extra>",
         )
     )
-    return figure.update_layout(
+    return finished(
+        figure,
         height=340,
         barmode="group",
         xaxis={"tickvals": places, "ticktext": [plain(name[:24]) for name in names], "tickangle": -30},
@@ -57,18 +81,23 @@ def draw_class_errors(models: Sequence[tuple[str, ClassTable]], classes: Sequenc
     )
 
 
-def draw_class_panels(
-    models: Sequence[tuple[str, ClassPanels]],
+@draws(ClassPanels)
+def class_panels(
+    panels: ClassPanels | Mapping[str, ClassPanels],
+    *,
     curve: str = "reliability",
-    kernels: Sequence[Sequence[KernelCurve]] = (),
-    pairs: Sequence[Sequence[ValidityPair] | None] = (),
+    kernels: Mapping[str, Sequence[KernelCurve]] | None = None,
+    pairs: Mapping[str, Sequence[ValidityPair]] | None = None,
+    looks: Sequence[str] | None = None,
 ) -> go.Figure:
-    """A small reliability diagram, validity plot or kernel curve for every chosen class, all models in each.
+    """A small diagram for every chosen class, all models in each: its bins, "validity" plot or "kernel" curve.
 
-    ``kernels`` holds each model's curves of the classes; ``pairs`` each recalibrated model's validity plots beside the
-    base model's on the same bins, None for a model judged on its own.
+    ``kernels`` holds each model's curves of the classes, by title; ``pairs`` validity plots of recalibrated models
+    beside the base model's on the same bins: a model that is not in it is judged on its own. A model keeps its colour
+    among ``looks``, the titles of all that are shown.
     """
-    first = models[0][1]
+    models = numbered(panels, looks)
+    first = models[0][2]
     n = len(first.classes)
     rows = -(-n // COLUMNS)
     figure = make_subplots(
@@ -83,35 +112,21 @@ def draw_class_panels(
         where = {"row": j // COLUMNS + 1, "col": j % COLUMNS + 1}
         if curve != "validity":
             figure.add_trace(diagonal(), **where)
-        for i, (name, panels) in enumerate(models):
-            for trace in _traces(curve, i, name, panels, j, kernels, pairs):
+        for i, title, diagram in models:
+            how = {"legendgroup": f"m{i}", "showlegend": j == 0}
+            if curve == "kernel":
+                traces = [_smooth(i, title, (kernels or {})[title][j], how)]
+            elif curve == "validity":
+                traces = _steps(i, title, diagram, j, (pairs or {}).get(title), how)
+            else:
+                traces = [_points(i, title, diagram, j, how)]
+            for trace in traces:
                 figure.add_trace(trace, **where)
     axis = {"rangemode": "tozero"} if curve == "validity" else {"range": [-0.03, 1.03], "dtick": 0.5}
     figure.update_xaxes(**axis, tickfont={"size": 11})
     figure.update_yaxes(range=[-0.05, 1.05], dtick=0.5, tickfont={"size": 11})
     figure.update_annotations(font={"size": 13})
-    return figure.update_layout(height=90 + 210 * rows, margin={"t": 40}, uirevision=f"class panels {curve}")
-
-
-def _traces(
-    curve: str,
-    i: int,
-    name: str,
-    panels: ClassPanels,
-    j: int,
-    kernels: Sequence[Sequence[KernelCurve]],
-    pairs: Sequence[Sequence[ValidityPair] | None],
-) -> list[go.Scatter]:
-    """What one model adds to the panel of one class."""
-    if curve == "kernel":
-        return [_smooth(i, name, kernels[i][j], j)]
-    if curve == "reliability":
-        return [_points(i, name, panels, j)]
-    both = pairs[i] if pairs else None
-    if both is None:
-        return [_steps(i, name, panels.validity[j], j)]
-    before = _steps(i, f"before, bins of {name}", both[j].before, j)
-    return [before.update(line={"dash": "dot", "width": 1.2}), _steps(i, name, both[j].after, j)]
+    return finished(figure, height=90 + 210 * rows, margin={"t": 40}, uirevision=f"class panels {curve}")
 
 
 def _title(panels: ClassPanels, j: int) -> str:
@@ -124,47 +139,40 @@ def _shares(table: ClassTable) -> NDArray[np.float64]:
     return table.true_share if (table.share == 1).all() else table.share
 
 
-def _points(i: int, name: str, panels: ClassPanels, j: int) -> go.Scatter:
-    s, look = panels.classes[j], style(i)
-    held = panels.bins.count[s] > 0
-    count = panels.bins.count[s][held]
+def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]) -> go.Scatter:
+    c, look = panels.classes[j], style(i)
+    filled = np.flatnonzero(panels.bins.count[c] > 0)
+    count = panels.bins.count[c][filled]
     return go.Scatter(
-        x=panels.bins.mean_score[s][held],
-        y=panels.bins.mean_outcome[s][held],
+        x=panels.bins.mean_score[c][filled],
+        y=panels.bins.mean_outcome[c][filled],
         mode="lines+markers",
-        name=plain(name),
-        legendgroup=f"m{i}",
-        showlegend=j == 0,
+        name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 1},
         marker={"symbol": np.where(count < FEW_ROWS, look.symbol + "-open", look.symbol).tolist(), "size": 8},
-        customdata=count,
-        hovertemplate="said %{x:.4f}<br>happened %{y:.4f}<br>%{customdata:,.6~g} rows<extra></extra>",
+        customdata=records(pd.DataFrame({"class": c, "bin": filled, "count": count}), model=title),
+        hovertemplate="said %{x:.4f}<br>happened %{y:.4f}<br>%{customdata.count:,.6~g} rows<extra></extra>",
+        **how,
     )
 
 
-def _smooth(i: int, name: str, curve: KernelCurve, j: int) -> go.Scatter:
+def _smooth(i: int, title: str, curve: KernelCurve, how: dict[str, Any]) -> go.Scatter:
     look = style(i)
     return go.Scatter(
         x=curve.score,
         y=curve.curve,
         mode="lines",
-        name=plain(name),
-        legendgroup=f"m{i}",
-        showlegend=j == 0,
+        name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2},
         hovertemplate="said %{x:.4f}<br>happens %{y:.4f}<extra></extra>",
+        **how,
     )
 
 
-def _steps(i: int, name: str, plot: ValidityPlot, j: int) -> go.Scatter:
-    look = style(i)
-    return go.Scatter(
-        x=np.append(0.0, plot.eps),
-        y=np.append(0.0, plot.share),
-        mode="lines",
-        name=plain(name),
-        legendgroup=f"m{i}",
-        showlegend=j == 0,
-        line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
-        hovertemplate="%{y:.1%} of rows are off by at most %{x:.4f}<extra></extra>",
-    )
+def _steps(
+    i: int, title: str, panels: ClassPanels, j: int, pairs: Sequence[ValidityPair] | None, how: dict[str, Any]
+) -> list[go.Scatter]:
+    if pairs is None:
+        return [steps(panels.validity[j], title, style(i), **how)]
+    before = steps(pairs[j].before, f"before, bins of {title}", style(i), **how)
+    return [before.update(line={"dash": "dot", "width": 1.2}), steps(pairs[j].after, title, style(i), **how)]

@@ -6,16 +6,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib_core.diagrams import ConstraintDiagram
-from calib_core.figures.look import style
-from calib_core.figures.marks import diagonal
+from calib_core.figures.look import finished, style
+from calib_core.figures.marks import diagonal, records
+from calib_core.figures.shown import draws
 
 _HOVER = (
-    "wanted %{x:.4f}<br>attained %{y:.4f} on average<br>kept in %{customdata[0]:.0%} of the splits<br>"
-    "%{customdata[1]:.1%} of rows answered<br>%{customdata[2]} splits refused<extra></extra>"
+    "wanted %{x:.4f}<br>attained %{y:.4f} on average<br>kept in %{customdata.kept:.0%} of the splits<br>"
+    "%{customdata.coverage:.1%} of rows answered<br>%{customdata.refused} splits refused<extra></extra>"
 )
 
 
-def draw_constraint(diagram: ConstraintDiagram) -> go.Figure:
+@draws(ConstraintDiagram)
+def constraint(diagram: ConstraintDiagram) -> go.Figure:
     """Mean attained rate with two standard deviations over splits, beside the line where it equals the wanted one."""
     known = ~np.isnan(diagram.attained)
     low, high = float(diagram.wanted.min()), float(diagram.wanted.max())
@@ -28,11 +30,12 @@ def draw_constraint(diagram: ConstraintDiagram) -> go.Figure:
             mode="markers",
             name=f"attained {diagram.rate}",
             marker={"color": style(1).colour, "symbol": style(1).symbol, "size": 9},
-            customdata=np.stack([diagram.kept[known], diagram.coverage[known], diagram.refused[known]], axis=1),
+            customdata=records(diagram.frame()[["wanted", "kept", "coverage", "refused"]][known]),
             hovertemplate=_HOVER,
         )
     )
-    return figure.update_layout(
+    return finished(
+        figure,
         xaxis={"title": f"wanted {diagram.rate}"},
         yaxis={"title": f"attained {diagram.rate}, mean ± 2 sd over splits"},
         showlegend=False,

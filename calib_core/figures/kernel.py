@@ -7,16 +7,18 @@ import plotly.graph_objects as go
 
 from calib_core._text import plain
 from calib_core.diagrams import KernelCurve
-from calib_core.figures.look import style
+from calib_core.figures.look import finished, style
 from calib_core.figures.marks import diagonal
-from calib_core.figures.overlay import kernel_band
+from calib_core.figures.overlay import kernel_traces
+from calib_core.figures.shown import draws
 
 _TALLEST = 0.25
 """Height of the density's peak, so that it stays below the curve."""
 
 
-def draw_kernel(curve: KernelCurve, at: float) -> go.Figure:
-    """Curve and band over the diagonal, where the scores lie below, and the distance at score ``at``."""
+@draws(KernelCurve)
+def kernel_curve(curve: KernelCurve, *, score: float | None = None) -> go.Figure:
+    """Curve and band over the diagonal, where the scores lie below, and how far off it is at one ``score``."""
     figure = go.Figure()
     peak = float(np.max(curve.density, initial=0.0)) or 1.0
     figure.add_trace(
@@ -33,14 +35,13 @@ def draw_kernel(curve: KernelCurve, at: float) -> go.Figure:
         )
     )
     figure.add_trace(diagonal())
-    figure.add_traces(kernel_band(curve))
-    there = curve.value(at)
-    if np.isfinite(there):
+    figure.add_traces(kernel_traces(curve))
+    if score is not None and np.isfinite(curve.value(score)):
         look = style(2)
         figure.add_trace(
             go.Scatter(
-                x=[at, at],
-                y=[at, there],
+                x=[score, score],
+                y=[score, curve.value(score)],
                 mode="lines+markers",
                 line={"color": look.colour, "width": 3},
                 marker={"size": 9, "color": look.colour},
@@ -48,7 +49,8 @@ def draw_kernel(curve: KernelCurve, at: float) -> go.Figure:
                 hovertemplate="%{y:.4f} at %{x:.4f}<extra></extra>",
             )
         )
-    return figure.update_layout(
+    return finished(
+        figure,
         height=460,
         xaxis={"title": f"score of {plain(curve.stratum)}", "range": [-0.02, 1.02]},
         yaxis={"title": "share that comes true", "range": [-0.02, 1.02]},

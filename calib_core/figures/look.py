@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
 
-__all__ = ["CELLS", "DIVERGING", "REFERENCE", "SEQUENTIAL", "Style", "figure_template", "style"]
+__all__ = ["CELLS", "DIVERGING", "REFERENCE", "SEQUENTIAL", "Style", "figure_template", "finished", "style"]
 
 # Okabe and Ito's palette without black (near-black literals vanish on the dark page) and without yellow
 # (1.3:1 on white). The first four keep 2.9:1 or better on both pages; the later ones lean on marker and dash.
@@ -72,6 +73,11 @@ def figure_template(dark: bool) -> go.layout.Template:
     template = _template(_DARK if dark else _LIGHT)
     pio.templates[_NAMES[dark]] = template
     return template
+
+
+def finished(figure: go.Figure, **layout: Any) -> go.Figure:
+    """The figure with this layout, dressed for a light page; the dashboard dresses it anew for the page it is on."""
+    return figure.update_layout(template=figure_template(dark=False), **layout)
 
 
 def _template(page: _Page) -> go.layout.Template:

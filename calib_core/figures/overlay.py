@@ -1,4 +1,7 @@
-"""What can be laid over a reliability diagram: how far stars may lie by chance, and curves without bins."""
+"""What can be laid over a reliability diagram: how far stars may lie by chance, and curves without bins.
+
+Each is a figure of its own, and `reliability` takes figures of this module as ``over``.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,38 @@ import plotly.graph_objects as go
 
 from calib_core._arrays import Float64s
 from calib_core.diagrams import CorpBand, CorpCurve, KernelCurve, ReliabilityBands
-from calib_core.figures.look import REFERENCE, style
+from calib_core.figures.look import REFERENCE, finished, style
+from calib_core.figures.marks import IDEAL, diagonal
+from calib_core.figures.shown import draws
 
 _BAND = "rgba(128, 128, 128, 0.25)"
 _LOOK = style(4)
 
 
-def wilson_intervals(bands: ReliabilityBands) -> list[go.Scatter]:
+def laid_over(figure: go.Figure) -> list[go.Scatter]:
+    """The marks of a figure of this module, to be drawn on another one's diagonal."""
+    return [trace for trace in figure.data if trace.name != IDEAL]
+
+
+def _alone(*traces: go.Scatter) -> go.Figure:
+    return finished(
+        go.Figure([diagonal(), *traces]),
+        xaxis={"title": "score", "range": [-0.01, 1.01]},
+        yaxis={"title": "share that comes true", "range": [-0.02, 1.04]},
+        height=460,
+    )
+
+
+@draws(ReliabilityBands)
+def reliability_bands(bands: ReliabilityBands) -> go.Figure:
+    """Where stars of a calibrated model would lie, and an interval for the accuracy of each bin."""
+    return _alone(*laid_over(consistency_bands(bands)), *laid_over(wilson_intervals(bands)))
+
+
+def wilson_intervals(bands: ReliabilityBands) -> go.Figure:
     """An interval for the true accuracy of each bin, around its star."""
     frame = bands.frame()
-    return [
+    return _alone(
         go.Scatter(
             x=frame["confidence"],
             y=frame["accuracy"],
@@ -34,13 +59,13 @@ def wilson_intervals(bands: ReliabilityBands) -> list[go.Scatter]:
             name=f"{bands.level:.0%} Wilson intervals",
             hoverinfo="skip",
         )
-    ]
+    )
 
 
-def consistency_bands(bands: ReliabilityBands) -> list[go.Scatter]:
+def consistency_bands(bands: ReliabilityBands) -> go.Figure:
     """Where the stars of a calibrated model with these scores would lie, bin by bin."""
     frame = bands.frame()
-    return [
+    return _alone(
         go.Scatter(
             x=frame["confidence"],
             y=(frame["band_low"] + frame["band_high"]) / 2,
@@ -57,13 +82,14 @@ def consistency_bands(bands: ReliabilityBands) -> list[go.Scatter]:
             name=f"{bands.level:.0%} of calibrated models",
             hoverinfo="skip",
         )
-    ]
+    )
 
 
-def corp_curve(curve: CorpCurve) -> list[go.Scatter]:
+@draws(CorpCurve)
+def corp(curve: CorpCurve) -> go.Figure:
     """The isotonic fit as steps."""
     x = np.column_stack([curve.lower, curve.upper]).ravel()
-    return [
+    return _alone(
         go.Scatter(
             x=x,
             y=np.repeat(curve.outcome, 2),
@@ -72,18 +98,24 @@ def corp_curve(curve: CorpCurve) -> list[go.Scatter]:
             name="CORP curve",
             hovertemplate="isotonic fit %{y:.4f} at %{x:.4f}<extra></extra>",
         )
-    ]
+    )
 
 
-def corp_band(band: CorpBand) -> list[go.Scatter]:
+@draws(CorpBand)
+def corp_band(band: CorpBand) -> go.Figure:
     """The band around the isotonic fit as steps: each end is that of the nearest score below, or above."""
     x, low, high = (np.repeat(values, 2) for values in (band.score, band.lower, band.upper))
     # Of the doubled points the lower end moves on one point late, the upper one point early.
-    return [_band(x, np.append(low[:1], low[:-1]), np.append(high[1:], high[-1:]), band.band_title)]
+    return _alone(_band(x, np.append(low[:1], low[:-1]), np.append(high[1:], high[-1:]), band.band_title))
 
 
-def kernel_band(curve: KernelCurve) -> list[go.Scatter]:
+def kernel_band(curve: KernelCurve) -> go.Figure:
     """The kernel curve over its band; gaps where no data lie."""
+    return _alone(*kernel_traces(curve))
+
+
+def kernel_traces(curve: KernelCurve) -> list[go.Scatter]:
+    """The curve, and its band below it where it has one."""
     line = go.Scatter(
         x=curve.score,
         y=curve.curve,
@@ -101,10 +133,10 @@ def _band(x: Float64s, low: Float64s, high: Float64s, name: str) -> go.Scatter:
     """Closed outlines, one for each run of points without a gap."""
     known = np.flatnonzero(~np.isnan(low))
     runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1)
-    there = [np.concatenate([x[run], x[run[::-1]], [np.nan]]) for run in runs]
+    across = [np.concatenate([x[run], x[run[::-1]], [np.nan]]) for run in runs]
     ends = [np.concatenate([low[run], high[run[::-1]], [np.nan]]) for run in runs]
     return go.Scatter(
-        x=np.concatenate(there)[:-1],
+        x=np.concatenate(across)[:-1],
         y=np.concatenate(ends)[:-1],
         fill="toself",
         fillcolor=_BAND,

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calib_core._text import count, error, plain
 from calib_core.diagrams import RecalibrationDiagram
 from calib_core.diagrams.calibration_map import small_triangles
-from calib_core.figures.look import CELLS, REFERENCE
+from calib_core.figures.look import CELLS, REFERENCE, finished
+from calib_core.figures.marks import records
 from calib_core.figures.raster import cloud
+from calib_core.figures.shown import draws
 from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel_axes, to_xy, with_gaps
 
 MARKS = 250
@@ -23,14 +26,15 @@ PLACES = 16
 CELL_HOVER = "%{text}<extra></extra>"
 
 
-def draw_recalibration(diagram: RecalibrationDiagram, min_rows: int = 10, selected: int | None = None) -> go.Figure:
+@draws(RecalibrationDiagram)
+def recalibration(diagram: RecalibrationDiagram, *, min_rows: int = 10, selected: int | None = None) -> go.Figure:
     """Test rows in ten colours by cell, cell edges, and an arrow per cell from its mean to its recalibrated vector.
 
-    Cells with fewer than ``min_rows`` test or calibration rows get no arrow (`speaking`). Every mark carries the
-    position of its cell in the diagram's arrays as customdata; ``selected`` is such a position.
+    Cells with fewer than ``min_rows`` test or calibration rows get no arrow (`speaking`). A mark's record
+    has its ``cell``, a position in the diagram's arrays; ``selected`` is such a position.
     """
-    held = speaking(diagram, min_rows)
-    path = arrows(to_xy(diagram.mean[held]), to_xy(diagram.target[held]))
+    arrowed = speaking(diagram, min_rows)
+    path = arrows(to_xy(diagram.mean[arrowed]), to_xy(diagram.target[arrowed]))
     figure = go.Figure(frame_traces(diagram.class_names))
     figure.add_trace(_edges(diagram))
     if selected is not None and diagram.outlines:
@@ -39,8 +43,9 @@ def draw_recalibration(diagram: RecalibrationDiagram, min_rows: int = 10, select
     figure.add_trace(_rows(diagram, texts))
     figure.add_trace(_places(diagram, texts))
     figure.add_traces(arrow_traces(path))
-    figure.add_trace(_means(diagram, held, texts))
-    return figure.update_layout(
+    figure.add_trace(_means(diagram, arrowed, texts))
+    return finished(
+        figure,
         **panel_axes(0),
         images=[image(cloud(to_xy(diagram.points), diagram.cells, CELLS))],
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
@@ -110,7 +115,7 @@ def _unseen(name: str, place: NDArray[np.float64], cells: NDArray[np.intp], text
         mode="markers",
         name=name,
         marker={"size": 9, "opacity": 0},
-        customdata=cells,
+        customdata=records(pd.DataFrame({"cell": cells})),
         text=[texts[b] for b in cells.tolist()],
         hovertemplate=CELL_HOVER,
         showlegend=False,
@@ -130,7 +135,7 @@ def _some(cells: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     return np.sort(order[np.argsort(turn, kind="stable")[:most]])
 
 
-def _means(diagram: RecalibrationDiagram, held: NDArray[np.bool_], texts: Sequence[str]) -> go.Scatter:
+def _means(diagram: RecalibrationDiagram, arrowed: NDArray[np.bool_], texts: Sequence[str]) -> go.Scatter:
     """The mean prediction of every cell, hollow where the rows are too few for an arrow."""
     place = to_xy(diagram.mean)
     cells = range(len(diagram.count))
@@ -141,11 +146,11 @@ def _means(diagram: RecalibrationDiagram, held: NDArray[np.bool_], texts: Sequen
         name="cell means",
         marker={
             "size": 10,
-            "symbol": np.where(held, "circle", "circle-open").tolist(),
+            "symbol": np.where(arrowed, "circle", "circle-open").tolist(),
             "color": [CELLS[b % len(CELLS)] for b in cells],
             "line": {"width": 1.5, "color": "#FFFFFF"},
         },
-        customdata=list(cells),
+        customdata=records(pd.DataFrame({"cell": cells})),
         text=list(texts),
         hovertemplate=CELL_HOVER,
         showlegend=False,

@@ -18,7 +18,7 @@ class Click:
     point : int
         Index of the point in its trace; for a heatmap, row * columns + column.
     customdata : Any
-        The point's `customdata`, as numbers, texts or a list of them; None when the trace has none.
+        The point's `customdata`; None when the trace has none.
     x, y : Any
         Coordinates of the point, as Plotly reports them (a number, or the name on a category axis).
     seq : int
@@ -31,6 +31,15 @@ class Click:
     x: Any
     y: Any
     seq: int
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """What the point stands for, by name; nothing when the point says nothing or was not sent as a record.
+
+        >>> Click(0, 2, {"model": "net", "bin": 3}, 0.5, 0.6, 1).record["bin"], Click(0, 2, None, 0, 0, 1).record
+        (3, {})
+        """
+        return self.customdata if isinstance(self.customdata, Mapping) else {}
 
 
 def slot(key: str) -> str:

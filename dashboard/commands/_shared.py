@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
     from calib_core import Predictions, Recipe
     from calib_core.readers import Finding, Reading, Table
+    from calib_core.registry import Param, Registry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -259,17 +260,26 @@ def binning_record(scheme: Recipe | None) -> Any:
     return AUTO if scheme is None else scheme.to_dict()
 
 
-def calibrator_of(key: str, params: Sequence[str] = ()) -> Recipe:
-    """The recipe of a calibrator, with parameters given as name=value."""
-    from calib_core import CALIBRATORS
-
-    entry, held = CALIBRATORS[key], {}
+def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> Recipe:
+    """The recipe of a member of a registry, with parameters given as name=value."""
+    entry, given = registry[key], {}
     for text in params:
         name, equals, value = text.partition("=")
         if not equals:
-            raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="--param")
-        held[name.strip()] = entry.read(name.strip(), _number_or_text(value))
-    return CALIBRATORS.described(key, **held)
+            raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="NAME=VALUE")
+        given[name.strip()] = entry.read(name.strip(), _read_text(entry.param(name.strip()), value))
+    return registry.described(key, **given)
+
+
+def _read_text(param: Param, text: str) -> Any:
+    """What a text says as the value of a parameter: one of its options, a recipe as JSON, a number, or itself."""
+    import json
+
+    from calib_core.registry import Choice
+
+    if isinstance(param.domain, Choice) and text in param.domain.options:
+        return text
+    return json.loads(text) if text.startswith(("{", "[")) else _number_or_text(text)
 
 
 def _number_or_text(text: str) -> Any:
@@ -391,15 +401,15 @@ def write_json(command: str, record: dict[str, Any]) -> None:
     """A record on stdout with the versions behind it: sorted keys, full precision; NaN becomes null."""
     import json
 
-    whole = _finite({"command": command, "versions": versions()} | record)
+    whole = finite({"command": command, "versions": versions()} | record)
     click.echo(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False))
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value

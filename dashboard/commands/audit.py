@@ -78,6 +78,7 @@ def command(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
+
     loaded = _shared.load(file, read)
     if not as_json:
         _shared.warn(loaded)
@@ -112,6 +113,8 @@ def _models(
     loaded: _shared.Loaded, calibrators: tuple[str, ...], share: float, seed: int, rows: str
 ) -> dict[str, Predictions]:
     """The predictions to judge by name: as they are, and after each calibrator."""
+    from calib_core import CALIBRATORS
+
     if not calibrators:
         return {"as given": loaded.rows(rows)}
     if rows != "auto":
@@ -121,7 +124,7 @@ def _models(
     fit, test = loaded.parts(share, seed)
     made = {"as given": test}
     for key in calibrators:
-        recipe = _shared.calibrator_of(key)
+        recipe = _shared.recipe_of(CALIBRATORS, key)
         made[recipe.title] = recalibrated(fit, test, recipe.build())
     return made
 

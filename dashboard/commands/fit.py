@@ -34,9 +34,11 @@ def command(file: Path, key: str, params: tuple[str, ...], output: Path, rows: s
       calib fit validation.npz --calibrator top-label-hb --param points_per_bin=100 -o cal.json
       calib apply cal.json test.csv -o calibrated.csv
     """
+    import calib_core as cc
+
     loaded = _shared.load(file, read)
     _shared.warn(loaded)
-    recipe = _shared.calibrator_of(key, params)
+    recipe = _shared.recipe_of(cc.CALIBRATORS, key, params)
     chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
     given = loaded.rows(chosen)
     text = recipe.build().fit_on(given).to_json()

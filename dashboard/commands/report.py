@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _choices, _shared
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.report import Options, Progress, Report
     from dashboard.selection import Selection
 
 _STEPS = 1000
-_FLAGS = {"eps": "--tolerance", "calibrators": "--calibrator", "others": "--other", "reading": "--read"}
 
 
 @click.command("report")
 @click.argument("file")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("report.html"),
               show_default=True, help="Where the report is written.")  # fmt: skip
-@click.option("--calibrator", "calibrators", multiple=True,
-              help="Calibrator to be shown too: a key, or a recipe as JSON; as often as needed.")  # fmt: skip
-@click.option("--bins", type=int, help="Number of bins, 5 to 25; equal-width where nothing else is said.")
-@click.option("--points", type=int, help="Rows per bin, for --binning points-per-bin.")
-@click.option("--binning", help="Where the bins lie; by default auto: one bin a value where a calibrator's outputs are "
-              "discrete, else 15 of equal width.")  # fmt: skip
-@click.option("--counting", type=click.Choice(["answered", "all"]),
-              help="Where a model abstains: tables over the rows all answer, by default, or over all.")  # fmt: skip
-@click.option("--share", type=float, help="Share of the rows calibrators are fitted on; by default 0.5.")
-@click.option("--seed", type=int, help="Seed of that division; by default 0.")
-@click.option(
-    "--tolerance",
-    type=float,
-    help="The error that would not matter, for the verdicts; by default as in the other commands.",
-)
-@click.option("--test", type=_shared.FILE, help="File of the test rows; FILE then holds the calibration rows.")
-@click.option("--other", "others", multiple=True, help="File of another model on the same rows; as often as needed.")
+@_choices.options
 @click.option("--slow", is_flag=True, help="Intervals and noise floors of slow estimators too: minutes.")
-@click.option("--choices", default="", metavar="QUERY",
-              help="Further choices, written as in a link of the dashboard: asked=class-wise&zoom=9.")  # fmt: skip
-@_shared.reading_options
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Line below the title.")
 @click.option("--date", default="", help="The date line, instead of today's.")
@@ -64,19 +42,7 @@ _FLAGS = {"eps": "--tolerance", "calibrators": "--calibrator", "others": "--othe
 def command(
     file: str,
     output: Path,
-    calibrators: tuple[str, ...],
-    bins: int | None,
-    points: int | None,
-    binning: str | None,
-    counting: str | None,
-    share: float | None,
-    seed: int | None,
-    tolerance: float | None,
-    test: Path | None,
-    others: tuple[str, ...],
     slow: bool,
-    choices: str,
-    read: tuple[str, ...],
     title: str,
     author: str,
     date: str,
@@ -87,6 +53,7 @@ def command(
     tables: Path | None,
     figures: Path | None,
     width: str,
+    **given: Any,
 ) -> None:
     """Write a calibration report on the predictions in FILE: one HTML file that needs no network.
 
@@ -108,27 +75,15 @@ def command(
 
     if (pdf or figures) and chromium.found() is None:
         _shared.fail(chromium.MISSING)
-    flags = {
-        "bins": bins,
-        "points": points,
-        "binning": binning,
-        "counting": counting,
-        "share": share,
-        "seed": seed,
-        "eps": tolerance,
-        "slow": slow or None,
-    }
-    query = dict(parse_qsl(choices)) | {name: str(value) for name, value in flags.items() if value is not None}
-    query["calibrators"] = _recipes(calibrators)
     options = Options(title, author, _sections(left_out, kept), date)
-    key = _held(file)
     if like is not None:
-        _no_choices(calibrators, choices, read, flags)
-        for name in (*([str(test)] if test else []), *others):
-            _held(name)
+        key = _choices.read_file(file)
+        _no_choices({**given, "slow": slow or None})
+        for name in (*([str(given["test"])] if given["test"] else []), *given["others"]):
+            _choices.read_file(name)
         selection, options = _like(like, key, options)
     else:
-        selection = _selection(query, key, test, others, read)
+        selection = _choices.selection(file, slow=slow or None, **given)
     session.parts(selection.source)
     report = _made(selection, options)
     output.write_bytes(report.html)
@@ -142,45 +97,6 @@ def command(
         figures.write_bytes(made)
 
 
-def _held(name: str) -> str:
-    """The key of a file that is read now, or of demo data."""
-    from calib_core.readers import file_bytes
-    from dashboard import session
-
-    if name.startswith("demo:"):
-        return session.file(name).key
-    path = Path(name)
-    return session.hold(file_bytes(path), path.name).key
-
-
-def _selection(
-    query: dict[str, str], key: str, test: Path | None, others: Sequence[str], read: Sequence[str]
-) -> Selection:
-    """The choices the options make; the first that is not possible ends the command."""
-    from dashboard import session
-    from dashboard.selection import Selection, written_changes
-
-    query["data"] = key
-    if test is not None:
-        query["test"] = _held(str(test))
-    if read:
-        given = _shared.reading_fields(read)
-        query["reading"] = written_changes(session.file(key).proposal, session.proposed(key, given))
-    keys = [_held(name) for name in others]
-    # What was changed in how they are read comes with --choices, by the same keys.
-    query.setdefault("others", json.dumps([[key, ""] for key in keys]))
-    selection, problems = Selection.from_query(query)
-    if problems:
-        name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
-        _shared.fail(f"{_FLAGS.get(name, '--' + name)}: {why}")
-    return selection
-
-
-def _recipes(calibrators: Sequence[str]) -> str:
-    """Keys and recipes as the JSON list a link holds."""
-    return "[" + ",".join(text if text.startswith("{") else json.dumps(text) for text in calibrators) + "]"
-
-
 def _sections(left_out: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...]:
     """The sections to leave out."""
     from dashboard.report import CHAPTERS
@@ -192,14 +108,11 @@ def _sections(left_out: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ..
     return tuple(key for key in known if key in left_out or (kept and key not in kept))
 
 
-def _no_choices(calibrators: Sequence[str], choices: str, read: Sequence[str], flags: Mapping[str, object]) -> None:
+def _no_choices(given: Mapping[str, Any]) -> None:
     """End the command where an option would change what an earlier report fixes."""
-    given = {"calibrators": calibrators, "choices": choices, "reading": read, **flags}
     for name, value in given.items():
-        if value not in (None, "", ()):
-            _shared.fail(
-                f"--like takes every choice from the earlier report: leave {_FLAGS.get(name, '--' + name)} out"
-            )
+        if name not in ("test", "others") and value not in (None, "", ()):
+            _shared.fail(f"--like takes every choice from the earlier report: leave {_choices.flag(name)} out")
 
 
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:

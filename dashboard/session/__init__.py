@@ -14,6 +14,7 @@ from dashboard.session.models import (
     told_apart,
     triangle,
 )
+from dashboard.session.scene import Focus, Scene, scene_of
 from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
 
 __all__ = [
@@ -22,9 +23,11 @@ __all__ = [
     "RESULTS",
     "Call",
     "File",
+    "Focus",
     "Missing",
     "Model",
     "Models",
+    "Scene",
     "Shelf",
     "call",
     "changes",
@@ -40,6 +43,7 @@ __all__ = [
     "proposed",
     "python",
     "reading",
+    "scene_of",
     "split_by",
     "told_apart",
     "triangle",

@@ -6,13 +6,14 @@ import hashlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import calib_core as cc
 from calib_core import Recipe
+from calib_core.registry import FAMILIES
 
 T = TypeVar("T", covariant=True)
 Get = Callable[["Call[Any]"], Any]
@@ -120,7 +121,10 @@ def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options
     """
     name = function if isinstance(function, str) else _names()[function]
     if isinstance(function, str) and function.startswith(f"{_PLOTTED}."):
-        return Call(name, tuple(map(_frozen, args)), tuple((n, _frozen(v)) for n, v in options.items()), stem)
+        # Not checked against its signature, which would load Plotly; empty options are the defaults of all of them.
+        kept = {n: _frozen(value) for n, value in options.items()}
+        kept = {n: value for n, value in kept.items() if value not in ((), None)}
+        return Call(name, tuple(map(_frozen, args)), tuple(kept.items()), stem)
     signature = inspect.signature(public(name))
     given = signature.bind(*args, **options).arguments
     parameters = signature.parameters
@@ -128,8 +132,8 @@ def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options
     empty = inspect.Parameter.empty
     needed = tuple(_frozen(value) for n, value in given.items() if parameters[n].default is empty)
     chosen = {n: _frozen(value) for n, value in given.items() if parameters[n].default is not empty}
-    kept = {n: value for n, value in chosen.items() if repr(value) != repr(parameters[n].default)}
-    return Call(name, needed, tuple((kept | {n: _frozen(v) for n, v in more.items()}).items()), stem)
+    differing = {n: value for n, value in chosen.items() if repr(value) != repr(_frozen(parameters[n].default))}
+    return Call(name, needed, tuple((differing | {n: _frozen(v) for n, v in more.items()}).items()), stem)
 
 
 def public(name: str) -> Callable[..., Any]:
@@ -274,7 +278,15 @@ def _parts(values: Iterable[Any]) -> Iterator[Part]:
 def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
         return Record(tuple((str(name), _frozen(v)) for name, v in value.items()))
-    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return _recipe(value) if is_dataclass(value) and not _is_part(value) else value
+
+
+def _recipe(value: Any) -> Any:
+    """The recipe of a registered thing."""
+    families = (registry for registry in FAMILIES.values() if registry.find(value) is not None)
+    return next((registry.recipe(value) for registry in families), value)
 
 
 def _value(value: Any, get: Get) -> Any:

@@ -45,7 +45,7 @@ class File:
     @property
     def stem(self) -> str:
         """What its table is called in printed code."""
-        return "table"
+        return "data"
 
     def python(self) -> str:
         """The expression that reads it."""

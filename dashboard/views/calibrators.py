@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib_core import CALIBRATORS, NotAnswerable, exporting
+from calib_core import CALIBRATORS, NotAnswerable, exporting, figures
 from calib_core._text import percent
-from calib_core.figures import draw_binary_map, draw_constraint
 from calib_core.study import every_measure, ranks
 from dashboard import compute, session, widgets
 from dashboard.chart import chart
@@ -168,7 +167,7 @@ def _constraints(models: Models) -> None:
         left, right = st.columns([0.6, 0.4], gap="medium")
         with left:
             label = f"Attained against wanted {held.rate} over {held.repeats} splits."
-            chart(draw_constraint(held), key=f"constraint-{model.key}", label=label)
+            chart(figures.constraint(held), key=f"constraint-{model.key}", label=label)
         right.dataframe(held.frame().round(4), hide_index=True, key=f"constraint.table.{model.key}")
         shown = (
             f"cc.diagrams.constraint(whole, {model.recipe.python()}, {held.wanted.tolist()}, {held.repeats}).frame()"
@@ -213,7 +212,7 @@ def _map(selection: Selection, models: Models) -> None:
         st.caption(_own(mapped.own, mapped.rows))
     with left:
         label = f"What {model.title} makes of a score in {strata[stratum]}."
-        chart(draw_binary_map(mapped), key="binary-map", label=label)
+        chart(figures.binary_map(mapped), key="binary-map", label=label)
         shown = f"cc.diagrams.binary_map(cal, test, {stratum}).frame()"
         copied(shown, section="calibrators", key="binary-map", of=model)
 

@@ -7,10 +7,9 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from calib_core import REDUCTIONS, NotAnswerable
+from calib_core import REDUCTIONS, NotAnswerable, figures
 from calib_core._text import count
 from calib_core.diagrams import ClassTable, ValidityPair
-from calib_core.figures import draw_class_errors, draw_class_panels, draw_kernel
 from dashboard import compute, session, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
@@ -100,15 +99,16 @@ def _paged(selection: Selection, order: NDArray[np.intp]) -> tuple[int, ...]:
 
 
 def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]) -> None:
-    panels = [(m.title, compute.class_panels(m, selection.notion, selection.scheme, page)) for m in models.shown]
+    panels = {m.title: compute.class_panels(m, selection.notion, selection.scheme, page) for m in models.shown}
     label = f"{selection.curve} of {len(page)} classes, a small diagram each."
     notion = selection.notion
     kernel, valid = selection.curve == "kernel", selection.curve == "validity"
-    kernels = [compute.class_curves(m, notion, page, selection.kernel) for m in models.shown] if kernel else []
-    pairs = [_pairs(selection, m, page) for m in models.shown] if valid else []
-    chart(draw_class_panels(panels, selection.curve, kernels, pairs), key="panels", label=label)
+    kernels = {m.title: compute.class_curves(m, notion, page, selection.kernel) for m in models.shown if kernel}
+    pairs = {m.title: pair for m in models.shown if valid and (pair := _pairs(selection, m, page)) is not None}
+    figure = figures.class_panels(panels, curve=selection.curve, kernels=kernels, pairs=pairs)
+    chart(figure, key="panels", label=label)
     copied(_in_python(selection, page), section="classes", key="panels", among=models.shown)
-    if valid and any(pairs):
+    if pairs:
         st.caption("Dotted: the base model on the bins of a recalibrated one, where their claims are the same.")
 
 
@@ -153,7 +153,7 @@ def _one_class(selection: Selection, models: Models, names: tuple[str, ...], pag
         st.info("No test row makes a claim about this class: there is no curve.")
         return
     label = f"Kernel reliability curve of one class: {curve.band_title}."
-    chart(draw_kernel(curve, selection.at), key="one-class", label=label)
+    chart(figures.kernel_curve(curve, score=selection.at), key="one-class", label=label)
     given = f"{selection.notion!r}, {chosen}, {selection.kernel.python()}, {selection.band!r}"
     shown = f"cc.diagrams.kernel_curve(cal.apply(test), {given}).frame()"
     copied(shown, section="classes", key="one-class", of=model)
@@ -161,7 +161,8 @@ def _one_class(selection: Selection, models: Models, names: tuple[str, ...], pag
 
 
 def _errors(selection: Selection, models: Models, tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:
-    chart(draw_class_errors(tables, page), key="class-errors", label="Error and share of rows of each class.")
+    figure = figures.class_table(dict(tables), classes=page)
+    chart(figure, key="class-errors", label="Error and share of rows of each class.")
     shown = f"cc.diagrams.class_table(model, {selection.notion!r}, bins).frame().iloc[{list(page)}]"
     copied(shown, section="classes", key="class-errors", among=models.shown)
     st.caption(

@@ -11,11 +11,10 @@ from typing import TypeAlias
 import pandas as pd
 import streamlit as st
 
-from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
+from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, figures
 from calib_core._text import count, p_value
 from calib_core.diagrams import TradeOff, ValidityPlot
 from calib_core.estimators import takes_bins
-from calib_core.figures import draw_sweep, draw_trade, draw_validity
 from calib_core.inference import EstimateLine, coverage_table, plain_line, rejection_table, sharpen
 from calib_core.study import SCORES, error_keys
 from dashboard import compute, session, widgets
@@ -238,7 +237,7 @@ def _curves(selection: Selection, models: Models) -> None:
     st.markdown("#### Error against number of bins")
     label = "ECE for 5 to 25 bins, confidence dashed, top-label solid, above what noise alone shows."
     sweep = compute.error_sweep(models.shown)
-    chart(draw_sweep(sweep), key="sweep", label=label)
+    chart(figures.error_sweep(sweep), key="sweep", label=label)
     notions = tuple(dict.fromkeys(sweep.notions))
     copied(f"cc.diagrams.error_sweep(models, {notions}).frame()", section="estimators", key="sweep")
     st.caption(
@@ -250,7 +249,8 @@ def _curves(selection: Selection, models: Models) -> None:
         st.markdown(f"#### Validity, {REDUCTIONS[selection.asked].title.lower()}")
         plots = _validity(selection, models)
         if plots:
-            chart(draw_validity(plots), key="validity", label="Share of rows whose claim is off by at most epsilon.")
+            label = "Share of rows whose claim is off by at most epsilon."
+            chart(figures.validity(dict(plots)), key="validity", label=label)
             copied(_validity_in_python(selection, models), section="estimators", key="validity")
         else:
             st.info("This notion makes no claims that bins can hold.")
@@ -310,7 +310,9 @@ def _trade_offs(selection: Selection, models: Models) -> None:
     )
     curves = _over_bins(base, notion) if selection.trade else None
     label = "Mean squared error against calibration error, a point per model."
-    chart(draw_trade(points, curves, REDUCTIONS[notion].title.lower()), key="trade", label=label)
+    drawn = {title: (error, mse) for title, error, mse in points}
+    claims = REDUCTIONS[notion].title.lower()
+    chart(figures.trade_off(curves, points=drawn, claims=claims), key="trade", label=label)
     both = [f"cc.estimate(model, {notion!r}, {key!r}{', bins' * takes_bins(key)}).value" for key in _TRADED]
     copied(f"({', '.join(both)})", section="estimators", key="trade")
 

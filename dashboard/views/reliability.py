@@ -10,18 +10,9 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from calib_core import NotAnswerable
+from calib_core import NotAnswerable, figures
 from calib_core._text import count, error, percent
 from calib_core.diagrams import BinZoom, ReliabilityDiagram
-from calib_core.figures import (
-    consistency_bands,
-    corp_band,
-    corp_curve,
-    draw_reliability,
-    draw_zoom,
-    kernel_band,
-    wilson_intervals,
-)
 from calib_core.study import MEASURES, Measure
 from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
@@ -53,7 +44,8 @@ def render() -> None:
     left, right = st.columns([0.6, 0.4], gap="medium") if len(models.shown) <= BESIDE else (st.container(), None)
     with left:
         overlay = _overlay(selection, models.titled(selection.model))
-        chart(draw_reliability(diagrams, overlay), key="reliability", label=_in_words(diagrams), height=560)
+        figure = figures.reliability(dict(diagrams), over=overlay)
+        chart(figure, key="reliability", label=_in_words(diagrams), height=560)
         copied(_in_python(selection), section="reliability", key="reliability")
         st.selectbox(
             "Lay over it",
@@ -76,22 +68,20 @@ def render() -> None:
 def _follow_click(models: Models) -> None:
     """A click on a mark chooses its bin and model."""
     click = waiting("reliability")
-    if click is None or not isinstance(click.customdata, list) or len(click.customdata) < 9:
-        return
-    index = int(click.customdata[8])
-    if index < len(models.shown):
-        widgets.change(zoom=int(click.customdata[0]), model=models.shown[index].title)
+    b, title = (None, None) if click is None else (click.record.get("bin"), click.record.get("model"))
+    if isinstance(b, int) and title in [model.title for model in models.shown]:
+        widgets.change(zoom=b, model=title)
 
 
 def _overlay(selection: Selection, model: Model) -> list[Any]:
-    """The traces of what is laid over the diagram of the chosen model."""
+    """The figures of what is laid over the diagram of the chosen model."""
     scheme = selection.scheme
     draw: dict[str, Callable[[], list[Any]]] = {
         "none": list,
-        "wilson": lambda: wilson_intervals(compute.bands(model, scheme)),
-        "consistency": lambda: consistency_bands(compute.bands(model, scheme)),
+        "wilson": lambda: [figures.wilson_intervals(compute.bands(model, scheme))],
+        "consistency": lambda: [figures.consistency_bands(compute.bands(model, scheme))],
         "corp": lambda: _corp(selection, model),
-        "kernel": lambda: kernel_band(compute.kernel_curve(model, selection.kernel, selection.band)),
+        "kernel": lambda: [figures.kernel_band(compute.kernel_curve(model, selection.kernel, selection.band))],
     }
     return draw[selection.overlay]()
 
@@ -99,7 +89,7 @@ def _overlay(selection: Selection, model: Model) -> list[Any]:
 def _corp(selection: Selection, model: Model) -> list[Any]:
     """The isotonic curve over its band, where it has one."""
     band = compute.corp_band(model, selection.band)
-    return [*([] if isinstance(band, str) else corp_band(band)), *corp_curve(compute.corp(model))]
+    return [*([] if isinstance(band, str) else [figures.corp_band(band)]), figures.corp(compute.corp(model))]
 
 
 def _in_python(selection: Selection) -> str:
@@ -251,7 +241,7 @@ def _classes(zoom: BinZoom, model: Model, b: int) -> None:
     worst = worst[["class", "gap", "count", "accuracy", "confidence"]]
     with left:
         label = f"Bin {zoom.label}: accuracy against confidence of {len(zoom.names)} predicted classes."
-        chart(draw_zoom(zoom), key="zoom", label=label, height=440)
+        chart(figures.zoom(zoom), key="zoom", label=label, height=440)
         st.caption("A point per predicted class, larger with more rows; blue claims too much, orange too little.")
         shown = f"cc.diagrams.zoom(cal.apply(test), cc.diagrams.reliability(cal.apply(test), bins), {b}).frame()"
         copied(shown, section="reliability", key="zoom", of=model)

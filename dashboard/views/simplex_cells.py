@@ -10,10 +10,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe
+from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe, figures
 from calib_core._text import count, error
 from calib_core.diagrams import RecalibrationDiagram
-from calib_core.figures import draw_recalibration, draw_validity
 from calib_core.figures.recalibration import speaking
 from calib_core.inference import EstimateLine, plain_line, sharpen
 from dashboard import compute, session, widgets
@@ -60,8 +59,9 @@ def _follow_click(diagrams: Sequence[Drawn]) -> None:
     """A click on a mark chooses its partition and cell."""
     for part, (_, diagram) in enumerate(diagrams):
         click = waiting(_key(part))
-        if click is not None and isinstance(click.customdata, (int, float)) and click.customdata < len(diagram.count):
-            widgets.change(part=part, cell=int(click.customdata))
+        cell = None if click is None else click.record.get("cell")
+        if isinstance(cell, int) and cell < len(diagram.count):
+            widgets.change(part=part, cell=cell)
 
 
 def _key(part: int) -> str:
@@ -76,7 +76,7 @@ def _side_by_side(selection: Selection, model: Model, diagrams: Sequence[Drawn])
         with picture:
             st.markdown(f"##### {markdown_plain(scheme.title)}")
             chosen = _chosen(selection, part, diagram)
-            figure = draw_recalibration(diagram, selection.min_rows, chosen)
+            figure = figures.recalibration(diagram, min_rows=selection.min_rows, selected=chosen)
             chart(figure, key=_key(part), label=_in_words(scheme, diagram, selection.min_rows), height=HEIGHT)
         with beside:
             places.append(st.container())
@@ -264,7 +264,7 @@ def _validity(model: Model, diagrams: Sequence[Drawn]) -> None:
         plots += [(f"{model.title}, {scheme.title}", pair.before), (f"Recalibrated, {scheme.title}", pair.after)]
     if plots:
         label = "Share of test rows whose cell is off by at most epsilon in L1, before and after recalibration."
-        chart(draw_validity(plots), key="simplex-validity", label=label)
+        chart(figures.validity(dict(plots)), key="simplex-validity", label=label)
         st.caption(
             "Off by: L1 distance between what a cell's test rows were told on average and what they turned out to be."
         )

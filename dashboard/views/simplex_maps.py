@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from calib_core import NotAnswerable
+from calib_core import NotAnswerable, figures
 from calib_core._text import error
 from calib_core.diagrams import CalibrationMap, map_difference
-from calib_core.figures import draw_calibration_map
 from calib_core.figures.calibration_map import shared_scale
 from dashboard import compute, widgets
 from dashboard.chart import chart
@@ -37,10 +36,10 @@ def draw(models: Models) -> None:
     drawn = maps if truth is None else [*maps, truth]
     wrong = [] if truth is None else [map_difference(one, truth) for one in maps]
     scale = shared_scale([*drawn, *wrong])
-    chart(draw_calibration_map(drawn, scale), key="simplex-maps", label=_in_words(drawn))
+    chart(figures.calibration_map(drawn, scale=scale), key="simplex-maps", label=_in_words(drawn))
     if wrong:
         st.markdown("##### What is still wrong: each map minus the true one, in the same colours")
-        chart(draw_calibration_map(wrong, scale), key="simplex-differences", label=_in_words(wrong))
+        chart(figures.calibration_map(wrong, scale=scale), key="simplex-differences", label=_in_words(wrong))
     a, b, c = (markdown_plain(name) for name in drawn[0].class_names)
     st.caption(
         f"An arrow leads from a prediction to the calibrator's answer. Grey: nothing changes; redder: {a} gains, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ PLACE = """(node, [x, y]) => {
 }"""
 POINT = """(node, [name, bin]) => {
     const trace = node._fullData.find(trace => trace.name === name);
-    const i = trace.customdata.findIndex(row => row[0] === bin);
+    const i = trace.customdata.findIndex(mark => mark.bin === bin);
     return [trace.x[i], trace.y[i]];
 }"""
 
@@ -62,6 +63,10 @@ def click_mark(page: Page, key: str, trace: str, b: int) -> None:
     point = chart.evaluate(POINT, [trace, b])
     place = chart.evaluate(PLACE, point)
     page.mouse.move(place["x"], place["y"])
+    # The pointer reads the mark's record by name: a name that the record lacks would stand there as it is.
+    tip = chart.locator(".hoverlayer .hovertext")
+    expect(tip).to_contain_text(re.compile(rf"{trace}, bin \[.*\d rows.*accuracy 0\.\d{{4}}"))
+    expect(tip).not_to_contain_text("%{")
     page.mouse.click(place["x"], place["y"])
 
 
@@ -109,7 +114,8 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     expect(node(page, "zoom")).to_be_visible()
     drawn(page, "zoom")
     gaps = node(page, "zoom").evaluate(
-        "node => node._fullData.find(trace => trace.name === 'classes').customdata.map(row => [row[0], row[4]])"
+        "node => { const trace = node._fullData.find(trace => trace.name === 'classes');"
+        " return trace.hovertext.map((name, i) => [name, trace.customdata[i].gap]); }"
     )
     worst = min(gaps, key=lambda pair: pair[1])
     assert worst[0] == "owl"

@@ -103,7 +103,7 @@ def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(dem
         "Mean confidence": confidence,
     }
     parts = session.parts(source(app))
-    line = f"{count(parts.fit.n_rows)} calibration rows ({parts.said}"
+    line = f"{count(parts.fit.n_rows)} calibration rows ({parts.rule}"
     assert any(text.startswith(line) and f"{count(parts.test.n_rows)} test rows" in text for text in said(app.caption))
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate
+from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate, figures
 from calib_core._text import error
 from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
-from calib_core.figures import draw_class_panels, draw_kernel, draw_trade
 from calib_core.inference import coverage_table, estimate_line, per_class_tests, rejection_table, sharpen
 from dashboard import compute, session
 from dashboard.chart import drawn
@@ -51,7 +50,7 @@ def smoothed(**params: object) -> Recipe:
 @pytest.mark.parametrize("scale", list(SCALES))
 def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: str) -> None:
     curve = diagrams.kernel_curve(sample(), "class-wise", 1, smoothed(scale=scale).build())
-    figure = draw_kernel(curve, 0.4)
+    figure = figures.kernel_curve(curve, score=0.4)
     frame = curve.frame()
     traces = {trace.name: trace for trace in figure.data if trace.name}
     np.testing.assert_array_equal(traces["kernel curve"].y, frame["curve"])
@@ -61,28 +60,28 @@ def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: st
     )
     assert list(traces["local calibration error"].y) == [0.4, curve.value(0.4)]
     apart = Predictions.from_confidence([0.1, 0.9], [True, False])
-    outside = draw_kernel(diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed())), 0.5)
+    outside = figures.kernel_curve(diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed())), score=0.5)
     assert "local calibration error" not in {trace.name for trace in outside.data}
 
 
 def test_the_trade_figure_draws_a_curve_a_calibrator_and_a_point_a_model() -> None:
     made = diagrams.trade_off(sample(), ["histogram", "scaling-binning"], bins=[2, 5], repeats=1)
-    figure = draw_trade([("Base model", 0.01, 0.2)], made, "class-wise")
+    figure = figures.trade_off(made, points={"Base model": (0.01, 0.2)}, claims="class-wise")
     for i, title in enumerate(made.titles):
         np.testing.assert_array_equal(figure.data[i].x, made.error[i])
         np.testing.assert_array_equal(figure.data[i].y, made.mse[i])
-        np.testing.assert_array_equal(figure.data[i].customdata[:, 0], [2, 5])
+        assert [mark["bins"] for mark in figure.data[i].customdata] == [2, 5]
         assert figure.data[i].name == f"{title}, 2 to 5 bins"
     assert (figure.data[2].x, figure.data[2].y) == ((0.01,), (0.2,))
     assert "class-wise" in figure.layout.xaxis.title.text
-    assert len(draw_trade([("Base model", 0.01, 0.2)]).data) == 1
+    assert len(figures.trade_off(points={"Base model": (0.01, 0.2)}).data) == 1
 
 
 def test_small_validity_plots_hold_both_models_on_the_same_bins() -> None:
     p = sample()
-    panels = [(name, diagrams.class_panels(p, [0, 2], "class-wise")) for name in ("Base model", "HB")]
+    panels = {name: diagrams.class_panels(p, [0, 2], "class-wise") for name in ("Base model", "HB")}
     pairs = [diagrams.validity_pair(p, p.take(np.arange(300)), "class-wise", 5, c) for c in (0, 2)]
-    figure = draw_class_panels(panels, "validity", (), [None, pairs])
+    figure = figures.class_panels(panels, curve="validity", pairs={"HB": pairs})
     steps = [trace for trace in figure.data if trace.mode == "lines"]
     assert [trace.name for trace in steps] == ["Base model", "before, bins of HB", "HB"] * 2
     np.testing.assert_array_equal(steps[1].y[1:], pairs[0].before.share)

@@ -278,7 +278,7 @@ def test_of_more_classes_the_triangle_is_that_of_the_screen() -> None:
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "simplex")
     made = report.build(chosen(), Options(left_out=others))
     source = session.triangle(Source(), "")
-    assert session.parts(source).said in text_of(made)
+    assert session.parts(source).rule in text_of(made)
     model = session.Model(source)
     value = compute.estimate(model, "canonical", "ece", Selection().partitions[0]).value
     assert table(made, "canonical")["value"][0] == value

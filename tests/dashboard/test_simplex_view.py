@@ -14,8 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams
-from calib_core.figures import draw_recalibration
+from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams, figures
 from calib_core.figures.recalibration import MARKS, cells_at, speaking
 from calib_core.figures.triangle import from_xy, to_xy
 from calib_core.inference import estimate_line, sharpen
@@ -60,7 +59,7 @@ def diagram() -> diagrams.RecalibrationDiagram:
 def test_arrows_are_the_frames_of_the_cells_with_enough_rows(
     diagram: diagrams.RecalibrationDiagram, min_rows: int
 ) -> None:
-    figure = draw_recalibration(diagram, min_rows)
+    figure = figures.recalibration(diagram, min_rows=min_rows)
     frame = diagram.frame()
     enough = frame[(frame["count"] >= min_rows) & (frame["fit_count"] >= min_rows)]
     assert (len(enough) < len(frame)) == (min_rows > 1)
@@ -71,10 +70,11 @@ def test_arrows_are_the_frames_of_the_cells_with_enough_rows(
 
 
 def test_marks_say_their_cell_and_no_name_becomes_markup(diagram: diagrams.RecalibrationDiagram) -> None:
-    figure = draw_recalibration(diagram, 10, selected=2)
+    figure = figures.recalibration(diagram, min_rows=10, selected=2)
     rows = next(t for t in figure.data if t.name == "rows")
     places = from_xy(np.column_stack([rows.x, rows.y]))
-    for cell, place, text in zip(rows.customdata[:40], places, rows.text, strict=False):
+    for mark, place, text in zip(rows.customdata[:40], places, rows.text, strict=False):
+        cell = mark["cell"]
         mine = diagram.points[diagram.cells == cell]
         assert np.abs(mine - place).sum(axis=1).min() < 1e-6
         assert f"{int(diagram.count[cell])} test rows" in text
@@ -82,15 +82,15 @@ def test_marks_say_their_cell_and_no_name_becomes_markup(diagram: diagrams.Recal
         assert "&lt;b&gt;" in text
     means = next(t for t in figure.data if t.name == "cell means")
     np.testing.assert_allclose(from_xy(np.column_stack([means.x, means.y])), diagram.mean, atol=1e-12)
-    assert list(means.customdata) == list(range(len(diagram.count)))
+    assert list(means.customdata) == [{"cell": b} for b in range(len(diagram.count))]
     chosen = next(t for t in figure.data if t.name == "chosen cell")
     np.testing.assert_allclose(from_xy(np.column_stack([chosen.x, chosen.y])[:3]), diagram.outlines[2][0], atol=1e-12)
 
 
 def test_few_points_can_be_pointed_at_and_every_cell_is_among_them(diagram: diagrams.RecalibrationDiagram) -> None:
-    rows = next(t for t in draw_recalibration(diagram).data if t.name == "rows")
+    rows = next(t for t in figures.recalibration(diagram).data if t.name == "rows")
     assert len(rows.x) == min(MARKS, len(diagram.cells))
-    assert set(rows.customdata) == set(diagram.cells.tolist())
+    assert {mark["cell"] for mark in rows.customdata} == set(diagram.cells.tolist())
 
 
 @pytest.mark.parametrize("key", simplex_schemes())
@@ -98,8 +98,8 @@ def test_a_place_belongs_to_the_cell_around_it(key: str) -> None:
     parts = session.parts(THREE)
     made = diagrams.recalibration(key, parts.fit, parts.test)
     np.testing.assert_array_equal(cells_at(to_xy(made.points), made), made.cells)
-    places = next(t for t in draw_recalibration(made).data if t.name == "places")
-    assert set(places.customdata) <= set(range(len(made.count)))
+    places = next(t for t in figures.recalibration(made).data if t.name == "places")
+    assert {mark["cell"] for mark in places.customdata} <= set(range(len(made.count)))
     assert len(places.x) > 200
 
 
@@ -181,7 +181,7 @@ def test_maps_of_all_ticked_calibrators_stand_beside_the_true_one() -> None:
 
 def test_a_click_takes_a_cell_apart() -> None:
     app = opened(Selection(source=THREE, view="simplex", partitions=(GRID,)))
-    app.session_state[slot("simplex-0")] = Click(0, 0, 4, 0.5, 0.5, 1)
+    app.session_state[slot("simplex-0")] = Click(0, 0, {"cell": 4}, 0.5, 0.5, 1)
     app.run()
     assert not app.exception
     made = compute.recalibration(session.Model(THREE), GRID)

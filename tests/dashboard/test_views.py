@@ -257,11 +257,11 @@ def test_a_click_on_a_bin_opens_its_classes_and_rows() -> None:
     app.run()
     assert not app.exception
     assert "zoom" in drawn(app)
-    selection = Selection(zoom=int(point[0]))
-    zoom = compute.zoom(Model(selection.source, session.BASE), selection.scheme, int(point[0]))
+    selection = Selection(zoom=point["bin"])
+    zoom = compute.zoom(Model(selection.source, session.BASE), selection.scheme, point["bin"])
     np.testing.assert_array_equal(drawn(app)["zoom"].trace("classes")["y"], zoom.accuracy)
     assert len(app.dataframe[-1].value) == len(zoom.rows)
-    assert app.query_params["zoom"] == str(int(point[0]))
+    assert app.query_params["zoom"] == str(point["bin"])
 
 
 def test_the_rows_of_a_bin_are_the_rows_of_the_file() -> None:

@@ -4,12 +4,15 @@ import copy
 import dataclasses
 import inspect
 import io
+import json
 import pickle
+import sys
 import typing
 
 import joblib
 import numpy as np
 import pandas as pd
+import plotly.io as pio
 import pytest
 from generated import ordinary_rows
 
@@ -18,8 +21,11 @@ from calib_core import Logits, Predictions, claims, diagrams, estimate, guarante
 from calib_core._arrays import Rows
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable, SimplexTable
+from calib_core.diagrams.base import Diagram
+from calib_core.figures.look import figure_template
 
 NAMES = [f"{letter}, a class with a long\nname" * 4 for letter in "abc"]
+PLOTLY = "application/vnd.plotly.v1+json"
 WORDS = ("interval", "floor", "verdict")
 
 
@@ -114,7 +120,7 @@ def test_every_public_result_has_an_example(examples):
     exported += [cc.Estimate, cc.Predictions, Logits, Rows, BinTable, SimplexTable]
     exported += [value for value in vars(claims).values() if getattr(value, "__module__", "") == claims.__name__]
     results = {one for one in exported if inspect.isclass(one) and dataclasses.is_dataclass(one)}
-    results |= {one for one in heirs(OneLine) if one.__module__.startswith("calib_core.")}
+    results |= {one for one in heirs(OneLine) - {Diagram} if one.__module__.startswith("calib_core.")}
     assert {one for one in results if not one.__name__.startswith("_")} == set(examples)
 
 
@@ -126,6 +132,35 @@ def test_the_repr_of_a_result_is_one_short_line(examples):
         assert len(text) < 200, text
         assert "\n" not in text, text
         assert "array(" not in text, text
+
+
+@pytest.fixture(scope="module")
+def shown(examples):
+    """An example of every kind of diagram there is."""
+    kinds = {one for one in vars(diagrams).values() if inspect.isclass(one) and dataclasses.is_dataclass(one)}
+    assert len(kinds) > 10
+    assert {cls for cls in examples if issubclass(cls, Diagram)} == kinds
+    return [examples[cls] for cls in sorted(kinds, key=lambda cls: cls.__name__)]
+
+
+def test_every_diagram_is_its_picture_in_a_notebook(shown, monkeypatch):
+    monkeypatch.setattr(pio.renderers, "default", "plotly_mimetype")
+    for one in shown:
+        bundle = one._repr_mimebundle_()
+        picture, figure = bundle[PLOTLY], cc.figures.draw(one)
+        assert picture["data"], type(one)
+        assert {name: picture[name] for name in ("data", "layout")} == json.loads(figure.to_json())
+        assert figure.layout.template == figure_template(dark=False), type(one)
+        assert bundle["text/plain"] == repr(one)
+        assert bundle["text/html"] == one.frame()._repr_html_()
+
+
+def test_without_plotly_every_diagram_is_its_frame(shown, monkeypatch):
+    for missing in ("plotly", "PIL"):
+        with monkeypatch.context() as hidden:
+            hidden.setitem(sys.modules, missing, None)
+            for one in shown:
+                assert one._repr_mimebundle_() == {"text/plain": repr(one), "text/html": one.frame()._repr_html_()}
 
 
 @pytest.mark.parametrize("copied", COPIES)

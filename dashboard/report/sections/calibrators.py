@@ -7,9 +7,8 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS
+from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, figures
 from calib_core._text import percent
-from calib_core.figures import draw_binary_map, draw_constraint
 from calib_core.inference import EstimateLine, holm
 from calib_core.study import every_measure
 from dashboard import compute
@@ -199,7 +198,7 @@ def _maps(asked: Asked) -> Iterator[Block | None]:
         of = f", {strata[stratum]} (one of {len(strata)} groups)" if len(strata) > 1 else ""
         yield Figure(
             f"map-{i}",
-            draw_binary_map(mapped),
+            figures.binary_map(mapped),
             f"{model.title}{of}: {own}, over the share of the {mapped.rows:,} test rows at each score. Where no bar "
             "stands the map is extrapolation.",
             f"What {model.title} makes of a score{of}.",
@@ -209,7 +208,7 @@ def _maps(asked: Asked) -> Iterator[Block | None]:
         if held is not None:
             yield Figure(
                 f"constraint-{i}",
-                draw_constraint(held),
+                figures.constraint(held),
                 f"{model.title}: attained against wanted {held.rate}, mean and two standard deviations over "
                 f"{held.repeats} random splits.",
                 f"Attained against wanted {held.rate} of {model.title}.",

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core import REDUCTIONS, NotAnswerable
+from calib_core import REDUCTIONS, NotAnswerable, figures
 from calib_core._text import count, error
 from calib_core.diagrams import ClassPanels, ClassTable, ValidityPair
-from calib_core.figures import draw_class_errors, draw_class_panels, draw_kernel
 from dashboard import compute
 from dashboard.report import tables
 from dashboard.report.asked import Asked
@@ -38,21 +37,21 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     first = named[0][1]
     order = np.argsort(np.where(np.isnan(first.error), np.inf, -first.error), kind="stable")
     worst = tuple(int(c) for c in order[:PANELS])
-    panels = [(model.title, compute.class_panels(model, notion, asked.scheme, worst)) for model, _ in named]
+    panels = {model.title: compute.class_panels(model, notion, asked.scheme, worst) for model, _ in named}
     yield None
     title = REDUCTIONS[notion].title.lower()
     of = f"the {PANELS} of {count(len(order))} classes with the largest error of {named[0][0].title}"
     which = of if len(order) > PANELS else f"all {len(order)} classes"
     yield Figure(
         "class-panels",
-        draw_class_panels(panels),
+        figures.class_panels(panels),
         f"Reliability class by class ({title}), {which}; in the headings error and share of {named[0][0].title}.",
         f"Small reliability diagrams of {len(worst)} classes.",
     )
     yield from _other_panels(asked, panels, [model for model, _ in named], worst, f"{title}, {which}")
     yield Figure(
         "class-errors",
-        draw_class_errors([(model.title, table) for model, table in named], worst),
+        figures.class_table({model.title: table for model, table in named}, classes=worst),
         f"Error of each class ({title}) on the test rows, {which}. The error of a class with few rows is mostly noise.",
         "Error and share of rows of each class, a bar per model.",
     )
@@ -60,16 +59,17 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
 
 
 def _other_panels(
-    asked: Asked, panels: list[tuple[str, ClassPanels]], models: list[Model], worst: tuple[int, ...], of: str
+    asked: Asked, panels: dict[str, ClassPanels], models: list[Model], worst: tuple[int, ...], of: str
 ) -> Iterator[Block | None]:
     """The small diagrams chosen on screen, where they are not the reliability diagrams above."""
     notion, curve = asked.selection.notion, asked.selection.curve
     if curve == "kernel":
-        kernels = [compute.class_curves(model, notion, worst, asked.selection.kernel) for model in models]
-        drawn = draw_class_panels(panels, curve, kernels)
+        kernels = {model.title: compute.class_curves(model, notion, worst, asked.selection.kernel) for model in models}
+        drawn = figures.class_panels(panels, curve=curve, kernels=kernels)
         said = f"Kernel reliability curves class by class ({of}), without bins."
     elif curve == "validity":
-        drawn = draw_class_panels(panels, curve, pairs=[_pairs(asked, model, worst) for model in models])
+        pairs = {model.title: pair for model in models if (pair := _pairs(asked, model, worst)) is not None}
+        drawn = figures.class_panels(panels, curve=curve, pairs=pairs)
         said = (
             f"Validity class by class ({of}): share of a class's rows that is off by at most the value on the axis. "
             "Dotted: the base model on the bins of a recalibrated one, where their claims are the same."
@@ -94,7 +94,7 @@ def _one_class(asked: Asked, model: Model, worst: tuple[int, ...]) -> Iterator[B
         at = f"local calibration error at {selection.at:.2f}: {error(there)}" if np.isfinite(there) else "no data there"
         yield Figure(
             "class-kernel",
-            draw_kernel(curve, selection.at),
+            figures.kernel_curve(curve, score=selection.at),
             f"{model.title}, {curve.stratum}: kernel curve, {curve.band_title}, and the density of the scores; mean "
             f"distance from the diagonal {error(curve.error)}, {at}. {curve.about} {curve.warning}".rstrip(),
             f"Kernel reliability curve of {curve.stratum}: {curve.band_title}.",

@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable
+from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, figures
 from calib_core._text import error
 from calib_core.diagrams import ValidityPlot
-from calib_core.figures import draw_reliability, draw_sweep, draw_trade, draw_validity, kernel_band
 from calib_core.study import error_keys
 from dashboard import compute
 from dashboard.report import measured, tables
@@ -110,7 +109,7 @@ def _curves(asked: Asked) -> Iterator[Block | None]:
     yield Heading("Error against the number of bins")
     yield Figure(
         "sweep",
-        draw_sweep(compute.error_sweep(shown)),
+        figures.error_sweep(compute.error_sweep(shown)),
         "ECE for 5 to 25 bins; dashed: confidence, solid: top-label. Grey: what 95 % of calibrated models with the "
         "base model's predictions stay below.",
         "Error against number of bins, a line per model and notion.",
@@ -121,7 +120,7 @@ def _curves(asked: Asked) -> Iterator[Block | None]:
         yield Heading("Share of rows off by at most a tolerance")
         yield Figure(
             "validity",
-            draw_validity(plots),
+            figures.validity(dict(plots)),
             f"Validity, {REDUCTIONS[notion].title.lower()}: share of rows whose claim is off by at most epsilon. A "
             "recalibrated model and the base model beside it are judged on the same bins, where they can be.",
             "Share of rows whose claim is off by at most epsilon, a line per model.",
@@ -160,15 +159,15 @@ def _trade(asked: Asked) -> Iterator[Block | None]:
         except NotAnswerable as why:
             yield Paragraph(f"{why}.", lead="No curves over numbers of bins.", aside=True)
     yield None
-    points = []
+    points = {}
     for model in asked.models.shown:
         squared, whole = (measured.estimated(asked, model, notion, key) for key in ("debiased-l2", "brier"))
         if not isinstance(squared, str) and not isinstance(whole, str):
-            points.append((model.title, squared.value, whole.value))
+            points[model.title] = (squared.value, whole.value)
     yield Heading("Calibration against sharpness")
     yield Figure(
         "trade",
-        draw_trade(points, curves, REDUCTIONS[notion].title.lower()),
+        figures.trade_off(curves, points=points, claims=REDUCTIONS[notion].title.lower()),
         "Mean squared error against squared calibration error (debiased), a point per model: further left is better "
         "calibrated, further down is better all in all.",
         "Mean squared error against calibration error, a point per model.",
@@ -180,7 +179,7 @@ def _kernel(asked: Asked, model: Model) -> Iterator[Block | None]:
     yield Heading("Without bins: kernel reliability curve")
     yield Figure(
         "kernel",
-        draw_reliability([(model.title, compute.reliability(model, asked.scheme))], kernel_band(curve)),
+        figures.reliability({model.title: compute.reliability(model, asked.scheme)}, over=[figures.kernel_band(curve)]),
         f"{model.title}: kernel curve over the stars, {curve.band_title}; bandwidth {curve.bandwidth:.2g} "
         f"({curve.unit}), mean distance from the diagonal {error(curve.error)}. {curve.about} Gaps: no data lie there. "
         f"{curve.warning}".rstrip(),

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from calib_core import figures
 from calib_core._text import count, error
-from calib_core.figures import consistency_bands, corp_band, corp_curve, draw_reliability, draw_zoom, wilson_intervals
 from dashboard import compute
 from dashboard.report import tables
 from dashboard.report.asked import Asked
@@ -19,7 +19,7 @@ from dashboard.session import Model
 
 def blocks(asked: Asked) -> Iterator[Block | None]:
     """Diagrams, the numbers drawn in them, and the bin that is furthest off class by class."""
-    drawn = [(model.title, compute.reliability(model, asked.scheme)) for model in asked.models.shown]
+    drawn = {model.title: compute.reliability(model, asked.scheme) for model in asked.models.shown}
     yield Paragraph(
         "Star: accuracy of the rows of a bin against their mean confidence; on the dashed diagonal the claims hold. "
         "Plus: the same class by class, as far from the diagonal as the predicted classes are off on average, so that "
@@ -28,9 +28,9 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     if len(drawn) > 1:
         yield Figure(
             "reliability",
-            draw_reliability(drawn),
+            figures.reliability(drawn),
             f"Reliability of all models on the test rows, {asked.binned}.",
-            "Reliability diagram of " + ", ".join(name for name, _ in drawn) + ": accuracy against confidence.",
+            "Reliability diagram of " + ", ".join(drawn) + ": accuracy against confidence.",
         )
     for i, model in enumerate(asked.models.shown, start=1):
         yield from _alone(asked, model, i)
@@ -47,7 +47,7 @@ def _alone(asked: Asked, model: Model, i: int) -> Iterator[Block | None]:
     stars = f"{bands.outside} of {len(frame)} stars lie outside their band; about one in ten would by chance."
     yield Figure(
         f"reliability-{i}",
-        draw_reliability([(model.title, diagram)], [*consistency_bands(bands), *wilson_intervals(bands)]),
+        figures.reliability({model.title: diagram}, over=[figures.reliability_bands(bands)]),
         f"{model.title}. Grey: where the stars of a calibrated model with these confidences would lie, at "
         f"{bands.level:.0%} bin by bin (consistency band, 1,000 resamples). Whiskers: {bands.level:.0%} Wilson "
         f"interval of each bin's accuracy. {stars}",
@@ -78,11 +78,12 @@ def _isotonic(asked: Asked) -> Iterator[Block | None]:
     yield None
     yield Heading("Without bins: isotonic (CORP) reliability curve")
     band = compute.corp_band(model, asked.selection.band)
-    drawn, about = ([], band) if isinstance(band, str) else (corp_band(band), f"{band.band_title}: {band.about}")
-    overlay = [*drawn, *corp_curve(curves[model.title])]
+    over, about = [figures.corp(curves[model.title])], band
+    if not isinstance(band, str):
+        over, about = [figures.corp_band(band), *over], f"{band.band_title}: {band.about}"
     yield Figure(
         "corp",
-        draw_reliability([(model.title, compute.reliability(model, asked.scheme))], overlay),
+        figures.reliability({model.title: compute.reliability(model, asked.scheme)}, over=over),
         f"{model.title}: the best rising curve from confidence to accuracy, over the stars. {about}".rstrip(),
         f"Isotonic reliability curve of {model.title} over its stars.",
     )
@@ -115,7 +116,7 @@ def _zoomed(asked: Asked, model: Model) -> Iterator[Block | None]:
     yield Heading(f"One bin, class by class: {model.title}, confidence {zoom.label}")
     yield Figure(
         "zoom",
-        draw_zoom(zoom),
+        figures.zoom(zoom),
         f"{model.title}, {why}: {count(len(zoom.rows))} rows, confidence {error(zoom.star[0])}, accuracy "
         f"{error(zoom.star[1])}. A point per predicted class, larger with more rows; blue claims too much, orange too "
         "little; the star is of all its classes together.",

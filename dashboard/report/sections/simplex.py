@@ -6,10 +6,9 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 
-from calib_core import InputError, NotAnswerable
+from calib_core import InputError, NotAnswerable, figures
 from calib_core._text import error
 from calib_core.diagrams import CalibrationMap, ValidityPlot, map_difference
-from calib_core.figures import draw_calibration_map, draw_recalibration, draw_validity
 from calib_core.figures.calibration_map import shared_scale
 from calib_core.inference import EstimateLine
 from dashboard import compute, session
@@ -51,7 +50,7 @@ def _cells(asked: Asked, model: Model) -> Iterator[Block | None]:
         yield None
         yield Figure(
             f"triangle-{i}",
-            draw_recalibration(diagram, asked.selection.min_rows),
+            figures.recalibration(diagram, min_rows=asked.selection.min_rows),
             f"{model.title}, {scheme.title}: test rows in the colour of their cell. An arrow leads from the mean "
             "prediction of a cell's test rows to the class frequencies of its calibration rows; cells with fewer than "
             f"{asked.selection.min_rows} of either have none.",
@@ -88,7 +87,7 @@ def _validity(asked: Asked, model: Model) -> Iterator[Block | None]:
     if plots:
         yield Figure(
             "triangle-validity",
-            draw_validity(plots),
+            figures.validity(dict(plots)),
             "Share of test rows whose cell is off by at most epsilon, before and after recalibration cell by cell. "
             "Off by: L1 distance between what a cell's rows were told on average and what they turned out to be.",
             "Share of test rows whose cell is off by at most epsilon.",
@@ -113,7 +112,7 @@ def _maps(models: Models) -> Iterator[Block | None]:
     yield Heading("Where predictions go")
     yield Figure(
         "maps",
-        draw_calibration_map(drawn, scale),
+        figures.calibration_map(drawn, scale=scale),
         f"Calibration maps: an arrow leads from a prediction to the calibrator's answer. Grey: nothing changes; "
         f"redder: {a} gains, greener: {b}, bluer: {c}. Full colour is a change of {error(scale)}.",
         "Calibration maps: " + "; ".join(f"{m.title}, largest change {error(m.largest)}" for m in drawn) + ".",
@@ -121,7 +120,7 @@ def _maps(models: Models) -> Iterator[Block | None]:
     if wrong:
         yield Figure(
             "maps-difference",
-            draw_calibration_map(wrong, scale),
+            figures.calibration_map(wrong, scale=scale),
             "What is still wrong: each map minus the true one, in the same colours.",
             "Differences: " + "; ".join(f"{m.title}, largest {error(m.largest)}" for m in wrong) + ".",
         )

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
+
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
-from calib_core import Predictions, diagrams
+from calib_core import Predictions, diagrams, figures
+from calib_core.errors import InputError
 from calib_core.estimators.kernel import Fixed, KernelECE
-from calib_core.figures import (
-    consistency_bands,
-    corp_band,
-    corp_curve,
-    draw_class_errors,
-    draw_class_panels,
-    draw_reliability,
-    draw_sweep,
-    draw_zoom,
-    kernel_band,
-    wilson_intervals,
-)
+from calib_core.figures.look import style
+from calib_core.figures.overlay import laid_over
 
 HOSTILE = ['<a href="https://x.example">a</a>', "<b>b</b>", "%{x} c"]
 
@@ -34,25 +30,101 @@ def predictions() -> Predictions:
 def test_reliability_draws_its_frame(predictions: Predictions) -> None:
     diagram = diagrams.reliability(predictions, 10)
     frame = diagram.frame()
-    bars, _, stars, plusses, _ = draw_reliability([("Base", diagram)]).data
+    bars, _, stars, plusses, _ = figures.reliability({"Base": diagram}).data
     np.testing.assert_array_equal(bars.y, frame["share"])
     np.testing.assert_allclose(np.asarray(bars.x), (frame["lower"] + frame["upper"]) / 2)
     np.testing.assert_array_equal(stars.x, frame["confidence"])
     np.testing.assert_array_equal(stars.y, frame["accuracy"])
     np.testing.assert_array_equal(plusses.y, frame["top_label"])
-    assert [row[0] for row in stars.customdata] == frame["bin"].tolist()
+    assert [mark["bin"] for mark in stars.customdata] == frame["bin"].tolist()
+
+
+def test_a_model_keeps_its_look_when_only_some_are_drawn(predictions: Predictions) -> None:
+    both = {name: predictions.take(np.arange(n)) for name, n in (("one", 400), ("two", 300))}
+    rows = {name: diagrams.reliability(p, 10) for name, p in both.items()}
+    tables = {name: diagrams.class_table(p, bins=5) for name, p in both.items()}
+    panels = {name: diagrams.class_panels(p, [0, 1], bins=5) for name, p in both.items()}
+    plots = {name: made.validity[0] for name, made in panels.items()}
+    costs = {"one": (0.1, 0.2), "two": (0.2, 0.1)}
+    sweeps = {name: diagrams.error_sweep({name: both[name]}, bins=(5,), floor=False) for name in both}
+    for draw, given in [
+        (figures.reliability, rows),
+        (figures.class_table, tables),
+        (figures.class_panels, panels),
+        (figures.validity, plots),
+        (lambda points, looks=None: figures.trade_off(points=points, looks=looks), costs),
+    ]:
+        second = looks_of(draw(given))["two"]
+        assert looks_of(draw({"two": given["two"]}, looks=list(both)))["two"] == second
+        assert looks_of(draw({"two": given["two"]}))["two"] != second
+    alone, among = (figures.error_sweep(sweeps["two"], looks=looks) for looks in (None, ["one", "two"]))
+    assert looks_of(alone)["two, confidence"] == (style(0).colour,)
+    assert looks_of(among)["two, confidence"] == (style(1).colour,)
+
+
+def looks_of(figure: go.Figure) -> dict[str, tuple[str, ...]]:
+    """The colours of the traces by name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for trace in figure.data:
+        colours = (trace.marker.color, trace.line.color if "line" in trace else None)
+        found.setdefault(str(trace.name), tuple(colour for colour in colours if isinstance(colour, str))[:1])
+    return found
+
+
+def test_one_diagram_alone_is_a_model_without_a_name(predictions: Predictions) -> None:
+    diagram = diagrams.reliability(predictions, 10)
+    assert figures.reliability(diagram) == figures.reliability({"model": diagram})
+
+
+def test_a_mark_says_what_it_stands_for(predictions: Predictions) -> None:
+    """By name, and the model's title as it was given: a click finds the model by it."""
+    title = "<i>net</i>"
+    diagram = diagrams.reliability(predictions, 10)
+    mark = figures.reliability({title: diagram}).data[2].customdata[-1]
+    assert (mark["model"], mark["bin"]) == (title, diagram.frame()["bin"].iloc[-1])
+    zoom = diagrams.zoom(predictions, diagram, mark["bin"])
+    (points,) = (trace for trace in figures.zoom(zoom).data if trace.name == "classes")
+    assert [one["class"] for one in points.customdata] == zoom.classes.tolist()
+    bars = figures.class_table({title: diagrams.class_table(predictions, bins=5)}, classes=[2, 0]).data[0]
+    assert [(one["model"], one["class"]) for one in bars.customdata] == [(title, 2), (title, 0)]
+    panels = diagrams.class_panels(predictions, [2], bins=5)
+    (points,) = (t for t in figures.class_panels({title: panels}).data if t.mode == "lines+markers")
+    known = np.flatnonzero(panels.bins.count[2] > 0)
+    assert [(one["class"], one["bin"]) for one in points.customdata] == [(2, b) for b in known]
+
+
+def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
+    drawn = {name for name in diagrams.__all__ if inspect.isfunction(getattr(diagrams, name))}
+    # These make what another one makes too.
+    assert drawn - set(figures.__all__) == {"canonical_validity", "kernel_curves", "map_difference", "true_map"}
+
+
+def test_the_core_works_without_plotly_and_loads_it_only_for_figures() -> None:
+    alone = "import sys, calib_core; print([n for n in ('plotly', 'PIL', 'calib_core.figures') if n in sys.modules])"
+    assert run(alone) == "[]"
+    hidden = "import sys; sys.modules['plotly'] = None\nimport calib_core as cc\ntry: cc.figures\n"
+    assert run(hidden + "except ImportError as why: print(why)").endswith('pip install "calib[plot]"')
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_only_diagrams_are_drawn() -> None:
+    with pytest.raises(InputError, match="list is not a diagram"):
+        figures.draw([])
 
 
 def test_bars_of_several_models_share_the_bin_without_overlap(predictions: Predictions) -> None:
     diagram = diagrams.reliability(predictions, 10)
-    figure = draw_reliability([("one", diagram), ("two", diagram)])
+    figure = figures.reliability({"one": diagram, "two": diagram})
     one, two = figure.data[:2]
     np.testing.assert_allclose(np.asarray(one.x) + one.width[0], np.asarray(two.x))
 
 
 def test_bare_confidence_has_stars_and_no_plusses() -> None:
     bare = Predictions.from_confidence([0.2, 0.7, 0.9], [False, True, True])
-    names = [trace.name for trace in draw_reliability([("Base", diagrams.reliability(bare, 5))]).data]
+    names = [trace.name for trace in figures.reliability({"Base": diagrams.reliability(bare, 5)}).data]
     assert "Base" in names
     assert "Base: top-label" not in names
 
@@ -60,7 +132,7 @@ def test_bare_confidence_has_stars_and_no_plusses() -> None:
 def test_zoom_draws_its_frame(predictions: Predictions) -> None:
     diagram = diagrams.reliability(predictions, 10)
     zoom = diagrams.zoom(predictions, diagram, int(diagram.frame()["bin"].iloc[-1]))
-    figure = draw_zoom(zoom)
+    figure = figures.zoom(zoom)
     points = next(trace for trace in figure.data if trace.name == "classes")
     frame = zoom.frame()
     np.testing.assert_array_equal(points.x, frame["confidence"])
@@ -73,7 +145,7 @@ def test_zoom_draws_its_frame(predictions: Predictions) -> None:
 
 def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
     panels = diagrams.class_panels(predictions, [2, 0], bins=5)
-    figure = draw_class_panels([("Base", panels)])
+    figure = figures.class_panels({"Base": panels})
     drawn = [trace for trace in figure.data if trace.name == "Base"]
     frame = panels.frame()
     for trace, c in zip(drawn, (2, 0), strict=True):
@@ -84,21 +156,21 @@ def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
 
 def test_validity_plots_end_at_one(predictions: Predictions) -> None:
     panels = diagrams.class_panels(predictions, [1], bins=5)
-    (trace,) = draw_class_panels([("Base", panels)], "validity").data
+    (trace,) = figures.class_panels({"Base": panels}, curve="validity").data
     np.testing.assert_array_equal(trace.x[1:], panels.validity[0].eps)
     assert trace.y[-1] == 1.0
 
 
 def test_class_errors_are_the_tables(predictions: Predictions) -> None:
     table = diagrams.class_table(predictions, bins=5)
-    bars = draw_class_errors([("Base", table)], [1, 2]).data[0]
+    bars = figures.class_table({"Base": table}, classes=[1, 2]).data[0]
     np.testing.assert_array_equal(bars.y, table.error[[1, 2]])
 
 
 def test_classes_whose_names_begin_alike_have_bars_of_their_own() -> None:
     names = [f"{'long words before what tells apart, '}{letter}" for letter in "ab"]
     table = diagrams.class_table(Predictions([[0.9, 0.1], [0.2, 0.8]] * 5, [0, 1] * 5, class_names=names))
-    bars = draw_class_errors([("Base", table)], [0, 1]).data[0]
+    bars = figures.class_table({"Base": table}, classes=[0, 1]).data[0]
     assert len(set(bars.x)) == 2
     assert [text[-1] for text in bars.hovertext] == ["a", "b"]
 
@@ -106,17 +178,17 @@ def test_classes_whose_names_begin_alike_have_bars_of_their_own() -> None:
 def test_overlays_draw_their_frames(predictions: Predictions) -> None:
     bands = diagrams.reliability_bands(predictions, 10, resamples=50)
     frame = bands.frame()
-    (wilson,) = wilson_intervals(bands)
+    (wilson,) = laid_over(figures.wilson_intervals(bands))
     np.testing.assert_allclose(np.asarray(wilson.y) + wilson.error_y.array, frame["accuracy_high"])
     np.testing.assert_allclose(np.asarray(wilson.y) - wilson.error_y.arrayminus, frame["accuracy_low"])
-    (band,) = consistency_bands(bands)
+    (band,) = laid_over(figures.consistency_bands(bands))
     np.testing.assert_allclose(np.asarray(band.y) + band.error_y.array, frame["band_high"])
     curve = diagrams.corp(predictions)
-    (steps,) = corp_curve(curve)
+    (steps,) = laid_over(figures.corp(curve))
     np.testing.assert_array_equal(np.asarray(steps.y)[::2], curve.frame()["outcome"])
     np.testing.assert_array_equal(np.asarray(steps.x)[1::2], curve.frame()["upper"])
     steps = diagrams.corp_band(predictions)
-    (outline,) = corp_band(steps)
+    (outline,) = laid_over(figures.corp_band(steps))
     m = len(steps.score)
     # There along the lower end, back along the upper one; between two scores the wider of what either allows.
     np.testing.assert_array_equal(outline.y[1 : 2 * m : 2][:-1], steps.lower[:-1])
@@ -125,18 +197,18 @@ def test_overlays_draw_their_frames(predictions: Predictions) -> None:
     np.testing.assert_array_equal(back[::2][1:], steps.upper[1:])
     np.testing.assert_array_equal(back[1::2][:-1], steps.upper[1:])
     kernel = diagrams.kernel_curve(predictions)
-    band, middle = kernel_band(kernel)
+    band, middle = laid_over(figures.kernel_band(kernel))
     known = ~np.isnan(kernel.lower)
     np.testing.assert_array_equal(band.y, np.append(kernel.lower[known], kernel.upper[known][::-1]))
     np.testing.assert_array_equal(middle.y, kernel.curve)
-    (alone,) = kernel_band(diagrams.kernel_curve(predictions, band="none"))
+    (alone,) = laid_over(figures.kernel_band(diagrams.kernel_curve(predictions, band="none")))
     np.testing.assert_array_equal(alone.y, kernel.curve)
 
 
 def test_a_band_is_not_drawn_over_a_gap() -> None:
     apart = Predictions.from_confidence(np.repeat([0.2, 0.9], 50), np.tile([True, False], 50))
     curve = diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed()))
-    band = kernel_band(curve)[0]
+    band = laid_over(figures.kernel_band(curve))[0]
     assert np.isnan(band.x).sum() == 1
     there = np.asarray(band.x)[~np.isnan(band.x)]
     assert not ((there > 0.4) & (there < 0.7)).any()
@@ -145,13 +217,13 @@ def test_a_band_is_not_drawn_over_a_gap() -> None:
 def test_the_sweep_draws_its_frame(predictions: Predictions) -> None:
     sweep = diagrams.error_sweep({"Base": predictions}, bins=(5, 10), floor=False)
     frame = sweep.frame()
-    for trace, notion in zip(draw_sweep(sweep).data, ("confidence", "top-label"), strict=True):
+    for trace, notion in zip(figures.error_sweep(sweep).data, ("confidence", "top-label"), strict=True):
         np.testing.assert_array_equal(trace.y, frame.loc[frame["notion"] == notion, "value"])
 
 
 def test_the_sweep_draws_the_noise_floor_of_each_of_the_first_models_lines(predictions: Predictions) -> None:
     sweep = diagrams.error_sweep({"Base": predictions, "Again": predictions.take(np.arange(200))}, bins=(5, 10))
-    confidence, top_label, *lines = draw_sweep(sweep).data
+    confidence, top_label, *lines = figures.error_sweep(sweep).data
     np.testing.assert_array_equal(confidence.y, sweep.floor[0])
     np.testing.assert_array_equal(top_label.y, sweep.floor[1])
     for i, line in enumerate(lines):
@@ -161,12 +233,12 @@ def test_the_sweep_draws_the_noise_floor_of_each_of_the_first_models_lines(predi
 
 def test_class_names_are_inert_in_every_figure(predictions: Predictions) -> None:
     diagram = diagrams.reliability(predictions, 5)
-    figures = [
-        draw_zoom(diagrams.zoom(predictions, diagram, 4)),
-        draw_class_panels([("Base", diagrams.class_panels(predictions, [0, 1, 2], bins=5))]),
-        draw_class_errors([("Base", diagrams.class_table(predictions, bins=5))], [0, 1, 2]),
+    drawn = [
+        figures.zoom(diagrams.zoom(predictions, diagram, 4)),
+        figures.class_panels({"Base": diagrams.class_panels(predictions, [0, 1, 2], bins=5)}),
+        figures.class_table({"Base": diagrams.class_table(predictions, bins=5)}, classes=[0, 1, 2]),
     ]
-    for figure in figures:
+    for figure in drawn:
         written = figure.to_json()
         assert "<a href" not in written.replace("\\u003c", "<")
         assert "<b>b" not in written.replace("\\u003c", "<")

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import calib_core as cc
-from calib_core import diagrams
+from calib_core import diagrams, figures
 from calib_core.datasets import true_valk_kull, valk_kull
 from calib_core.diagrams.calibration_map import small_triangles
-from calib_core.figures import draw_calibration_map
 from calib_core.figures.calibration_map import error_colours, shared_scale
 from calib_core.figures.raster import CLOUD, GROUND, cloud, ground, triangle_of
 from calib_core.figures.triangle import (
@@ -171,7 +170,7 @@ def maps() -> list[diagrams.CalibrationMap]:
 
 
 def test_maps_draw_their_frames(maps: list[diagrams.CalibrationMap]) -> None:
-    figure = draw_calibration_map(maps)
+    figure = figures.calibration_map(maps)
     for i, one in enumerate(maps):
         frame = one.frame()
         drawn = [trace for trace in figure.data if trace.xaxis in (f"x{i + 1}", "x" if i == 0 else None)]
@@ -184,12 +183,12 @@ def test_maps_draw_their_frames(maps: list[diagrams.CalibrationMap]) -> None:
 
 def test_maps_side_by_side_share_their_colours(maps: list[diagrams.CalibrationMap]) -> None:
     assert shared_scale(maps) == max(one.largest for one in maps)
-    alone = draw_calibration_map([maps[2]], scale=shared_scale(maps)).layout.images[0].source
-    assert alone == draw_calibration_map(maps).layout.images[2].source
+    alone = figures.calibration_map([maps[2]], scale=shared_scale(maps)).layout.images[0].source
+    assert alone == figures.calibration_map(maps).layout.images[2].source
 
 
 def test_names_in_a_map_are_inert(maps: list[diagrams.CalibrationMap]) -> None:
-    text = draw_calibration_map(maps).to_json()
+    text = figures.calibration_map(maps).to_json()
     assert "<a href" not in text
     assert "<b>TS</b>" not in text.replace("<b>&lt;b&gt;TS&lt;/b&gt;</b>", "")
 

@@ -1,0 +1,73 @@
+"""Calibration error against sharpness: of models, and of calibrators over numbers of bins (P2 Fig. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from calib_core._text import plain
+from calib_core.diagrams import TradeOff
+from calib_core.figures.look import finished, style
+from calib_core.figures.marks import numbers, records
+from calib_core.figures.shown import draws
+
+
+@draws(TradeOff)
+def trade_off(
+    curves: TradeOff | None = None,
+    *,
+    points: Mapping[str, tuple[float, float]] | None = None,
+    claims: str = "",
+    looks: Sequence[str] | None = None,
+) -> go.Figure:
+    """Mean squared error against calibration error: a curve per calibrator over numbers of bins, a point per model.
+
+    ``points`` are (squared calibration error, mean squared error) by the model's title; ``claims`` names the claims
+    that all are about. A model keeps its colour among ``looks``, the titles of all that are shown.
+    """
+    shown = points or {}
+    places = numbers(shown, looks)
+    figure = go.Figure()
+    if curves is not None:
+        first = max(len(looks or ()), len(shown))
+        figure.add_traces([_curve(curves, i, first + i) for i in range(len(curves.titles))])
+    for title, (error, mse) in shown.items():
+        look = style(places[title])
+        figure.add_trace(
+            go.Scatter(
+                x=[error],
+                y=[mse],
+                mode="markers",
+                name=plain(title),
+                marker={"color": look.colour, "symbol": look.symbol, "size": 13},
+                customdata=[{"model": title}],
+                hovertemplate="squared calibration error %{x:.5f}<br>mean squared error %{y:.4f}<extra></extra>",
+            )
+        )
+    return finished(
+        figure,
+        xaxis={"title": ", ".join(filter(None, ["debiased squared calibration error", plain(claims)]))},
+        yaxis={"title": "mean squared error of the same claims"},
+        uirevision="trade",
+        height=400,
+    )
+
+
+def _curve(curves: TradeOff, i: int, number: int) -> go.Scatter:
+    look = style(number)
+    bins = np.asarray(curves.bins)
+    columns = {"bins": bins, "error_deviation": curves.error_deviation[i], "mse_deviation": curves.mse_deviation[i]}
+    return go.Scatter(
+        x=curves.error[i],
+        y=curves.mse[i],
+        mode="lines+markers",
+        name=f"{plain(curves.titles[i])}, {bins[0]} to {bins[-1]} bins",
+        line={"color": look.colour, "width": 2},
+        marker={"size": 4 + 8 * np.sqrt(bins / bins[-1]), "symbol": look.symbol},
+        customdata=records(pd.DataFrame(columns), calibrator=curves.keys[i]),
+        hovertemplate="%{customdata.bins} bins: squared calibration error %{x:.5f} ± %{customdata.error_deviation:.5f}"
+        "<br>mean squared error %{y:.4f} ± %{customdata.mse_deviation:.4f}<extra></extra>",
+    )

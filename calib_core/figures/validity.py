@@ -1,0 +1,49 @@
+"""Validity: the share of rows whose claim is off by at most epsilon, a step line per model (P1 Appendix F)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib_core._text import plain
+from calib_core.diagrams import ValidityPair, ValidityPlot
+from calib_core.figures.look import Style, finished, style
+from calib_core.figures.marks import numbered
+from calib_core.figures.shown import draws
+
+
+@draws(ValidityPlot)
+def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Sequence[str] | None = None) -> go.Figure:
+    """Share of rows whose claim is off by at most epsilon, a step line per model.
+
+    A model keeps its colour among ``looks``, the titles of all that are shown.
+    """
+    return finished(
+        go.Figure([steps(plot, title, style(i)) for i, title, plot in numbered(plots, looks)]),
+        xaxis={"title": "epsilon", "rangemode": "tozero"},
+        yaxis={"title": "V(epsilon), share of rows", "range": [-0.02, 1.04]},
+        uirevision="validity",
+        height=400,
+    )
+
+
+@draws(ValidityPair)
+def validity_pair(pair: ValidityPair) -> go.Figure:
+    """The model before recalibration and after it, on the same groups of rows."""
+    return validity({"before": pair.before, "after": pair.after})
+
+
+def steps(plot: ValidityPlot, title: str, look: Style, **how: Any) -> go.Scatter:
+    """V as a step line from (0, 0)."""
+    return go.Scatter(
+        x=np.append(0.0, plot.eps),
+        y=np.append(0.0, plot.share),
+        mode="lines",
+        name=plain(title),
+        line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
+        hovertemplate="%{y:.1%} of rows are off by at most %{x:.4f}<extra></extra>",
+        **how,
+    )

@@ -1,0 +1,98 @@
+"""The choices on screen as options of a command: data, calibrators, bins, tolerance, and whatever a link can hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl
+
+import click
+
+from dashboard.commands import _shared
+
+if TYPE_CHECKING:  # heavy: imported when the command runs
+    from dashboard.selection import Selection
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read"}
+
+_OPTIONS = (
+    click.option("--calibrator", "calibrators", multiple=True, help="Calibrator to be shown too: a key, or a recipe as "
+                 "JSON; as often as needed."),
+    click.option("--bins", type=int, help="Number of bins, 5 to 25; equal-width where nothing else is said."),
+    click.option("--points", type=int, help="Rows per bin, for --binning points-per-bin."),
+    click.option("--binning", help="Where the bins lie; by default auto: one bin a value where a calibrator's outputs "
+                 "are discrete, else 15 of equal width."),
+    click.option("--counting", type=click.Choice(["answered", "all"]),
+                 help="Where a model abstains: tables over the rows all answer, by default, or over all."),
+    click.option("--share", type=float, help="Share of the rows calibrators are fitted on; by default 0.5."),
+    click.option("--seed", type=int, help="Seed of that division; by default 0."),
+    click.option("--tolerance", type=float,
+                 help="The error that would not matter, for the verdicts; by default as in the other commands."),
+    click.option("--test", type=_shared.FILE, help="File of the test rows; FILE then holds the calibration rows."),
+    click.option("--other", "others", multiple=True,
+                 help="File of another model on the same rows; as often as needed."),
+    click.option("--choices", default="", metavar="QUERY",
+                 help="Further choices, written as in a link of the dashboard: asked=class-wise&zoom=9."),
+)  # fmt: skip
+
+
+def options(function: Command) -> Command:
+    """Add the options that say what is looked at."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return _shared.reading_options(function)
+
+
+def flag(name: str) -> str:
+    """What the option for a choice is called."""
+    return f"--{_FLAGS.get(name, name).replace('_', '-')}"
+
+
+def selection(
+    file: str,
+    *,
+    calibrators: Sequence[str] = (),
+    tolerance: float | None = None,
+    test: Path | None = None,
+    others: Sequence[str] = (),
+    choices: str = "",
+    read: Sequence[str] = (),
+    **numbers: Any,
+) -> Selection:
+    """The choices the options make; the first that is not possible ends the command."""
+    from dashboard import session
+    from dashboard.selection import Selection, written_changes
+
+    key = read_file(file)
+    given = {"eps": tolerance, **numbers}
+    query = dict(parse_qsl(choices)) | {name: str(value) for name, value in given.items() if value is not None}
+    # Keys and recipes as the JSON list a link holds.
+    recipes = (text if text.startswith("{") else json.dumps(text) for text in calibrators)
+    query |= {"calibrators": f"[{','.join(recipes)}]", "data": key}
+    if test is not None:
+        query["test"] = read_file(str(test))
+    if read:
+        fields = _shared.reading_fields(read)
+        query["reading"] = written_changes(session.file(key).proposal, session.proposed(key, fields))
+    keys = [read_file(name) for name in others]
+    # What was changed in how they are read comes with --choices, by the same keys.
+    query.setdefault("others", json.dumps([[key, ""] for key in keys]))
+    chosen, problems = Selection.from_query(query)
+    if problems:
+        name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
+        _shared.fail(f"{flag(name)}: {why}")
+    return chosen
+
+
+def read_file(name: str) -> str:
+    """The key of a file that is read now, or of demo data."""
+    from calib_core.readers import file_bytes
+    from dashboard import session
+
+    if name.startswith("demo:"):
+        return session.file(name).key
+    path = Path(name)
+    return session.hold(file_bytes(path), path.name).key

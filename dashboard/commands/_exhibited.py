@@ -1,0 +1,59 @@
+"""An exhibit on a terminal: as text, JSON, CSV or Python; nothing here knows which one it is."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dashboard.commands import _shared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dashboard.exhibits import Exhibit
+    from dashboard.exhibits.columns import Column
+    from dashboard.session import Scene
+
+FORMS = ("text", "json", "csv", "python")
+
+
+def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
+    """The exhibit in one of the forms; NotAnswerable is the command's sentence."""
+    from dashboard.exhibits import EXHIBITS
+    from dashboard.export import csv_bytes
+
+    if form == "python":
+        return exhibit.python(scene)
+    frame = scene.get(exhibit.table(scene))
+    if form == "csv":
+        return csv_bytes(frame).decode()
+    words = exhibit.words(scene)
+    if form == "json":
+        record = {
+            "exhibit": EXHIBITS.recipe(exhibit).to_dict(),
+            "table": _shared.finite(frame.to_dict("records")),
+            "notes": [text for text in (words.caption, *words.notes) if text],
+            "python": exhibit.python(scene),
+        }
+        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    shown = frame.head(exhibit.printed) if exhibit.printed else frame
+    lines = aligned(exhibit.columns(frame), shown)
+    if len(shown) < len(frame):
+        lines.append(f"({len(shown):,} of {len(frame):,} lines; --format csv writes all)")
+    return "\n".join([*lines, *(_shared.plain(text) for text in (words.caption, *words.notes) if text), ""])
+
+
+def aligned(columns: Sequence[Column], frame: Any) -> list[str]:
+    """A table as lines of text, names harmless to a terminal."""
+    from dashboard.exhibits.columns import written as cells
+
+    lines = [[column.heading for column in columns], *cells(frame, tuple(columns))]
+    lines = [[_shared.plain(cell) for cell in line] for line in lines]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if column.numeric else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        ).rstrip()
+        for line in lines
+    ]

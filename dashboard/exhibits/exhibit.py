@@ -1,0 +1,70 @@
+"""What is shown, said once: an exhibit's table, figure and words, for screen, report, terminal and copied code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+
+from calib_core.registry import Registry
+from dashboard.exhibits.columns import Column
+from dashboard.session import Call, Scene, python
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Words:
+    """What stands below a table or figure; what replaces the figure for those who do not see it; and what else to know.
+
+    Plain texts: whoever prints them escapes them.
+    """
+
+    caption: str = ""
+    alt: str = ""
+    notes: tuple[str, ...] = ()
+
+    def also(self, *notes: str) -> Words:
+        """The same words with more notes; empty ones are left out."""
+        return replace(self, notes=(*self.notes, *filter(None, notes)))
+
+
+class Exhibit:
+    """One thing that is shown. Its fields are its controls; the first sentence of its docstring says what it shows.
+
+    ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
+    sentence that stands in its place wherever it would be shown. ``printed``: lines a page prints at most, worst first.
+    """
+
+    printed: ClassVar[int | None] = None
+    height: ClassVar[int] = 420
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        """The frame that is shown, downloaded, written by the command and made by the copied code."""
+        raise NotImplementedError
+
+    def columns(self, frame: pd.DataFrame) -> tuple[Column, ...]:
+        """How the frame is written for readers."""
+        raise NotImplementedError
+
+    def figure(self, scene: Scene) -> Call[go.Figure] | None:
+        """The picture, for exhibits that have one."""
+        return None
+
+    def words(self, scene: Scene) -> Words:
+        """What stands below, for this scene."""
+        return Words()
+
+    def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
+        """Positions of the lines that matter most."""
+        return ()
+
+    def python(self, scene: Scene) -> str:
+        """Lines of Python, on the library alone, that end with ``table`` and, where there is one, ``figure``."""
+        figure = self.figure(scene)
+        return python(table=self.table(scene), **({} if figure is None else {"figure": figure}))
+
+
+EXHIBITS: Registry[Exhibit] = Registry("EXHIBITS")

@@ -1,0 +1,126 @@
+"""What an exhibit is shown of: the models, their bins, what is looked at, and where results are kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import calib_core as cc
+from calib_core import NotAnswerable, Predictions, Recipe
+from calib_core.defaults import TOLERANCE
+from dashboard.selection import Selection
+from dashboard.session.call import Call, call
+from dashboard.session.models import Model, Models, models
+from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Focus:
+    """What is looked at in every picture: a click on a mark changes the fields that its record names."""
+
+    model: str = ""
+    notion: str = "top-label"
+    bin: int | None = None
+    code: int | None = None
+    cell: int | None = None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The models on show, the bins they are judged in (None: as their outputs are declared), the tolerance, the focus.
+
+    ``counting`` says which rows a table of several models is over where some abstain.
+    """
+
+    models: Models
+    bins: Recipe | None = None
+    focus: Focus = Focus()
+    tolerance: float = TOLERANCE
+    counting: str = "answered"
+    progress: Progress | None = None
+    shelf: Shelf = field(default=RESULTS, repr=False)
+    scope: str = EVERYBODY
+
+    def get(self, wanted: Call[T]) -> T:
+        """The result of a call, made once."""
+        return self.shelf.get(wanted, self.progress, self.scope)
+
+    def knows(self, wanted: Call[Any]) -> bool:
+        """Whether the result of a call is here already."""
+        return self.shelf.knows(wanted, self.scope)
+
+    def refusal(self, wanted: Call[Any]) -> str:
+        """Why a call cannot be answered; empty where it can."""
+        try:
+            self.get(wanted)
+        except NotAnswerable as why:
+            return str(why)
+        return ""
+
+    @property
+    def model(self) -> Model:
+        """The model looked at, else the first."""
+        return self.models.titled(self.focus.model)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of the models shown, which tell them apart and fix their colours."""
+        return tuple(model.title for model in self.models.shown)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes, where they are known."""
+        return self.get(self.models.shown[0].predictions).class_names or ()
+
+    def focused(self, **changes: Any) -> Scene:
+        """The same scene with something else looked at."""
+        return dataclasses.replace(self, focus=dataclasses.replace(self.focus, **changes))
+
+    def predictions(self) -> dict[str, Call[Predictions]]:
+        """Every model's test rows by title, each over all the rows it answers."""
+        return {model.title: model.predictions for model in self.models.shown}
+
+    def over_same_rows(self) -> dict[str, Call[Predictions]] | Call[dict[str, Predictions]]:
+        """Every model's test rows by title, all over the same rows, as a table that ranks them needs."""
+        if not self.abstaining:
+            return self.predictions()
+        return call(cc.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
+
+    @property
+    def abstaining(self) -> tuple[Model, ...]:
+        """The models that do not answer every row."""
+        return tuple(m for m in self.models.shown if self.get(m.predictions).abstained is not None)
+
+    def each(self, make: Callable[[Model], Call[T]]) -> dict[str, Call[T]]:
+        """A call for every model, by title."""
+        return {model.title: make(model) for model in self.models.shown}
+
+    def answered(self, calls: Mapping[str, Call[T]]) -> tuple[dict[str, Call[T]], tuple[str, ...]]:
+        """Those calls that answer, and a sentence for each that does not; NotAnswerable where none does."""
+        kept: dict[str, Call[T]] = {}
+        refused: dict[str, str] = {}
+        for name, wanted in calls.items():
+            try:
+                self.get(wanted)
+                kept[name] = wanted
+            except NotAnswerable as why:
+                refused[name] = str(why)
+        if not kept:
+            raise NotAnswerable("; ".join(dict.fromkeys(refused.values())) or "there is no model to show")
+        return kept, tuple(f"{name}: {why}." for name, why in refused.items())
+
+
+def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
+    """The scene that the choices on screen make."""
+    return Scene(
+        models(selection),
+        selection.scheme,
+        Focus(selection.model, selection.asked, selection.zoom, selection.one, selection.cell),
+        selection.eps,
+        selection.counting,
+        progress,
+    )

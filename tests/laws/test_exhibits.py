@@ -1,0 +1,222 @@
+"""The law of exhibits: screen, report, command and copied code show the same numbers, or refuse in the same words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import plotly.io as pio
+import pytest
+from click.testing import CliRunner
+from law_data import EVERYTHING, LawData, law_data
+
+import calib_core as cc
+from calib_core import NotAnswerable, Recipe
+from calib_core.registry import Choice, Flag
+from dashboard import session
+from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS, Exhibit
+from dashboard.exhibits import columns as of
+from dashboard.export import csv_bytes
+from dashboard.report import exhibited
+from dashboard.report.document import Figure, Paragraph
+from dashboard.report.tables import Table
+from dashboard.selection import Selection, Source
+from dashboard.session import Call, Scene, call
+
+DATA = law_data() if EVERYTHING else [LawData("synthetic-three-class"), LawData("language-model")]
+"""In an ordinary run three classes, which have all pictures, and confidences only, which are refused most."""
+CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
+
+
+RUN = """
+import json, pickle, sys
+import calib_core as cc
+
+def once(function, key):
+    # Every copied text reads the file and fits the calibrators again: here each is done once.
+    known = {}
+    def run(*args, **options):
+        place = key(args), repr(sorted((name, id(value)) for name, value in options.items()))
+        if place not in known:
+            known[place] = args, function(*args, **options)
+        return known[place][1]
+    return run
+
+cc.read_table = once(cc.read_table, repr)
+for name in ("read_as", "divide", "recalibrated"):
+    setattr(cc, name, once(getattr(cc, name), lambda args: tuple(map(id, args))))
+cc.fitted = once(cc.fitted, lambda args: (id(args[0]), repr(args[1])))
+results = {}
+for key, code in json.load(open("codes.json")).items():
+    names = {}
+    exec(compile(code, key, "exec"), names)
+    figure = names.get("figure")
+    results[key] = names["table"], None if figure is None else figure.to_json()
+assert not [name for name in sys.modules if name.startswith(("dashboard", "streamlit"))]
+pickle.dump(results, open("results.pickle", "wb"))
+"""
+
+
+def variants() -> list[Recipe]:
+    """Every exhibit with its defaults, and with every other value of its choices and switches."""
+    found: list[Recipe] = []
+    for key in EXHIBITS:
+        found.append(Recipe("EXHIBITS", key))
+        for param in EXHIBITS[key].params:
+            domain = param.domain
+            options = domain.options if isinstance(domain, Choice) else (True,) if isinstance(domain, Flag) else ()
+            found += [EXHIBITS.described(key, **{param.name: o}) for o in options if o != param.default]
+    return found
+
+
+def table_of(recipe: Recipe, scene: Scene) -> pd.DataFrame | str:
+    """The table on screen, or the sentence in its place."""
+    exhibit: Exhibit = recipe.build()
+    try:
+        return scene.get(exhibit.table(scene))
+    except NotAnswerable as why:
+        return str(why)
+
+
+def same(a: pd.DataFrame, b: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(a, b, check_exact=True)
+
+
+@pytest.fixture(scope="module", params=[pytest.param(d, marks=pytest.mark.law, id=d.name) for d in DATA])
+def data(request: pytest.FixtureRequest) -> LawData:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(data: LawData, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the file in it, where it is no demo."""
+    place = tmp_path_factory.mktemp("here")
+    if data.path:
+        shutil.copy(data.path, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def scene(data: LawData) -> Scene:
+    """What is on screen: several calibrators, one that abstains; fewer where rows say less."""
+    key = session.hold(*data.file()).key if data.path else f"demo:{data.name}"
+    ticked = tuple(Recipe("CALIBRATORS", key) for key in CALIBRATORS)
+    return session.scene_of(Selection(source=Source(data=key), calibrators=ticked))
+
+
+@pytest.fixture
+def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """`calib show` with the same choices."""
+    monkeypatch.chdir(folder)
+    file = data.path.name if data.path else f"demo:{data.name}"
+    options = [text for key in CALIBRATORS for text in ("--calibrator", key)]
+
+    def run_it(key: str, *words: str) -> Any:
+        return CliRunner().invoke(main, ["show", key, file, *options, *words])
+
+    return run_it
+
+
+@pytest.fixture(scope="module")
+def run(scene: Scene, folder: Path) -> dict[Recipe, Any]:
+    """What the copied Python of every exhibit makes, in one fresh interpreter that knows of no dashboard."""
+    codes = {}
+    for recipe in variants():
+        exhibit: Exhibit = recipe.build()
+        if isinstance(table_of(recipe, scene), str):
+            continue
+        codes[recipe.to_json()] = exhibit.python(scene)
+    (folder / "codes.json").write_text(json.dumps(codes))
+    (folder / "run.py").write_text(RUN)
+    subprocess.run([sys.executable, "run.py"], cwd=folder, check=True, timeout=600)
+    results = pickle.loads((folder / "results.pickle").read_bytes())  # written by the line above
+    return {Recipe.from_dict("EXHIBITS", json.loads(text)): result for text, result in results.items()}
+
+
+@pytest.mark.parametrize("recipe", variants(), ids=lambda recipe: recipe.title)
+def test_one_exhibit_is_the_same_everywhere(
+    scene: Scene, run: dict[Recipe, Any], show: Callable[..., Any], recipe: Recipe
+) -> None:
+    shown = table_of(recipe, scene)
+    blocks = [block for block in exhibited.blocks(recipe, scene) if block is not None]
+    words = [text for name, value in recipe.params for text in ("--set", f"{name}={value}")]
+    answer = show(recipe.key, *words, "--format", "json")
+    if isinstance(shown, str):
+        (paragraph,) = [block for block in blocks if isinstance(block, Paragraph)]
+        assert paragraph.text == f"{shown}."
+        assert answer.exit_code == 2
+        assert answer.stderr == f"calib show: {shown}\n"
+        return
+    # The report's CSV, back again, is the table.
+    (table,) = [block for block in blocks if isinstance(block, Table)]
+    assert table.csv() == csv_bytes(shown)
+    assert answer.exit_code == 0, answer.stderr
+    record = json.loads(answer.stdout)
+    lines = [{name: None if value != value else value for name, value in line.items()} for line in _plain(shown)]
+    assert record["table"] == lines
+    copied, figure = run[recipe]
+    same(copied, shown)
+    figures = [block for block in blocks if isinstance(block, Figure)]
+    assert (figure is None) == (not figures)
+    if figures:
+        assert json.loads(figure)["data"] == json.loads(pio.to_json(figures[0].drawn))["data"]
+
+
+def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    lines: list[dict[str, Any]] = json.loads(json.dumps(frame.to_dict("records"), default=lambda value: value.item()))
+    return lines
+
+
+def test_every_column_that_is_printed_is_in_the_table(scene: Scene) -> None:
+    for recipe in variants():
+        frame = table_of(recipe, scene)
+        if not isinstance(frame, str):
+            exhibit: Exhibit = recipe.build()
+            columns = exhibit.columns(frame)
+            assert columns
+            assert {name for column in columns for name in column.made_of} <= set(frame.columns), recipe.title
+
+
+def test_models_are_found_by_title_and_titles_differ(scene: Scene) -> None:
+    assert len(set(scene.titles)) == len(scene.titles)
+
+
+def test_an_exhibit_registered_here_is_everywhere(
+    monkeypatch: pytest.MonkeyPatch, scene: Scene, show: Callable[..., Any]
+) -> None:
+    @dataclass(frozen=True)
+    class Rows(Exhibit):
+        """How many rows each model answers."""
+
+        def table(self, scene: Scene) -> Call[pd.DataFrame]:
+            return call(cc.stacked, scene.each(lambda m: call(cc.diagrams.reliability, m.predictions, bins=1)))
+
+        def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+            return (of.text("model"), of.whole("rows", "count"))
+
+    monkeypatch.setattr(EXHIBITS, "_entries", dict(EXHIBITS._entries))
+    EXHIBITS.register("rows-of-a-test", "Rows")(Rows)
+    recipe = Recipe("EXHIBITS", "rows-of-a-test")
+    (table,) = [block for block in exhibited.blocks(recipe, scene) if isinstance(block, Table)]
+    assert show(recipe.key, "--format", "csv").stdout == table.csv().decode()
+
+
+def test_a_table_is_made_once(scene: Scene) -> None:
+    exhibit: Exhibit = EXHIBITS.make("reliability")
+    assert scene.get(exhibit.table(scene)) is scene.get(EXHIBITS.make("reliability").table(replace(scene)))
+
+
+def test_the_csv_keeps_every_bit(scene: Scene) -> None:
+    frame = scene.get(EXHIBITS.make("reliability").table(scene))
+    lines = list(csv.DictReader(io.StringIO(csv_bytes(frame).decode())))
+    assert [float(line["accuracy"]) for line in lines] == frame["accuracy"].tolist()
