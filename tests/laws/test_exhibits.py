@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from dashboard.report.tables import Table
 from dashboard.selection import Selection, Source
 from dashboard.session import Call, Scene, call
 
+pytestmark = pytest.mark.law
 DATA = law_data() if EVERYTHING else [LawData("synthetic-three-class"), LawData("language-model")]
 """In an ordinary run three classes, which have all pictures, and confidences only, which are refused most."""
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
@@ -139,7 +141,7 @@ def run(scene: Scene, folder: Path) -> dict[Recipe, Any]:
     (folder / "codes.json").write_text(json.dumps(codes))
     (folder / "run.py").write_text(RUN)
     subprocess.run([sys.executable, "run.py"], cwd=folder, check=True, timeout=600)
-    results = pickle.loads((folder / "results.pickle").read_bytes())  # written by the line above
+    results = pickle.loads((folder / "results.pickle").read_bytes())  # noqa: S301  # written by the line above
     return {Recipe.from_dict("EXHIBITS", json.loads(text)): result for text, result in results.items()}
 
 
