@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint laws bench simulations demo-data chromium
+.PHONY: run test lint laws oldest mutants bench simulations demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -17,6 +17,17 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The unit tests with the oldest dependencies that pyproject.toml declares, in an environment of their own.
+oldest:
+	$(PYTHON) -m venv --clear $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install -q $$($(PYTHON) tests/oldest.py)
+	OPENBLAS_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -q tests/calib_core
+
+# The tests tested: faults are planted in a copy of the tree, one at a time. Interrupt it and run it again; a line of
+# tests/mutants/faults.csv that is deleted is made anew.
+mutants: $(VENV)/.dev-installed
+	$(BIN)/python tests/mutants/plant.py
 
 # What must hold on every data set, on all of them: the demos, and ../shared/data (or CALIB_SHARED) where it is.
 laws: $(VENV)/.dev-installed

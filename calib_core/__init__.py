@@ -74,6 +74,8 @@ __all__ = [
     "three_corners",
 ]
 
+__version__ = "0.3.0.dev0"
+
 
 def __getattr__(name: str) -> object:
     """The figures, when first asked for: they need Plotly (extra `plot`), and nothing else does."""

@@ -91,11 +91,11 @@ def as_distributions(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Cod
     if not change.any():
         return owned(matrix), (), (classes, confidence)
     note = _rescale_note(matrix, sums, off, change)
-    held = matrix.copy()
+    rescaled = matrix.copy()
     # In the dtype it is stored in: one rounding an entry, and no float64 copy of the matrix.
-    held[change] = (held[change] / sums[change, None]).astype(held.dtype)
-    confidence[change] = held[change, classes[change]]
-    return frozen(held), (note,), (classes, confidence)
+    rescaled[change] = (rescaled[change] / sums[change, None]).astype(rescaled.dtype)
+    confidence[change] = rescaled[change, classes[change]]
+    return frozen(rescaled), (note,), (classes, confidence)
 
 
 def _row_facts(chunk: Floats) -> tuple[Float64s, Floats, Codes, Floats]:
@@ -163,8 +163,8 @@ def refuse_rows(what: str, wrong: Any, matrix: Floats, why: str) -> None:
 
 
 def _places(wrong: Bools) -> str:
-    at = np.flatnonzero(wrong)
-    return ", ".join(str(i) for i in at[:5]) + (", ..." if len(at) > 5 else "")
+    rows = np.flatnonzero(wrong)
+    return ", ".join(str(i) for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
 
 
 def check_same_shape(a: Floats, b: Floats, what: str, other: str) -> None:
@@ -306,9 +306,11 @@ def as_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
     if ((counts := whole(w)) and w.sum() <= MOST_COPIES) or (not counts and np.isclose(_mean(w), 1.0, rtol=1e-9)):
         return w, ()
     why = f"add up to more than {MOST_COPIES:,} copies and" if counts else "are no counts of copies and"
-    held = mean_one(w)
-    worth = effective_rows(len(w), held)
-    return held, (f"the weights {why} were rescaled to mean 1: {len(w):,} rows are worth {worth:,.1f} of equal weight",)
+    rescaled = mean_one(w)
+    worth = effective_rows(len(w), rescaled)
+    return rescaled, (
+        f"the weights {why} were rescaled to mean 1: {len(w):,} rows are worth {worth:,.1f} of equal weight",
+    )
 
 
 def mean_one(w: Float64s) -> Float64s:

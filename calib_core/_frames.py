@@ -34,8 +34,8 @@ def plain(values: Any) -> NDArray[Any]:
 def _column(column: pd.Series[Any]) -> NDArray[Any]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         # The categories' own numbers or names, not their codes, which follow another order than the classes'.
-        held = column.astype(object) if column.isna().any() else column.astype(column.cat.categories.dtype)
-        return np.array(held.to_numpy())
+        values = column.astype(object) if column.isna().any() else column.astype(column.cat.categories.dtype)
+        return np.array(values.to_numpy())
     return np.array(column.to_numpy())
 
 
@@ -84,14 +84,14 @@ def labels_of_columns(labels: ArrayLike, columns: tuple[str, ...]) -> ArrayLike 
     named = truths or {float(name): name for name in columns if _NUMBER.fullmatch(name)}
     if array.dtype.kind not in "iubf" or len(named) < len(columns) or np.isnan(array).any():
         return labels
-    values, at = np.unique(array.ravel(), return_inverse=True)
+    values, places = np.unique(array.ravel(), return_inverse=True)
     names = np.array([named.get(float(value), f"{value:g}") for value in values])
-    return names[at].reshape(array.shape)
+    return names[places].reshape(array.shape)
 
 
 def check_same_index(**given: object) -> None:
     """InputError where two pandas objects of as many rows have other names of rows, or the same in another order."""
-    indexed = [(what, one.index) for what, one in given.items() if isinstance(one, (pd.Series, pd.DataFrame))]
+    indexed = [(what, value.index) for what, value in given.items() if isinstance(value, (pd.Series, pd.DataFrame))]
     for what, index in indexed[1:]:
         first, other = indexed[0]
         if len(index) == len(other) and not index.equals(other):

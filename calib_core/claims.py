@@ -97,8 +97,8 @@ class Tally(OneLine):
         ends = [np.concatenate([[0], starts, [cells]]).astype(np.intp) for starts in start_sets]
         if len(ends) == 1 and np.array_equal(ends[0], np.arange(cells + 1)):
             return [self]
-        at = np.concatenate(ends)
-        upto = [_running(part).take(at, axis=1) for part in (self.count, self.score, self.outcome)]
+        positions = np.concatenate(ends)
+        upto = [_running(part).take(positions, axis=1) for part in (self.count, self.score, self.outcome)]
         stops = np.cumsum([len(end) for end in ends])
         return [
             Tally(*(np.diff(part[:, stop - len(end) : stop], axis=1) for part in upto))
@@ -184,8 +184,8 @@ class FlatClaims(OneLine):
 
     def tally(self, edges: Floats) -> Tally:
         cells = len(edges) + 1
-        at = np.searchsorted(edges, self.scores, side="right") + self.codes * cells
-        return Tally(*_sums(at, self.scores, self.outcomes, self.weights, (len(self.strata), cells)))
+        cell = np.searchsorted(edges, self.scores, side="right") + self.codes * cells
+        return Tally(*_sums(cell, self.scores, self.outcomes, self.weights, (len(self.strata), cells)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,8 +242,8 @@ class ColumnClaims(OneLine):
                 columns.append(above % k)
                 scores.append(block.ravel()[above])
         score = np.concatenate(scores)
-        at = np.concatenate(columns) * cells + np.searchsorted(edges, score, side="right")
-        count, summed = _sums(at, score, None, None, (k, cells))
+        cell = np.concatenate(columns) * cells + np.searchsorted(edges, score, side="right")
+        count, summed = _sums(cell, score, None, None, (k, cells))
         return count, summed, total
 
     def _weighed(self, chunk: slice, edges: Floats) -> tuple[Float64s, ...]:
@@ -252,8 +252,8 @@ class ColumnClaims(OneLine):
         k, cells = self.rows.shape[1], len(edges) + 1
         count, score = np.zeros((k, cells)), np.zeros((k, cells))
         for where, block in self.rows.part(chunk).blocks():
-            at = np.searchsorted(edges, block.ravel(), side="right") + np.tile(np.arange(k) * cells, len(block))
-            parts = _sums(at, block.ravel(), None, np.repeat(self.weights[chunk][where], k), (k, cells))
+            cell = np.searchsorted(edges, block.ravel(), side="right") + np.tile(np.arange(k) * cells, len(block))
+            parts = _sums(cell, block.ravel(), None, np.repeat(self.weights[chunk][where], k), (k, cells))
             count += parts[0]
             score += parts[1]
         return count, score
@@ -264,22 +264,22 @@ class ColumnClaims(OneLine):
         hit = self.hit[known]
         base = self.rows.base
         scores = base[known, hit] if self.rows.index is None else base[self.rows.index[known], hit]
-        at = hit * shape[1] + np.searchsorted(edges, scores, side="right")
+        cell = hit * shape[1] + np.searchsorted(edges, scores, side="right")
         weight = None if self.weights is None else self.weights[known]
-        return _bincount(at, weight, shape)
+        return _bincount(cell, weight, shape)
 
 
 def _sums(
-    at: NDArray[np.intp], scores: Floats, outcomes: Bools | None, weights: Float64s | None, shape: tuple[int, int]
+    cell: NDArray[np.intp], scores: Floats, outcomes: Bools | None, weights: Float64s | None, shape: tuple[int, int]
 ) -> Sequence[Float64s]:
     weighted = scores.astype(np.float64) if weights is None else scores * weights
-    sums = [_bincount(at, weights, shape), _bincount(at, weighted, shape)]
+    sums = [_bincount(cell, weights, shape), _bincount(cell, weighted, shape)]
     if outcomes is not None:
         hits = outcomes.astype(np.float64) if weights is None else outcomes * weights
-        sums.append(_bincount(at, hits, shape))
+        sums.append(_bincount(cell, hits, shape))
     return sums
 
 
-def _bincount(at: NDArray[np.intp], weights: Float64s | None, shape: tuple[int, int]) -> Float64s:
-    counted = np.bincount(at, weights, minlength=shape[0] * shape[1]).astype(np.float64, copy=False)
+def _bincount(cell: NDArray[np.intp], weights: Float64s | None, shape: tuple[int, int]) -> Float64s:
+    counted = np.bincount(cell, weights, minlength=shape[0] * shape[1]).astype(np.float64, copy=False)
     return counted.reshape(shape)

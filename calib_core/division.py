@@ -153,9 +153,9 @@ def three_corners(division: Division, three: Sequence[int], others: str = "pool"
         test=test.predictions,
         fit_rows=division.fit_rows[fit.rows],
         test_rows=division.test_rows[test.rows],
-        rule=f"{division.rule}; of the test rows: {test.said}",
+        rule=f"{division.rule}; of the test rows: {test.note}",
         whole=None,
-        merging=test.said,
+        merging=test.note,
     )
 
 

@@ -1,4 +1,4 @@
-"""Registries of open families, what their parameters may be, and recipes that name a configured member."""
+"""Registries of open families, and recipes that name a configured member."""
 
 from __future__ import annotations
 
@@ -6,133 +6,46 @@ import dataclasses
 import difflib
 import inspect
 import json
-import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from calib_core.params import (
+    FAMILIES,
+    Choice,
+    ClassIndex,
+    Counts,
+    Domain,
+    Flag,
+    Numbers,
+    Param,
+    Part,
+    Range,
+    RegistryError,
+    params_of,
+)
+
+__all__ = [
+    "FAMILIES",
+    "Choice",
+    "ClassIndex",
+    "Counts",
+    "Domain",
+    "Entry",
+    "Flag",
+    "Numbers",
+    "Param",
+    "Part",
+    "Prefix",
+    "Range",
+    "Recipe",
+    "Registry",
+    "RegistryError",
+]
+
 T = TypeVar("T")
 Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | None"
-
-
-class RegistryError(ValueError):
-    """An unknown key or parameter, or a value outside its domain; the message lists what is allowed."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers from low to high, both included; ``log`` asks for a logarithmic control."""
-
-    low: float
-    high: float
-    step: float | None = None
-    log: bool = False
-
-    def check(self, value: Any) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not self.low <= value <= self.high:
-            return f"a number from {self.low:g} to {self.high:g}"
-        return None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of a few named options; with ``or_numbers`` also a tuple of numbers of one's own."""
-
-    options: tuple[str | int, ...]
-    or_numbers: bool = False
-
-    def check(self, value: Any) -> str | None:
-        if self.or_numbers and isinstance(value, tuple):
-            good = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
-            return None if good else "a tuple of numbers"
-        known = not isinstance(value, bool) and value in self.options
-        also = " or a tuple of numbers" if self.or_numbers else ""
-        return None if known else "one of " + ", ".join(map(repr, self.options)) + also
-
-
-@dataclass(frozen=True)
-class Flag:
-    """Yes or no."""
-
-    def check(self, value: Any) -> str | None:
-        return None if isinstance(value, bool) else "True or False"
-
-
-@dataclass(frozen=True)
-class ClassIndex:
-    """The code of one class, 0..K-1; its control lists the classes of the data at hand."""
-
-    def check(self, value: Any) -> str | None:
-        return None if isinstance(value, int) and value >= 0 else "a class code, 0 or more"
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """An ascending tuple of numbers."""
-
-    def check(self, value: Any) -> str | None:
-        good = isinstance(value, tuple) and len(value) > 1 and list(value) == sorted(set(value))
-        return None if good else "an ascending tuple of at least two different numbers"
-
-
-@dataclass(frozen=True)
-class Counts(Numbers):
-    """A tuple of whole numbers of at least 2, one a class in turn; empty where none is given.
-
-    >>> Counts().check((50, 100.0)), Counts().check((1.5,))
-    (None, 'a tuple of whole numbers, each at least 2')
-    """
-
-    def check(self, value: Any) -> str | None:
-        good = isinstance(value, tuple) and all(
-            isinstance(v, (int, float)) and not isinstance(v, bool) and v >= 2 and float(v).is_integer() for v in value
-        )
-        return None if good else "a tuple of whole numbers, each at least 2"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A member of another family, named by its registry; ``able`` narrows it to those whose flags it says yes to."""
-
-    family: str
-    able: Callable[[Any], bool] = lambda flags: True
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Keys of the members it may be."""
-        registry = FAMILIES[self.family]
-        return tuple(key for key in registry if self.able(registry[key].flags))
-
-    def check(self, value: Any) -> str | None:
-        entry = FAMILIES[self.family].find(value)
-        return (
-            None if entry is not None and self.able(entry.flags) else f"one of {self.family}: " + ", ".join(self.keys)
-        )
-
-
-Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Part
-
-
-@dataclass(frozen=True)
-class Param:
-    """One declared parameter: what generates its control, checks its value and writes its recipe."""
-
-    name: str
-    domain: Domain
-    default: Any
-    help: str
-    integer: bool
-    optional: bool
-
-    def check(self, value: Any) -> None:
-        if value is None and self.optional:
-            return
-        wanted = self.domain.check(value)
-        if wanted is None and self.integer and isinstance(value, float) and not value.is_integer():
-            wanted = "a whole number"
-        if wanted is not None:
-            raise RegistryError(f"{self.name} is {value!r}; it must be {wanted}")
 
 
 @dataclass(frozen=True)
@@ -205,7 +118,7 @@ class Entry(Generic[T]):
     lift: str = ""
     elsewhere: str = ""
 
-    def made(self, member: Any) -> bool:
+    def makes(self, member: Any) -> bool:
         """Could this entry have made the member?"""
         if type(member) is not self.cls:
             return False
@@ -291,7 +204,7 @@ class Registry(Generic[T]):
         def add(cls: type[T]) -> type[T]:
             declared = self._undeclared if flags is None else flags
             caption = _first_sentence(cls)
-            self._add(Entry(key, title, caption, cls, _params(cls), reference, declared, cls, elsewhere=elsewhere))
+            self._add(Entry(key, title, caption, cls, params_of(cls), reference, declared, cls, elsewhere=elsewhere))
             return cls
 
         return add
@@ -314,8 +227,8 @@ class Registry(Generic[T]):
         ``lift`` names a fixed part whose own parameters become this member's: histogram binning of the top label
         has a points-per-bin control of its own, though the number belongs to its binary part.
         """
-        lifted = _params(type(fixed[lift])) if lift else ()
-        own = tuple(p for p in _params(cls) if p.name not in fixed)
+        lifted = params_of(type(fixed[lift])) if lift else ()
+        own = tuple(p for p in params_of(cls) if p.name not in fixed)
 
         def make(**given: Any) -> T:
             inner = {p.name: given.pop(p.name) for p in lifted if p.name in given}
@@ -348,7 +261,7 @@ class Registry(Generic[T]):
 
     def find(self, member: Any) -> Entry[T] | None:
         """The most specific entry that could have made this member, None when it is not of this family."""
-        makers = [entry for entry in self._entries.values() if entry.made(member)]
+        makers = [entry for entry in self._entries.values() if entry.makes(member)]
         return max(makers, key=lambda entry: len(entry.fixed), default=None)
 
     def flags(self, member: Any) -> Any:
@@ -422,39 +335,12 @@ class Registry(Generic[T]):
         )
 
 
-FAMILIES: dict[str, Registry[Any]] = {}
-"""Every registry by its public name."""
-
-
 def _first_sentence(cls: type) -> str:
     text = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
     if not text:
         raise RegistryError(f"{cls.__name__} has no docstring; its first sentence is shown as the caption")
     head, stop, _ = text.partition(". ")
     return head + "." if stop else text
-
-
-def _params(cls: Any) -> tuple[Param, ...]:
-    """Parameters from a dataclass: each field annotated with a domain and a help text."""
-    hints = typing.get_type_hints(cls, include_extras=True)
-    return tuple(_param(f, hints[f.name]) for f in dataclasses.fields(cls) if f.init and _domain(hints[f.name]))
-
-
-def _domain(hint: Any) -> Domain | None:
-    marks = getattr(hint, "__metadata__", ())
-    return next((m for m in marks if isinstance(m, Domain)), None)
-
-
-def _param(f: dataclasses.Field[Any], hint: Any) -> Param:
-    domain = _domain(hint)
-    assert domain is not None
-    text = next((m for m in hint.__metadata__ if isinstance(m, str)), "")
-    kind = typing.get_args(hint)[0]
-    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-    default = f.default if f.default is not dataclasses.MISSING else None
-    if f.default_factory is not dataclasses.MISSING:
-        default = f.default_factory()
-    return Param(f.name, domain, default, text, integer=int in kinds, optional=type(None) in kinds)
 
 
 def _value(value: Any, param: Param) -> Value:

@@ -189,18 +189,18 @@ def evaluate(
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> fit, test = p.split(0.5, random_state=0)
-    >>> made = evaluate(fit, test, ["identity"], ["confidence"], ["ece"])
-    >>> made["estimator"].tolist(), made["bins"].tolist()
+    >>> table = evaluate(fit, test, ["identity"], ["confidence"], ["ece"])
+    >>> table["estimator"].tolist(), table["bins"].tolist()
     (['accuracy', 'log-loss', 'brier', 'ece'], ['', '', '', '15 equal width'])
     """
     recipes = [CALIBRATORS.recipe(calibrator) for calibrator in calibrators]
-    made = [_recalibrated_or_why(fit, test, calibrator) for calibrator in calibrators]
-    judged = iter(over_same_rows([one for one in made if isinstance(one, Predictions)], rows))
+    outcomes = [_recalibrated_or_why(fit, test, calibrator) for calibrator in calibrators]
+    judged = iter(over_same_rows([outcome for outcome in outcomes if isinstance(outcome, Predictions)], rows))
     lines: list[dict[str, Any]] = []
-    for recipe, one in zip(recipes, made, strict=True):
+    for recipe, outcome in zip(recipes, outcomes, strict=True):
         name = {"calibrator": recipe.key, "title": recipe.title}
-        if isinstance(one, str):
-            lines.append({**name, "value": float("nan"), "bins": "", "note": one})
+        if isinstance(outcome, str):
+            lines.append({**name, "value": float("nan"), "bins": "", "note": outcome})
             continue
         model = next(judged)
         lines += [{**name, "rows": model.n_rows, **line} for line in _judge(model, reductions, estimators, bins)]
@@ -239,10 +239,10 @@ def _value(
     bins: int | str | BinningScheme | None,
 ) -> dict[str, Any]:
     try:
-        made = estimate(judged, reduction, estimator, bins)
+        found = estimate(judged, reduction, estimator, bins)
     except NotAnswerable as why:
         return {"value": float("nan"), "bins": "", "note": str(why)}
-    return {"value": made.value, "bins": made.in_bins, "note": ""}
+    return {"value": found.value, "bins": found.in_bins, "note": ""}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -348,11 +348,11 @@ def summaries(
     >>> summaries(p, [EqualWidth(10)])[0]["value"].round(2).tolist()[3:5]
     [0.1, 0.1]
     """
-    asked = {m.estimator: [_scheme(predictions, m, given) for given in schemes] for m in measures if m.reduction}
+    schemes_of = {m.estimator: [_scheme(predictions, m, given) for given in schemes] for m in measures if m.reduction}
     # Two estimators can read other bins where none are given: every pair of notion and scheme is counted once.
     tables: dict[str, dict[BinningScheme, BinTable] | str] = {}
     for notion in dict.fromkeys(m.reduction for m in measures if m.reduction):
-        mine = dict.fromkeys(s for m in measures if m.reduction == notion for s in asked[m.estimator])
+        mine = dict.fromkeys(s for m in measures if m.reduction == notion for s in schemes_of[m.estimator])
         tables[notion] = _tables(predictions, notion, list(mine))
     whole = {m.name: _value(predictions, None, m.estimator, None) for m in measures if not m.reduction}
     return [
@@ -360,7 +360,7 @@ def summaries(
             [
                 {
                     "measure": m.name,
-                    **(_of_table(tables[m.reduction], asked[m.estimator][i], m) if m.reduction else whole[m.name]),
+                    **(_of_table(tables[m.reduction], schemes_of[m.estimator][i], m) if m.reduction else whole[m.name]),
                 }
                 for m in measures
             ]

@@ -20,7 +20,7 @@ class Corners(OneLine):
 
     predictions: Predictions
     rows: Codes
-    said: str
+    note: str
 
 
 def corners(predictions: Predictions, three: Sequence[int | str], others: str = "pool") -> Corners:
@@ -61,8 +61,8 @@ def largest_three(predictions: Predictions) -> Triple:
     (3, 1, 2)
     """
     _enough_classes(predictions)
-    held = np.bincount(predictions.true_labels, predictions.weights, minlength=predictions.n_classes or 3)
-    a, b, c = np.argsort(-held, kind="stable")[:3].tolist()
+    weight = np.bincount(predictions.true_labels, predictions.weights, minlength=predictions.n_classes or 3)
+    a, b, c = np.argsort(-weight, kind="stable")[:3].tolist()
     return a, b, c
 
 
@@ -82,18 +82,20 @@ def _enough_classes(predictions: Predictions) -> None:
 def _triple(predictions: Predictions, three: Sequence[int | str]) -> Triple:
     _enough_classes(predictions)
     names = predictions.class_names or ()
-    codes = [_code(one, names) for one in three]
+    codes = [_code(corner, names) for corner in three]
     if len(codes) != 3 or len(set(codes)) != 3:
-        raise InputError(f"three different classes are needed as corners, got {_listed([str(one) for one in three])}")
+        raise InputError(
+            f"three different classes are needed as corners, got {_listed([str(corner) for corner in three])}"
+        )
     return codes[0], codes[1], codes[2]
 
 
-def _code(one: int | str, names: tuple[str, ...]) -> int:
-    if isinstance(one, str) and one in names:
-        return names.index(one)
-    if not isinstance(one, str) and 0 <= one < len(names):
-        return int(one)
-    raise InputError(f"{str(one)[:80]!r} is no class here; the classes are {_listed(names)}, or codes from 0")
+def _code(corner: int | str, names: tuple[str, ...]) -> int:
+    if isinstance(corner, str) and corner in names:
+        return names.index(corner)
+    if not isinstance(corner, str) and 0 <= corner < len(names):
+        return int(corner)
+    raise InputError(f"{str(corner)[:80]!r} is no class here; the classes are {_listed(names)}, or codes from 0")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -103,12 +105,12 @@ def _listed(names: Sequence[str]) -> str:
 def _in_order(predictions: Predictions, three: Triple) -> Corners:
     """Three classes: themselves, in the order asked for."""
     rows = frozen(np.arange(predictions.n_rows))
-    said = "the file has these three classes"
+    note = "the file has these three classes"
     if three == (0, 1, 2):
-        return Corners(predictions, rows, said)
+        return Corners(predictions, rows, note)
     probs = predictions.probs[:, three]
     logits = None if predictions.logits is None else predictions.logits.array()[:, three]
-    return Corners(_made(predictions, rows, three, _named(predictions, three), probs, logits), rows, said)
+    return Corners(_restricted(predictions, rows, three, _named(predictions, three), probs, logits), rows, note)
 
 
 def _pool(predictions: Predictions, three: Triple) -> Corners:
@@ -118,9 +120,9 @@ def _pool(predictions: Predictions, three: Triple) -> Corners:
     probs = _pooled(predictions.rows, three[:2])
     rest = (predictions.n_classes or 0) - 3
     many = f"{rest} other class{'' if rest == 1 else 'es'}"
-    said = f"the third corner is {c} and the {many} taken together; every row is used"
+    note = f"the third corner is {c} and the {many} taken together; every row is used"
     names = (a, b, f"{c} or any other")
-    return Corners(_made(predictions, rows, three, names, probs), rows, said)
+    return Corners(_restricted(predictions, rows, three, names, probs), rows, note)
 
 
 def _condition(predictions: Predictions, three: Triple) -> Corners:
@@ -131,8 +133,8 @@ def _condition(predictions: Predictions, three: Triple) -> Corners:
     rows = frozen(np.flatnonzero(known & (total > 0)))
     if not len(rows):
         raise NotAnswerable(f"no row is of one of the classes {_listed(_named(predictions, three))} with a probability")
-    made = _made(predictions, rows, three, _named(predictions, three), probs[rows] / total[rows, None])
-    return Corners(made, rows, _left_out(predictions.n_rows, known, known & (total == 0)))
+    restricted = _restricted(predictions, rows, three, _named(predictions, three), probs[rows] / total[rows, None])
+    return Corners(restricted, rows, _left_out(predictions.n_rows, known, known & (total == 0)))
 
 
 _WAYS: Mapping[str, Callable[[Predictions, Triple], Corners]] = {"pool": _pool, "condition": _condition}
@@ -141,10 +143,10 @@ OTHERS = tuple(_WAYS)
 
 
 def _left_out(n: int, known: Bools, silent: Bools) -> str:
-    said = f"{int((~known).sum()):,} of {n:,} rows are of another class and left out"
+    note = f"{int((~known).sum()):,} of {n:,} rows are of another class and left out"
     if silent.any():
-        said += f", {int(silent.sum()):,} more give all three classes the probability 0"
-    return f"{said}; the three probabilities of a row are divided by their sum"
+        note += f", {int(silent.sum()):,} more give all three classes the probability 0"
+    return f"{note}; the three probabilities of a row are divided by their sum"
 
 
 def _named(predictions: Predictions, three: Triple) -> tuple[str, str, str]:
@@ -154,16 +156,16 @@ def _named(predictions: Predictions, three: Triple) -> tuple[str, str, str]:
 
 def _pooled(matrix: Rows, two: tuple[int, ...]) -> Float64s:
     """Two columns as they are, and the sum of all the others."""
-    made = np.empty((matrix.shape[0], 3))
+    merged = np.empty((matrix.shape[0], 3))
     rest = np.setdiff1d(np.arange(matrix.shape[1]), two)
     for where, block in matrix.blocks(LARGE_BLOCK_BYTES):
-        made[where, :2] = block[:, two]
-        made[where, 2] = block[:, rest].sum(axis=1, dtype=np.float64)
+        merged[where, :2] = block[:, two]
+        merged[where, 2] = block[:, rest].sum(axis=1, dtype=np.float64)
     # Rows kept as stored may be off by what float32 rounding explains: that is no finding of this step.
-    return np.asarray(made / made.sum(axis=1, keepdims=True))
+    return np.asarray(merged / merged.sum(axis=1, keepdims=True))
 
 
-def _made(
+def _restricted(
     predictions: Predictions,
     rows: Codes,
     three: Triple,

@@ -12,9 +12,9 @@ from calib_core.binning import bins_said
 from calib_core.defaults import LEVEL
 from calib_core.estimators import takes_bins
 from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, each_alone, primary, unbinned_bound
+from calib_core.inference.number_words import at_level, percent
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
 from calib_core.inference.unbinned import Assumption
-from calib_core.inference.words import at_level, percent
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = (

@@ -13,7 +13,7 @@ from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.inference.paired import DEFAULT
+from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Part
 from calib_core.three_classes import OTHERS

@@ -8,9 +8,13 @@ modules are import-linter's (`.importlinter`).
 import ast
 import re
 import subprocess
+from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import median
 
 import pytest
+
+import calib_core
 
 ROOT = Path(__file__).parents[1]
 LIBRARY = ("calib_core/",)
@@ -307,3 +311,152 @@ GOOD = [
 @pytest.mark.parametrize(("gate", "source"), GOOD, ids=[f"{gate.__name__}-{i}" for i, (gate, _) in enumerate(GOOD)])
 def test_gate_lets_the_legitimate_pass(gate, source):
     assert not list(gate(source))
+
+
+# ---- sizes and names ---------------------------------------------------------------------------------------
+# Exceptions have ceilings that may only come down: lower a number when you can, strike off what is no exception.
+
+
+def assert_within(found, ceilings):
+    assert {name: count for name, count in found.items() if count > ceilings.get(name, 0)} == {}, "above the ceiling"
+    assert set(ceilings) - {name for name, count in found.items() if count} == set(), (
+        "no exception any more: strike off"
+    )
+
+
+MOST_LINES, MEDIAN_LINES = 400, 110
+TOO_LONG = {
+    "calib_core/inference/in_bins.py": 408,
+    "calib_core/inference/paired.py": 433,
+    "calib_core/predictions.py": 695,
+    "calib_core/registry.py": 453,
+    "dashboard/commands/_shared.py": 415,
+    "dashboard/compute.py": 518,
+    "dashboard/selection.py": 456,
+}
+
+
+def test_files_stay_where_a_reader_looks():
+    lines = {name: len((ROOT / name).read_text("utf-8").splitlines()) for name in python_files(SHIPPED)}
+    assert median(lines.values()) <= MEDIAN_LINES
+    assert_within({name: count for name, count in lines.items() if count > MOST_LINES}, TOO_LONG)
+
+
+ENDINGS = ("s", "es", "ed", "d", "er", "r", "ing")
+ALIKE = {
+    "_text": 2,
+    "base": 5,
+    "compare": 2,
+    "interval": 2,
+    "grid": 2,
+    "table": 4,
+    "binary_map": 2,
+    "calibration_map": 2,
+    "classes": 4,
+    "constraint": 2,
+    "recalibration": 2,
+    "reliability": 5,
+    "sweep": 4,
+    "trade": 2,
+    "validity": 2,
+    "zoom": 2,
+    "kernel": 2,
+    "limits": 3,
+    "scale": 2,
+    "scores": 2,
+    "simplex": 4,
+    "maps": 2,
+    "line": 3,
+    "paired": 2,
+    "verdict": 2,
+    "wording": 2,
+    "rows": 2,
+    "show": 2,
+    "_exhibited": 4,
+    "export": 2,
+    "report": 2,
+    "calibrators": 2,
+    "data": 2,
+    "estimators": 2,
+}
+"""How many modules share a name but for its ending, by the first of their names."""
+
+
+def stem(name):
+    """A module's name without its ending, so that sweep and sweeps, pairs and paired are the same."""
+    name = name.strip("_")
+    shortest = min((name.removesuffix(end) for end in ENDINGS if len(name) > len(end) + 2), key=len, default=name)
+    return shortest.removesuffix("e")
+
+
+def alike(files):
+    """How many modules differ by an ending or not at all, in one package or in two, by the first of their names."""
+    groups = defaultdict(list)
+    for name in (Path(file).stem for file in files):
+        groups[name if name.startswith("__") else stem(name)].append(name)
+    return {min(names): len(names) for names in groups.values() if len(names) > 1 and names[0][:2] != "__"}
+
+
+def test_no_two_modules_have_the_same_name_but_for_an_ending():
+    assert_within(alike(python_files(SHIPPED)), ALIKE)
+
+
+VAGUE = ("held", "made", "asked", "said", "at", "one", "told")
+VAGUE_NAMES = {
+    "calib_core": 37,
+    "calib_core/calibrators": 50,
+    "calib_core/estimators": 23,
+    "calib_core/exporting": 27,
+    "calib_core/figures": 9,
+    "calib_core/inference": 17,
+    "calib_core/readers": 39,
+    "dashboard": 34,
+    "dashboard/commands": 38,
+    "dashboard/report": 96,
+    "dashboard/takeaway": 21,
+    "dashboard/views": 84,
+}
+"""How often each package names a value so."""
+
+
+def named_values(source):
+    """Every name that a module gives to a value: variables, arguments, functions, fields, attributes, keywords."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.arg | ast.keyword) and node.arg:
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+
+
+def package_of(name):
+    folders = Path(name).parts[:-1]
+    return "/".join(folders[:2])
+
+
+def test_values_are_named_by_nouns_of_the_field():
+    found = Counter()
+    for name in python_files(SHIPPED):
+        found[package_of(name)] += sum(word in VAGUE for word in named_values((ROOT / name).read_text("utf-8")))
+    assert_within(found, VAGUE_NAMES)
+
+
+def test_the_counts_see_what_they_are_for():
+    source = "held: int = 1\ndef said(at, *, told=0):\n    self.made = [one for one in at]\n    f(asked=1)\n"
+    assert sorted(named_values(source)) == sorted(VAGUE)
+    files = ["a/pairs.py", "b/paired.py", "a/sweep.py", "b/_sweeps.py", "a/merge.py", "a/__init__.py", "b/__init__.py"]
+    assert alike(files) == {"paired": 2, "_sweeps": 2}
+    assert_within({"a": 2, "b": 0}, {"a": 3})
+    for ceilings in ({"a": 1}, {}, {"a": 2, "b": 1}, {"a": 2, "gone": 1}):
+        with pytest.raises(AssertionError):
+            assert_within({"a": 2, "b": 0}, ceilings)
+
+
+# ---- the version -------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_that_of_the_changelog():
+    released = re.findall(r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    number, _, ahead = calib_core.__version__.partition(".dev")
+    assert number > released[0] if ahead else number == released[0]

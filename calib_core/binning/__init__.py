@@ -14,10 +14,11 @@ from calib_core.binning.base import (
     of_interval,
     of_simplex,
 )
-from calib_core.binning.compared import tabulate_alike
+from calib_core.binning.bin_table import BinTable, PoolingScheme, tabulate, tabulate_at
 from calib_core.binning.declared import bins_of, bins_said
 from calib_core.binning.groups import Groups, group_codes
-from calib_core.binning.interval import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
+from calib_core.binning.interval_schemes import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
+from calib_core.binning.shared_groups import tabulate_alike
 from calib_core.binning.simplex import (
     Grid,
     Projection,
@@ -28,7 +29,6 @@ from calib_core.binning.simplex import (
     simplex_table,
     vector_sums,
 )
-from calib_core.binning.table import BinTable, PoolingScheme, tabulate, tabulate_at
 
 __all__ = [
     "BINNINGS",

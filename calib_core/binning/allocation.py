@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.binning.base import IntervalScheme
-from calib_core.binning.table import BinTable, padded
+from calib_core.binning.bin_table import BinTable, padded
 from calib_core.claims import Claims, Stratum, Tally
 
 

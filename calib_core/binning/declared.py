@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from calib_core.binning.base import BINNINGS, BinningScheme, as_binning, cuts
-from calib_core.binning.interval import Distinct, EqualWidth
-from calib_core.binning.table import BinTable
+from calib_core.binning.bin_table import BinTable
+from calib_core.binning.interval_schemes import Distinct, EqualWidth
 from calib_core.defaults import BINS
 from calib_core.predictions import Predictions
 

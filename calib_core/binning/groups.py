@@ -10,8 +10,8 @@ import numpy as np
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core._checks import whole
 from calib_core.binning.base import BINNINGS, Cuts
-from calib_core.binning.interval import EqualWidth, PointsPerBin
-from calib_core.binning.table import BinTable, tabulate_at
+from calib_core.binning.bin_table import BinTable, tabulate_at
+from calib_core.binning.interval_schemes import EqualWidth, PointsPerBin
 from calib_core.claims import Claims, Tally
 from calib_core.registry import Range
 

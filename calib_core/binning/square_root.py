@@ -9,7 +9,7 @@ from typing import Annotated
 from calib_core._arrays import Float64s, Floats
 from calib_core._checks import effective_rows
 from calib_core.binning.base import BINNINGS
-from calib_core.binning.interval import EqualMass, EqualWidth
+from calib_core.binning.interval_schemes import EqualMass, EqualWidth
 from calib_core.registry import Range
 
 

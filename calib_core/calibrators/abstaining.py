@@ -20,15 +20,15 @@ def with_abstentions(predictions: Predictions, apply: Callable[[Predictions], Pr
         return apply(predictions)
     if abstained.all():
         return predictions
-    made = apply(predictions.answered)
-    if made.kind != "full":
+    calibrated = apply(predictions.answered)
+    if calibrated.kind != "full":
         raise NotAnswerable(
             "the model abstains on some rows, and this calibrator returns single claims, which cannot say so: "
             "let Meta-Cal come last"
         )
-    out = predictions.probs.astype(made.rows.dtype, copy=True)
-    out[~abstained] = made.probs
+    out = predictions.probs.astype(calibrated.rows.dtype, copy=True)
+    out[~abstained] = calibrated.probs
     silent = abstained.copy()
-    if made.abstained is not None:
-        silent[np.flatnonzero(~abstained)[made.abstained]] = True
+    if calibrated.abstained is not None:
+        silent[np.flatnonzero(~abstained)[calibrated.abstained]] = True
     return predictions.with_probs(frozen(out), abstained=silent)

@@ -158,10 +158,10 @@ class Calibrator(BaseEstimator):
         (n,), from confidence and top-label calibrators, of the k largest classes, (n, k), from top-k ones:
         they recalibrate only the claims made and say nothing of the other classes.
         """
-        made = self.apply(_predictions(X, None, None))
-        if made.kind in ("full", "per-class"):
-            return made.probs
-        probs = made.top(made.n_ranked)[1]
+        calibrated = self.apply(_predictions(X, None, None))
+        if calibrated.kind in ("full", "per-class"):
+            return calibrated.probs
+        probs = calibrated.top(calibrated.n_ranked)[1]
         return probs[:, 0] if probs.shape[1] == 1 else probs
 
     def predict(self, X: ArrayLike | Logits) -> Codes:
@@ -170,8 +170,8 @@ class Calibrator(BaseEstimator):
 
     def score(self, X: ArrayLike | Logits, y: ArrayLike) -> float:
         """Minus the mean squared error of the top claim, 1{y = c} - h: higher is better, for every output kind."""
-        made = self.apply(_predictions(X, y, None))
-        return -float(np.mean(np.square(made.confidence.astype(np.float64) - made.correct)))
+        calibrated = self.apply(_predictions(X, y, None))
+        return -float(np.mean(np.square(calibrated.confidence.astype(np.float64) - calibrated.correct)))
 
     def to_json(self) -> str:
         """This fitted calibrator as JSON text, which ``calib_core.load_calibrator`` reads back; no code is in it."""

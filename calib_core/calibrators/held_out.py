@@ -66,9 +66,9 @@ def _in_order(predictions: Predictions, units: Codes) -> Codes:
     return units[np.lexsort((rank[units], confidence))]
 
 
-def _left(predictions: Predictions, at: Codes, weights: Float64s) -> Predictions:
-    part = predictions.take(at)
-    if predictions.weights is None or (weights == predictions.weights[at]).all():
+def _left(predictions: Predictions, rows: Codes, weights: Float64s) -> Predictions:
+    part = predictions.take(rows)
+    if predictions.weights is None or (weights == predictions.weights[rows]).all():
         return part
     logits = None if part.logits is None else part.logits.array()
     return Predictions(part.probs, part.true_labels, class_names=part.class_names, weights=weights, logits=logits)

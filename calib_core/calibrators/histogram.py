@@ -154,10 +154,10 @@ class Histogram(BinaryCalibrator):
         return Cells(rows - placing, len(self.counts_), int(self.averaged_.min()), self.delta, broken, placing)
 
     def _bins(self, ordered: Floats, total: float) -> int:
-        asked = int((total + 1e-9) // self.points_per_bin) if self.bins is None else self.bins
+        wanted = int((total + 1e-9) // self.points_per_bin) if self.bins is None else self.bins
         different = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
         # Every bin needs a row strictly between its thresholds: at most (n + 1) / 2 bins.
-        return max(1, min(asked, int(total + 1) // 2, different))
+        return max(1, min(wanted, int(total + 1) // 2, different))
 
     def _hits(self, scores: Floats, weights: Float64s | None) -> tuple[Float64s, Float64s]:
         """Weight of the claims that came true per bin, and of those tied with each threshold."""

@@ -60,7 +60,7 @@ class VectorScaling(Calibrator):
         with one_blas_thread():
             loss = DiagonalLoss(Rowwise(source, predictions.true_labels, predictions.weights))
             found = fitted(loss)
-        self.weights_, self.intercepts_ = found.at
+        self.weights_, self.intercepts_ = found.parameters
         self.status_ = found.status
 
     @property
@@ -98,8 +98,8 @@ class _Affine(Calibrator):
                 odir = chosen_odir(rows, odir, self.folds, self.random_state)
             found = fitted(AffineLoss(rows, odir))
         self.off_diagonal_, self.intercept_ = odir.off_diagonal, odir.intercept
-        self.weights_ = np.ascontiguousarray(found.at[:-1].T)
-        self.intercepts_ = found.at[-1]
+        self.weights_ = np.ascontiguousarray(found.parameters[:-1].T)
+        self.intercepts_ = found.parameters[-1]
         self.status_ = found.status
 
     @property

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core import guarantees
 from calib_core._arrays import Bools, Float64s, frozen
-from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.coverage import (
+from calib_core.calibrators.abstention_thresholds import (
     ScoredRows,
     coverage_curve,
     entropies,
@@ -20,6 +19,7 @@ from calib_core.calibrators.coverage import (
     guaranteed_miscoverage,
     paper_miscoverage,
 )
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.held_out import hold_out
 from calib_core.calibrators.temperature import Temperature
 from calib_core.guarantees import Promise
@@ -50,19 +50,19 @@ class MetaCal(Calibrator):
     def _fit(self, predictions: Predictions) -> None:
         self._check_base()
         scores = entropies(predictions.rows)
-        held = hold_out(predictions, self._eligible(predictions), HELD_OUT_SHARE, MOST_HELD_OUT, self.random_state)
-        rest = ScoredRows(scores[held.left], predictions.correct[held.left], held.rest.weights)
+        parts = hold_out(predictions, self._eligible(predictions), HELD_OUT_SHARE, MOST_HELD_OUT, self.random_state)
+        rest = ScoredRows(scores[parts.left], predictions.correct[parts.left], parts.rest.weights)
         self.weighted_ = predictions.weights is not None and bool((predictions.weights != predictions.weights[0]).any())
-        self.n_held_out_ = len(held.rows)
+        self.n_held_out_ = len(parts.rows)
         self.exceed_probability_ = 0.0
-        self.threshold_ = self._threshold(scores[held.rows], predictions.correct[held.rows], rest)
+        self.threshold_ = self._threshold(scores[parts.rows], predictions.correct[parts.rows], rest)
         answered = np.flatnonzero(rest.scores <= self.threshold_)
         if not len(answered):
             raise NotAnswerable(
                 "every row left to fit the base calibrator on would be withheld: give more calibration rows"
             )
         self.n_fit_ = len(answered)
-        self.base_: Calibrator = clone(self.base).fit_on(held.rest.take(answered))
+        self.base_: Calibrator = clone(self.base).fit_on(parts.rest.take(answered))
 
     def _apply(self, predictions: Predictions) -> Predictions:
         silent = entropies(predictions.rows) > self.threshold_

@@ -19,9 +19,9 @@ def content_order(points: Floats, labels: Codes, weights: Float64s | None = None
     """
     whole = np.ascontiguousarray(np.column_stack([points, labels.astype(points.dtype)]))
     # Rows compared as strings of bytes: one sort for any number of classes.
-    held = whole.view(np.dtype((np.void, whole.itemsize * whole.shape[1]))).ravel()
-    first = np.arange(len(held)) if weights is None else np.argsort(weights, kind="stable")
-    return first[np.argsort(held[first], kind="stable")]
+    keys = whole.view(np.dtype((np.void, whole.itemsize * whole.shape[1]))).ravel()
+    first = np.arange(len(keys)) if weights is None else np.argsort(weights, kind="stable")
+    return first[np.argsort(keys[first], kind="stable")]
 
 
 def fold_codes(points: Floats, labels: Codes, weights: Float64s | None, folds: int, random_state: int) -> Codes:
@@ -40,11 +40,11 @@ def losses_by_threshold(
     """Summed log loss of the thresholded, normalised rows, one a threshold: only row sums and true classes count."""
     line = np.arange(len(block))
     proposed = np.broadcast_to(proposed, block.shape)
-    made = []
+    losses = []
     for t in thresholds:
         out = np.where((block <= t) | (proposed <= t + slack), block, proposed)
-        made.append(-float(weights @ safe_log(out[line, labels] / out.sum(axis=1))))
-    return np.asarray(made)
+        losses.append(-float(weights @ safe_log(out[line, labels] / out.sum(axis=1))))
+    return np.asarray(losses)
 
 
 def best_cell(losses: Float64s, shares: Sequence[float], thresholds: Sequence[float]) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._parallel import chunks, one_blas_thread, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.nearest import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
+from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
 from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold
 from calib_core.predictions import InputError, Predictions
 from calib_core.registry import Choice, Flag, Range
@@ -81,8 +81,8 @@ class Neighbours(Calibrator):
         with one_blas_thread():
             for f in range(10):
                 correct = _Correction(self, np.flatnonzero(fold != f))
-                held, step = np.flatnonzero(fold == f), correct.rows_at_once
-                parts = [held[part] for part in chunks(len(held), step)]
+                test_rows, step = np.flatnonzero(fold == f), correct.rows_at_once
+                parts = [test_rows[part] for part in chunks(len(test_rows), step)]
                 for losses in shared_out(partial(self._losses, correct=correct), parts):
                     total += losses
         return total / (self.weights_.sum() if len(self.weights_) else n)
@@ -93,8 +93,8 @@ class Neighbours(Calibrator):
         weights = self.weights_[rows] if len(self.weights_) else np.ones(len(rows))
         ks = [_count(correct.total, q) for q in SHARES]
         slack = _rounding(self.points_)
-        made = [losses_by_threshold(block, p, labels, weights, THRESHOLDS, slack) for p in correct(block, ks)]
-        return np.stack(made)
+        losses = [losses_by_threshold(block, p, labels, weights, THRESHOLDS, slack) for p in correct(block, ks)]
+        return np.stack(losses)
 
     def _targets(self, rows: Codes) -> Float64s:
         """What is averaged over the neighbours."""
@@ -184,8 +184,8 @@ class _Correction:
 def normalised(block: Float64s, proposed: Float64s, threshold: float, slack: float) -> Float64s:
     """P3 Alg. 1, lines 7-12: small entries stay as they were, then the row is divided by its sum."""
     keep = (block <= threshold) | (proposed <= threshold + slack)
-    made = np.where(keep, block, proposed)
-    return np.asarray(made / made.sum(axis=1, keepdims=True))
+    corrected = np.where(keep, block, proposed)
+    return np.asarray(corrected / corrected.sum(axis=1, keepdims=True))
 
 
 def _count(total: float, share: float) -> int:
@@ -199,6 +199,6 @@ def _rounding(points: Floats) -> float:
 
 
 def _one_hot(labels: Codes, n_classes: int) -> Float64s:
-    made = np.zeros((len(labels), n_classes))
-    made[np.arange(len(labels)), labels] = 1.0
-    return made
+    indicators = np.zeros((len(labels), n_classes))
+    indicators[np.arange(len(labels)), labels] = 1.0
+    return indicators

@@ -97,7 +97,7 @@ class Reduced(Calibrator):
         check_is_fitted(self)
         left_out = self.pooled_ + self.left_alone_
         own = [m for name, m in zip(self.strata_, self.maps_, strict=True) if m is not None and name not in left_out]
-        cells = [made for made in (m.cells() for m in own) if made is not None]
+        cells = [bins for bins in (m.cells() for m in own) if bins is not None]
         of = scope(self.reduction).of
         if of not in ("top", "classes") or (own and not cells):
             return NONE

@@ -175,7 +175,7 @@ def _calibrator(data: dict[str, Json]) -> Calibrator:
 
 class _Reader:
     def __init__(self) -> None:
-        self.made: list[Any] = []
+        self.calibrators: list[Any] = []
 
     def member(self, data: Json, depth: int) -> Any:
         family = data.get("family") if isinstance(data, dict) else None
@@ -207,16 +207,16 @@ class _Reader:
             return _read_array(data)
         if len(data) != 1:
             raise Malformed("a value in its state is of no known form")
-        ((kind, held),) = data.items()
-        if kind == "float" and held in ("nan", "inf", "-inf"):
-            return float(held)
-        if kind == "tuple" and isinstance(held, list):
-            return tuple(self.value(item, depth + 1) for item in held)
-        if kind == "same" and type(held) is int and 0 <= held < len(self.made):
-            return self.made[held]
+        ((kind, content),) = data.items()
+        if kind == "float" and content in ("nan", "inf", "-inf"):
+            return float(content)
+        if kind == "tuple" and isinstance(content, list):
+            return tuple(self.value(item, depth + 1) for item in content)
+        if kind == "same" and type(content) is int and 0 <= content < len(self.calibrators):
+            return self.calibrators[content]
         if kind == "calibrator":
-            self.made.append(self.member(held, depth))
-            return self.made[-1]
+            self.calibrators.append(self.member(content, depth))
+            return self.calibrators[-1]
         raise Malformed(f"a value in its state is of no known form ({kind[:40]!r})")
 
 

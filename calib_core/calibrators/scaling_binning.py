@@ -93,5 +93,5 @@ class ScalingBinning(BinaryCalibrator):
         return np.asarray(self.values_[codes], dtype=np.float64)
 
 
-def _chosen(rows: Stratum, at: Codes) -> Stratum:
-    return Stratum(rows.scores[at], rows.outcomes[at], None if rows.weights is None else rows.weights[at])
+def _chosen(rows: Stratum, index: Codes) -> Stratum:
+    return Stratum(rows.scores[index], rows.outcomes[index], None if rows.weights is None else rows.weights[index])

@@ -94,10 +94,10 @@ class SimplexBinning(Calibrator):
 
     def of_cells(self, cells: Codes) -> tuple[Float64s, Float64s]:
         """What cells with these numbers (m,) return, (m, K), and the calibration rows behind it, (m,)."""
-        at = np.minimum(np.searchsorted(self.cells_, cells), len(self.cells_) - 1)
-        held = self.cells_[at] == cells
-        values = np.where(held[:, None], self.values_[at], 1.0 / self.values_.shape[1])
-        return values, np.where(held, self.counts_[at], 0.0)
+        position = np.minimum(np.searchsorted(self.cells_, cells), len(self.cells_) - 1)
+        known = self.cells_[position] == cells
+        values = np.where(known[:, None], self.values_[position], 1.0 / self.values_.shape[1])
+        return values, np.where(known, self.counts_[position], 0.0)
 
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)

@@ -137,7 +137,7 @@ class _Loss:
     def of(cls, predictions: Predictions) -> _Loss:
         logs = LogRows.best(predictions)
         n = predictions.n_rows
-        stored = logs.at(predictions.true_labels)
+        stored = logs.entries(predictions.true_labels)
         tops = logs.tops(predictions)
         true = logs.values(stored[:, None])[:, 0] if logs.kind == "log-probabilities" else _above(stored, tops)
         weights = np.ones(n) if predictions.weights is None else predictions.weights
@@ -176,10 +176,10 @@ class _Loss:
         """Logarithms less their row's largest, so that no exponential overflows."""
         if self.kept is not None and chunk.start in self.kept:
             return self.kept[chunk.start]
-        made = self._shifted(chunk)
+        blocks = self._shifted(chunk)
         if self.kept is None:
-            return made
-        return self.kept.setdefault(chunk.start, list(made))
+            return blocks
+        return self.kept.setdefault(chunk.start, list(blocks))
 
     def _shifted(self, chunk: slice) -> Iterator[tuple[slice, Floats]]:
         tops = self.tops[chunk]
@@ -246,16 +246,16 @@ def _step(b: float, slope: float, curvature: float, third: float) -> float:
     return b - newton / (bend if 0.5 < bend < 2.0 else 1.0)
 
 
-def _third(one: tuple[float, float, float], two: tuple[float, float, float]) -> float:
+def _third(left: tuple[float, float, float], right: tuple[float, float, float]) -> float:
     """Third derivative at the second of two points, from slope and curvature at both (cubic Hermite)."""
-    (b0, g0, h0), (b1, g1, h1) = one, two
+    (b0, g0, h0), (b1, g1, h1) = left, right
     d = b1 - b0
     return (2.0 * h0 + 4.0 * h1) / d - 6.0 * (g1 - g0) / (d * d)
 
 
 def _floored(predictions: Predictions) -> int:
     logs = LogRows.best(predictions)
-    stored = logs.at(predictions.true_labels)
+    stored = logs.entries(predictions.true_labels)
     return int((np.isneginf(stored) if logs.kind == "logits" else stored < LOG_FLOOR * (1 + 1e-9)).sum())
 
 

@@ -7,9 +7,9 @@ from calib_core.diagrams.classes import ClassPanels, ClassTable, class_panels, c
 from calib_core.diagrams.constraints import ConstraintDiagram, constraint
 from calib_core.diagrams.corp import CorpBand, CorpCurve, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
+from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.recalibration import RecalibrationDiagram, canonical_validity, recalibration
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.diagrams.sweep import ErrorSweep, error_sweep
 from calib_core.diagrams.trade import TradeOff, trade_off
 from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
 from calib_core.diagrams.zoom import BinZoom, zoom

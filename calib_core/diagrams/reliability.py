@@ -9,7 +9,7 @@ import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.binning import BinningScheme, as_binning, tabulate, tabulate_at
-from calib_core.binning.table import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions import Predictions
 from calib_core.reductions import Confidence, TopLabel

@@ -1,6 +1,6 @@
 """Estimators of calibration error; to add one, write a file and import it here."""
 
-from calib_core.estimators.allocated import ConvexBinned
+from calib_core.estimators.adaptive_convex import ConvexBinned
 from calib_core.estimators.base import (
     ESTIMATORS,
     Estimate,
@@ -18,10 +18,10 @@ from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
 from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, SCALES, KernelECE
 from calib_core.estimators.mixed import MaxOfBins
-from calib_core.estimators.scores import Accuracy, Brier, LogLoss
+from calib_core.estimators.score_estimators import Accuracy, Brier, LogLoss
 from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.estimators.smooth import SmoothECE
-from calib_core.estimators.sweep import EceSweep, MaxDeviation
+from calib_core.estimators.swept_bins import EceSweep, MaxDeviation
 
 __all__ = [
     "BANDWIDTHS",

@@ -185,7 +185,9 @@ class Estimate(OneLine):
         What can mislead: it is about the true error, so for binned errors, which noise inflates, it can lie wholly
         below ``value``.
         """
-        return self._once(("interval", level, random_state), lambda by, asked: by.interval(asked, level, random_state))
+        return self._once(
+            ("interval", level, random_state), lambda by, question: by.interval(question, level, random_state)
+        )
 
     @property
     def point(self) -> float:
@@ -198,7 +200,7 @@ class Estimate(OneLine):
     @property
     def noise_floor(self) -> NoiseFloor:
         """What a perfectly calibrated model with these predictions would show: an ``inference.NoiseFloor``."""
-        return self._once(("floor",), lambda by, asked: by.noise_floor(asked, SEED))
+        return self._once(("floor",), lambda by, question: by.noise_floor(question, SEED))
 
     @property
     def p_value(self) -> float:
@@ -230,9 +232,9 @@ class Estimate(OneLine):
     @property
     def table(self) -> pd.DataFrame:
         """One line per non-empty bin or cell where the estimator bins, else one per stratum."""
-        held = self.bins or self.cells
-        if held is not None:
-            return held.frame()
+        counted = self.bins or self.cells
+        if counted is not None:
+            return counted.frame()
         return pd.DataFrame(
             {"stratum": np.asarray(self.strata, dtype=object), "value": self.per_stratum, "weight": self.shares}
         )
@@ -340,17 +342,19 @@ def estimate(
     if reduction is None:
         if "predictions" not in traits(method).takes:
             raise RegistryError(f"{ESTIMATORS.recipe(method).title} needs a notion: give reduction=")
-        asked = Question(predictions, None, method)
+        question = Question(predictions, None, method)
         none = np.empty(0)
-        return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), asked)
+        return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
     notion = as_reduction(reduction)
     claims = notion.split(predictions)
-    made = _applied(method, claims, whole=scope(notion).of == "vector")
+    estimated = _applied(method, claims, whole=scope(notion).of == "vector")
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
-    asked = Question(predictions, notion, method, free=free)
+    question = Question(predictions, notion, method, free=free)
     # Bins can pool strata: what the estimate has parts for are theirs.
-    of = claims if made.bins is None else made.bins
-    return Estimate(made.value, of.strata, made.per_stratum, of.shares, made.bins, recipe, asked, made.cells)
+    of = claims if estimated.bins is None else estimated.bins
+    return Estimate(
+        estimated.value, of.strata, estimated.per_stratum, of.shares, estimated.bins, recipe, question, estimated.cells
+    )
 
 
 def _applied(estimator: Any, claims: Any, *, whole: bool) -> Estimated:

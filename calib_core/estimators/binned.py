@@ -18,7 +18,7 @@ from calib_core.binning import (
 )
 from calib_core.claims import Claims
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits
-from calib_core.estimators.simplex import distances
+from calib_core.estimators.canonical_errors import distances
 from calib_core.registry import Choice, Part
 from calib_core.vectors import Vectors
 

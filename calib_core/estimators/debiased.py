@@ -22,7 +22,7 @@ from calib_core.binning import (
 )
 from calib_core.claims import Claims
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
-from calib_core.estimators.simplex import debiased
+from calib_core.estimators.canonical_errors import debiased
 from calib_core.registry import Flag, Part
 from calib_core.vectors import Vectors
 
@@ -86,11 +86,11 @@ class DebiasedL2:
         return self._of(table, table.count)
 
     def _of(self, table: BinTable, rows: Float64s) -> Estimated:
-        made = _over_bins(table, self._terms(table, rows))
+        squared = _over_bins(table, self._terms(table, rows))
         if not self.root:
-            return made
-        per = np.sqrt(np.maximum(made.per_stratum, 0.0))
-        return Estimated(max(made.value, 0.0) ** 0.5, per, table)
+            return squared
+        per = np.sqrt(np.maximum(squared.per_stratum, 0.0))
+        return Estimated(max(squared.value, 0.0) ** 0.5, per, table)
 
     def of_vectors(self, vectors: Vectors) -> Estimated:
         """The canonical estimate, in cells of the simplex."""
@@ -204,8 +204,8 @@ def worth(claims: Claims, table: BinTable) -> Float64s:
     for s in range(len(claims.strata)):
         stratum = claims.stratum(s)
         assert stratum.weights is not None
-        at = table.cells(stratum.scores, np.full(len(stratum.scores), s))
-        flat += np.bincount(at, np.square(stratum.weights), len(flat))
+        cell = table.cells(stratum.scores, np.full(len(stratum.scores), s))
+        flat += np.bincount(cell, np.square(stratum.weights), len(flat))
     squares = flat.reshape(table.count.shape)
     return np.divide(np.square(table.count), squares, out=np.zeros(squares.shape), where=squares > 0)
 
@@ -213,5 +213,5 @@ def worth(claims: Claims, table: BinTable) -> Float64s:
 def _over_bins(table: BinTable, terms: Float64s) -> Estimated:
     """The mean of the bins' terms by rows within strata, by shares over them."""
     per = (table.within * np.nan_to_num(terms)).sum(axis=1)
-    made = by_stratum(table, np.where(table.count.sum(axis=1) > 0, per, np.nan))
-    return Estimated(made.value, made.per_stratum, table)
+    estimated = by_stratum(table, np.where(table.count.sum(axis=1) > 0, per, np.nan))
+    return Estimated(estimated.value, estimated.per_stratum, table)

@@ -7,9 +7,9 @@ comes out is run beside the calibrator before it is handed out, and refused wher
 from calib_core._arrays import LOG_FLOOR
 from calib_core.exporting import nodes
 from calib_core.exporting.describing import State, program, recipe_of, steps_of
-from calib_core.exporting.maps import Interpolated, LogOdds, Map, Pieces, map_of
 from calib_core.exporting.nodes import Program
 from calib_core.exporting.python import python_source
+from calib_core.exporting.score_maps import Interpolated, LogOdds, Map, Pieces, map_of
 from calib_core.exporting.trial import ROUNDING, TOLERANCE, Trial, bins_computed, checked, probe_rows
 
 __all__ = [

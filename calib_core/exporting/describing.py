@@ -24,7 +24,6 @@ from calib_core.calibrators import (
     Temperature,
     VectorScaling,
 )
-from calib_core.exporting.maps import SAME, Map, described_map
 from calib_core.exporting.nodes import (
     Affine,
     Chosen,
@@ -43,6 +42,7 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
+from calib_core.exporting.score_maps import SAME, Map, described_map
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import scope
 from calib_core.registry import Recipe, RegistryError
@@ -85,10 +85,10 @@ def program(calibrator: Calibrator, *, logits: bool = False) -> Program:
     given = Given("logits" if logits else "probabilities", k)
     start = State(Softmax(given), k, logits=given) if logits else State(given, k, exact=True)
     try:
-        made = described(calibrator, start)
+        final = described(calibrator, start)
     except NeedsLogitsError:
         return program(calibrator, logits=True)
-    return Program(given, made.row, made.abstained)
+    return Program(given, final.row, final.abstained)
 
 
 def described(calibrator: Calibrator, state: State) -> State:
@@ -97,15 +97,15 @@ def described(calibrator: Calibrator, state: State) -> State:
         raise NotAnswerable(
             f"{_title(calibrator)} after a calibrator of single claims has no export: it needs rows that sum to one"
         )
-    made = steps_of(calibrator, replace(state, abstained=None))
+    after = steps_of(calibrator, replace(state, abstained=None))
     if state.abstained is None:
-        return made
-    if made.kind != "full":
+        return after
+    if after.kind != "full":
         raise NotAnswerable(
             f"{_title(calibrator)} returns single claims, which cannot say where the model before it abstains"
         )
-    abstained = state.abstained if made.abstained is None else Either(state.abstained, made.abstained)
-    return replace(state.with_row(Chosen(state.abstained, state.row, made.row)), abstained=abstained)
+    abstained = state.abstained if after.abstained is None else Either(state.abstained, after.abstained)
+    return replace(state.with_row(Chosen(state.abstained, state.row, after.row)), abstained=abstained)
 
 
 @singledispatch
@@ -163,8 +163,8 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
 @steps_of.register
 def _reduced(calibrator: Reduced, state: State) -> State:
     # A map that strata share stays one map.
-    made = {id(binary): described_map(binary, state.exact) for binary in calibrator.maps_}
-    maps = tuple(made[id(binary)] for binary in calibrator.maps_)
+    by_binary = {id(binary): described_map(binary, state.exact) for binary in calibrator.maps_}
+    maps = tuple(by_binary[id(binary)] for binary in calibrator.maps_)
     of, reduction = scope(calibrator.reduction).of, cast(Any, calibrator.reduction)
     if of == "classes":
         return _of_columns(calibrator, state, maps)

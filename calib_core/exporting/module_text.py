@@ -15,7 +15,7 @@ FORMAT, VERSION = "calib-python", 1
 def head(steps: Program, title: str, trial: Trial | None, confidences: bool) -> str:
     """The module's docstring."""
     k, kind = steps.given.n_classes, steps.given.kind
-    checked_on = "" if trial is None else f"\n\n{trial.said}"
+    checked_on = "" if trial is None else f"\n\n{trial.sentence}"
     rounding = f"\n{ROUNDING}" if bins_computed(steps) else ""
     more = "    calibrate_confidence(c)  # the largest probability without its row\n" if confidences else ""
     more += "    abstains(row)        # whether the model gives no answer\n" if steps.abstained else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from calib_core._arrays import Float64s
-from calib_core.exporting.maps import Map
+from calib_core.exporting.score_maps import Map
 
 Input: TypeAlias = Literal["probabilities", "logits"]
 
@@ -128,12 +128,12 @@ class Unsure(OnRow):
 class Either(Node):
     """Whether one or the other holds."""
 
-    one: Node
-    other: Node
+    first: Node
+    second: Node
 
     @property
     def operands(self) -> tuple[Node, ...]:
-        return (self.one, self.other)
+        return (self.first, self.second)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ import numpy as np
 from calib_core.calibrators import Calibrator
 from calib_core.exporting import module_text, runtime
 from calib_core.exporting.describing import program, recipe_of
-from calib_core.exporting.maps import Interpolated, LogOdds, Map, Pieces
 from calib_core.exporting.nodes import (
     Affine,
     Chosen,
@@ -34,6 +33,7 @@ from calib_core.exporting.nodes import (
     Unsure,
     in_order,
 )
+from calib_core.exporting.score_maps import Interpolated, LogOdds, Map, Pieces
 from calib_core.exporting.trial import Trial, checked, checked_confidences, run_module
 from calib_core.predictions import NotAnswerable
 
@@ -115,32 +115,32 @@ class Module:
 
     def literal(self, value: Any) -> str:
         """Numbers and lists of them, exact; arrays as lists."""
-        held = np.asarray(value, dtype=np.float64)
-        if np.isnan(held).any():
+        numbers = np.asarray(value, dtype=np.float64)
+        if np.isnan(numbers).any():
             raise NotAnswerable("a number of this calibrator is not a number (NaN); fit it again")
-        self.numbers += held.size
+        self.numbers += numbers.size
         if self.numbers > MOST_NUMBERS:
             raise NotAnswerable(
                 f"this calibrator holds more than {MOST_NUMBERS:,} numbers, too many for a text file: save it as JSON, "
                 "which calib_core.load_calibrator reads back"
             )
-        return _numbers(held.tolist())
+        return _numbers(numbers.tolist())
 
-    def map(self, one: Map) -> str:
+    def map(self, score_map: Map) -> str:
         """The name of a map; maps that are shared are written once."""
-        if id(one) not in self._maps:
-            self._maps[id(one)] = self._named(self._map(one))
-        return self._maps[id(one)]
+        if id(score_map) not in self._maps:
+            self._maps[id(score_map)] = self._named(self._map(score_map))
+        return self._maps[id(score_map)]
 
     def maps(self, all_of_them: Iterable[Map]) -> str:
-        return f"[{', '.join(self.map(one) for one in all_of_them)}]"
+        return f"[{', '.join(self.map(score_map) for score_map in all_of_them)}]"
 
     def named_list(self, text: str) -> str:
         """The name of a new constant whose text is already written."""
         return self._named(text)
 
-    def _map(self, one: Map) -> str:
-        function, values = _parts(one)
+    def _map(self, score_map: Map) -> str:
+        function, values = _parts(score_map)
         self.called[function] = None
         return f"({', '.join([function.__name__, *(self.literal(value) for value in values)])})"
 
@@ -243,16 +243,16 @@ def _chosen(node: Chosen, module: Module, rows: list[str]) -> str:
     return f"{row} if {condition} else {other}"
 
 
-def _parts(one: Map) -> tuple[Callable[..., float], tuple[Any, ...]]:
+def _parts(score_map: Map) -> tuple[Callable[..., float], tuple[Any, ...]]:
     """The function that applies a map, and what it takes after the score."""
-    if isinstance(one, Pieces):
-        if not one.slopes.any():
-            return runtime.steps, (one.edges, one.offsets)
-        return runtime.pieces, (one.edges, one.slopes, one.offsets)
-    if isinstance(one, Interpolated):
-        return runtime.interpolated, (one.scores, one.values)
-    assert isinstance(one, LogOdds)
-    return runtime.log_odds, (one.yes, one.no, one.intercept)
+    if isinstance(score_map, Pieces):
+        if not score_map.slopes.any():
+            return runtime.steps, (score_map.edges, score_map.offsets)
+        return runtime.pieces, (score_map.edges, score_map.slopes, score_map.offsets)
+    if isinstance(score_map, Interpolated):
+        return runtime.interpolated, (score_map.scores, score_map.values)
+    assert isinstance(score_map, LogOdds)
+    return runtime.log_odds, (score_map.yes, score_map.no, score_map.intercept)
 
 
 def _numbers(value: Any) -> str:

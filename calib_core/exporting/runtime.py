@@ -16,23 +16,23 @@ FLOOR = 2.0**-52
 
 def checked_probabilities(row: list[float], size: int) -> list[float]:
     """The row as floats, divided by its sum where that is slightly off; ValueError says what is wrong with it."""
-    made = [float(p) for p in row]
-    if len(made) != size:
-        raise ValueError(f"the row has {len(made)} probabilities; {size} are needed")
-    total = math.fsum(made)
-    if not all(p >= 0.0 for p in made) or not abs(total - 1.0) <= 1e-3:
+    numbers = [float(p) for p in row]
+    if len(numbers) != size:
+        raise ValueError(f"the row has {len(numbers)} probabilities; {size} are needed")
+    total = math.fsum(numbers)
+    if not all(p >= 0.0 for p in numbers) or not abs(total - 1.0) <= 1e-3:
         raise ValueError(f"the row sums to {total:.6g}; probabilities are not negative and sum to 1 within 0.001")
-    return made if abs(total - 1.0) <= 1e-6 and max(made) <= 1.0 else [p / total for p in made]
+    return numbers if abs(total - 1.0) <= 1e-6 and max(numbers) <= 1.0 else [p / total for p in numbers]
 
 
 def checked_logits(row: list[float], size: int) -> list[float]:
     """The row as floats; ValueError says what is wrong with it."""
-    made = [float(z) for z in row]
-    if len(made) != size:
-        raise ValueError(f"the row has {len(made)} logits; {size} are needed")
-    if not all(z < math.inf for z in made) or max(made) == -math.inf:
+    numbers = [float(z) for z in row]
+    if len(numbers) != size:
+        raise ValueError(f"the row has {len(numbers)} logits; {size} are needed")
+    if not all(z < math.inf for z in numbers) or max(numbers) == -math.inf:
         raise ValueError("logits are finite numbers; -inf is allowed, but not in the whole row")
-    return made
+    return numbers
 
 
 def log(row: list[float]) -> list[float]:
@@ -100,15 +100,15 @@ def log_odds(s: float, yes: float, no: float, intercept: float) -> float:
     return (1.0 if t >= 0 else odds) / (1.0 + odds)
 
 
-def mapped(s: float, one: tuple[Any, ...]) -> float:
+def mapped(s: float, binary_map: tuple[Any, ...]) -> float:
     """A score through a map."""
-    made: float = one[0](s, *one[1:])
-    return min(max(made, 0.0), 1.0)
+    value: float = binary_map[0](s, *binary_map[1:])
+    return min(max(value, 0.0), 1.0)
 
 
 def each_class(row: list[float], maps: list[Any]) -> list[float]:
     """Every entry through its class's map."""
-    return [mapped(s, one) for s, one in zip(row, maps, strict=True)]
+    return [mapped(s, binary_map) for s, binary_map in zip(row, maps, strict=True)]
 
 
 def normalised(row: list[float]) -> list[float]:
@@ -121,7 +121,7 @@ def ranked(row: list[float], maps: list[list[Any]]) -> list[float]:
     """The largest entries, each through the map of its rank and class; the lower class on a tie."""
     order = sorted(range(len(row)), key=lambda c: -row[c])[: len(maps)]
     chosen = [of_rank[c] if len(of_rank) > 1 else of_rank[0] for c, of_rank in zip(order, maps, strict=True)]
-    return [mapped(row[c], one) for c, one in zip(order, chosen, strict=True)]
+    return [mapped(row[c], binary_map) for c, binary_map in zip(order, chosen, strict=True)]
 
 
 def unsure(row: list[float], threshold: float) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 
 from calib_core._arrays import Float64s, Floats, safe_log
 from calib_core.calibrators import Calibrator
-from calib_core.exporting.maps import Interpolated, Map, Pieces
 from calib_core.exporting.nodes import Affine, EachClass, Given, Program, Ranked
+from calib_core.exporting.score_maps import Interpolated, Map, Pieces
 from calib_core.predictions import Logits, NotAnswerable, Predictions
 
 TOLERANCE = 1e-6
@@ -38,7 +38,7 @@ class Trial:
     difference: float
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """One sentence for the file's reader."""
         difference = f"{self.difference:.2g}"
         return f"Checked when it was made: on {self.rows} rows the largest difference from calib was {difference}."
@@ -53,20 +53,20 @@ def checked(calibrator: Calibrator, program: Program, run: Callable[[Floats], Fl
 
 def checked_confidences(calibrator: Calibrator, program: Program, run: Callable[[Floats], Floats]) -> Trial:
     """The same for confidences by themselves: from 0 to 1, and the edges of their map with their neighbours."""
-    edges = np.concatenate([_edges(one) for _, one in _maps(program, program.given.n_classes)])
+    edges = np.concatenate([_edges(score_map) for _, score_map in _maps(program, program.given.n_classes)])
     near = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0)])
     scores = np.concatenate([np.linspace(0.0, 1.0, 501), near[(near >= 0.0) & (near <= 1.0)]])
     given = Predictions.from_confidence(scores, np.zeros(len(scores)))
     return compared(calibrator.apply(given).confidence, run(scores))
 
 
-def compared(wanted: Floats, made: Floats) -> Trial:
+def compared(wanted: Floats, results: Floats) -> Trial:
     """What two results for the same rows differ by; NotAnswerable where it is too much."""
-    if np.shape(made) != wanted.shape:
+    if np.shape(results) != wanted.shape:
         raise NotAnswerable(
-            f"the export gives results of shape {np.shape(made)} for {wanted.shape}; it is not handed out"
+            f"the export gives results of shape {np.shape(results)} for {wanted.shape}; it is not handed out"
         )
-    difference = float(np.abs(made - wanted).max())
+    difference = float(np.abs(results - wanted).max())
     if not difference <= TOLERANCE:
         raise NotAnswerable(
             f"the export differs from the calibrator by {difference:.2g} on one of {len(wanted)} rows, more than "
@@ -122,8 +122,8 @@ def probe_rows(program: Program) -> Floats:
 def bins_computed(program: Program) -> bool:
     """Whether scores are computed, and so rounded, before bins decide about them."""
     binning = (node for node in program.nodes() if isinstance(node, (EachClass, Ranked)))
-    maps = (one for node in binning if not isinstance(node.row, Given) for one in _all_maps(node))
-    return any(isinstance(one, Pieces) and len(one.edges) > 0 for one in maps)
+    maps = (score_map for node in binning if not isinstance(node.row, Given) for score_map in _all_maps(node))
+    return any(isinstance(score_map, Pieces) and len(score_map.edges) > 0 for score_map in maps)
 
 
 def _cost(program: Program) -> float:
@@ -143,8 +143,8 @@ def _ties(k: int, n: int, rng: np.random.Generator) -> Float64s:
     """Two or more classes share the top, others have exactly 0; multiples of 1/8, 1/20 and 1/100."""
     shared = np.zeros((n // 4, k))
     for row in shared:
-        at = rng.permutation(k)[: rng.integers(2, min(k, 4) + 1)]
-        row[at] = 1.0 / len(at)
+        tied = rng.permutation(k)[: rng.integers(2, min(k, 4) + 1)]
+        row[tied] = 1.0 / len(tied)
     return np.concatenate([shared, *(rng.multinomial(m, np.full(k, 1.0 / k), n // 4) / m for m in (8, 20, 100))])
 
 
@@ -157,7 +157,7 @@ def _random(k: int, n: int, rng: np.random.Generator) -> list[Float64s]:
 def _at_edges(program: Program, rng: np.random.Generator, most: int) -> Float64s:
     """Rows with a fitted edge, or a double beside it, as one class's probability; the rest shares what is left."""
     k = program.given.n_classes
-    pairs = [(c, float(e)) for c, one in _maps(program, k) for e in _edges(one) if 0.0 <= e <= 1.0]
+    pairs = [(c, float(e)) for c, score_map in _maps(program, k) for e in _edges(score_map) if 0.0 <= e <= 1.0]
     chosen = [pairs[i] for i in rng.permutation(len(pairs))[: -(-most // 3)]]
     rows = [_row(c, s, k) for c, e in chosen for s in (e, np.nextafter(e, 0.0), np.nextafter(e, 1.0))]
     return np.array(rows).reshape(-1, k)
@@ -172,14 +172,16 @@ def _row(c: int, score: float, k: int) -> Float64s:
 def _maps(program: Program, k: int) -> list[tuple[int, Map]]:
     """Every map of the program with a class whose scores go through it."""
     nodes = [node for node in program.nodes() if isinstance(node, (EachClass, Ranked))]
-    return [(c % k, one) for node in nodes for c, one in enumerate(_all_maps(node))]
+    return [(c % k, score_map) for node in nodes for c, score_map in enumerate(_all_maps(node))]
 
 
 def _all_maps(node: EachClass | Ranked) -> tuple[Map, ...]:
-    return node.maps if isinstance(node, EachClass) else tuple(one for of_rank in node.maps for one in of_rank)
+    return (
+        node.maps if isinstance(node, EachClass) else tuple(score_map for of_rank in node.maps for score_map in of_rank)
+    )
 
 
-def _edges(one: Map) -> Float64s:
-    if isinstance(one, Pieces):
-        return one.edges
-    return one.scores if isinstance(one, Interpolated) else np.empty(0)
+def _edges(score_map: Map) -> Float64s:
+    if isinstance(score_map, Pieces):
+        return score_map.edges
+    return score_map.scores if isinstance(score_map, Interpolated) else np.empty(0)

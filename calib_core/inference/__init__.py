@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from calib_core.estimators.base import INFERENCE, Estimate, Question
-from calib_core.inference.forms import interval
+from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
-from calib_core.inference.line import EstimateLine, each_alone, estimate_line, plain_line
+from calib_core.inference.model_differences import compare, paired_difference
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
-from calib_core.inference.paired import PairedDifference, compare, paired_difference
+from calib_core.inference.paired_result import PairedDifference
 from calib_core.inference.per_class import per_class_tests
 from calib_core.inference.primary import PrimaryLine, primaries, primary
 from calib_core.inference.resampling import bootstrap
+from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, plain_line
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
-from calib_core.inference.tested import coverage_table, paired_table, rejection_table
+from calib_core.inference.simulation_tables import coverage_table, paired_table, rejection_table
 from calib_core.inference.together import sharpen
 from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, on_scale_of, verdict

@@ -9,7 +9,7 @@ from scipy.stats import beta, norm
 
 from calib_core._arrays import Float64s
 from calib_core._repr import OneLine
-from calib_core.inference.words import at_level
+from calib_core.inference.number_words import at_level
 
 IN_BINS = "the error in these bins, given these predictions"
 """What intervals of binned errors are about."""

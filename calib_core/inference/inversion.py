@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from calib_core._arrays import BLOCK_BYTES, Bools, Float64s
 from calib_core._repr import OneLine
-from calib_core.inference.limits import beyond, surplus
+from calib_core.inference.poisson_limits import beyond, surplus
 
 DRAWS = 4000
 """Noise draws for few cells; fewer for many, where single draws vary less."""

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from calib_core._arrays import Bools, Codes, Float64s
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 
 FOLDS = 5
 """Parts of the rows; a part's signs come from the others."""

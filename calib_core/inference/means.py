@@ -14,7 +14,7 @@ from calib_core.estimators import traits
 from calib_core.estimators.base import Question
 from calib_core.inference.draws import distributions
 from calib_core.inference.intervals import clopper_pearson
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 from calib_core.inference.wild import each_weight
 from calib_core.predictions import Predictions
 

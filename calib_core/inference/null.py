@@ -15,10 +15,10 @@ from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question
-from calib_core.inference import draws, simplex
-from calib_core.inference.cells import MOST_CELLS, claimed_noise
+from calib_core.inference import canonical_noise, draws
+from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, of_counts
-from calib_core.inference.words import chance
+from calib_core.inference.number_words import chance
 
 RESAMPLES = 1000
 MANY_ROWS = 50_000
@@ -137,10 +137,10 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1:
         claims = in_order(claims)
-    cells = simplex.in_cells(estimators, claims) if question.whole else None
+    cells = canonical_noise.in_cells(estimators, claims) if question.whole else None
     if cells is not None:
         for count, rng in streams:
-            yield simplex.null_values(estimators, claims, cells, rng, count)
+            yield canonical_noise.null_values(estimators, claims, cells, rng, count)
         return
     counted = None if question.whole else _all_of_counts(estimators, claims)
     if counted is not None:

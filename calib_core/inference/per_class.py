@@ -8,7 +8,7 @@ import pandas as pd
 from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, bins_of, tabulate_at
 from calib_core.binning.base import IntervalScheme, as_intervals
-from calib_core.binning.table import padded
+from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims, Tally
 from calib_core.inference.multiple import holm
 from calib_core.predictions import NotAnswerable, Predictions

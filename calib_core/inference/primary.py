@@ -13,11 +13,11 @@ from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, estimate
-from calib_core.inference.in_bins import InBins
-from calib_core.inference.line import EstimateLine, estimate_line
+from calib_core.inference.bin_intervals import InBins
+from calib_core.inference.number_words import percent
+from calib_core.inference.result_line import EstimateLine, estimate_line
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.verdict import any_size
-from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS
 

@@ -14,7 +14,7 @@ from calib_core.binning import BinTable
 from calib_core.claims import FlatClaims, Tally
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
-from calib_core.inference.cells import CellSums, column_sums, listed_sums
+from calib_core.inference.cell_sums import CellSums, column_sums, listed_sums
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import RESAMPLES
 from calib_core.reductions.base import row_shares

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from calib_core._arrays import Bools, Float64s
 from calib_core.estimators import traits
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 from calib_core.predictions import Predictions
 
 _HALVINGS = 60

@@ -15,7 +15,7 @@ from calib_core._repr import OneLine
 from calib_core.defaults import SEED
 from calib_core.inference.draws import classes, distributions, streams
 from calib_core.inference.null import NoiseFloor
-from calib_core.inference.words import chance
+from calib_core.inference.number_words import chance
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
 

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.inference.inversion import CellGaps, Ends
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 
 _PARTS = np.linspace(0.0, 1.0, 17)
 """How far a grid of rates goes from what was seen, as shares of the way to the farthest."""

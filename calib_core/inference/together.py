@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from calib_core._parallel import one_blas_thread, run
 from calib_core.estimators.base import Estimate
+from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.counted import of_counts
-from calib_core.inference.in_bins import InBins, judged_bins, target
+from calib_core.inference.judged_bins import judged_bins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
 

@@ -12,7 +12,7 @@ from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, EqualMass, as_binning
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.estimators import Binned, estimate
-from calib_core.inference.words import at_level, percent
+from calib_core.inference.number_words import at_level, percent
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, as_reduction, claims_of
 from calib_core.registry import RegistryError

@@ -9,11 +9,11 @@ from typing import Literal
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
-from calib_core.inference.forms import rows_to_tell, typical_high
-from calib_core.inference.in_bins import OF_BINS
-from calib_core.inference.scale import full_scale
+from calib_core.inference.interval_forms import rows_to_tell, typical_high
+from calib_core.inference.judged_bins import OF_BINS
+from calib_core.inference.number_words import at_level, between, chance, percent, rows
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
-from calib_core.inference.words import at_level, between, chance, percent, rows
+from calib_core.inference.tolerance_scale import full_scale
 from calib_core.predictions import NotAnswerable
 from calib_core.registry import RegistryError
 

@@ -13,7 +13,7 @@ from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.estimators.base import Estimated
 from calib_core.estimators.residuals import Image, NormOfResiduals
 from calib_core.inference import draws
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 
 Listed: TypeAlias = FlatClaims | ColumnClaims
 Noise: TypeAlias = Callable[[int, Stratum, Codes], Float64s]

@@ -2,8 +2,8 @@
 
 from calib_core.readers.doctor import examine, propose
 from calib_core.readers.finding import Finding
-from calib_core.readers.formats import read_table
-from calib_core.readers.predict import file_bytes, predictions, read_predictions
+from calib_core.readers.formats import file_bytes, read_table
+from calib_core.readers.predict import predictions, read_predictions
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import shared_rows, split_rows
 from calib_core.readers.table import Table

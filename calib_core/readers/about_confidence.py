@@ -49,15 +49,15 @@ def _claims(subject: Subject) -> Iterator[Finding]:
     if labels.unknown.any():
         yield Finding("problem", "labels", unknown_label(subject.table, subject.reading, labels))
         return
-    said = coded(
+    predicted = coded(
         subject.table.column(str(subject.reading.predicted)), subject.reading.label_coding, subject.reading.classes
     )
-    if said.unknown.any():
+    if predicted.unknown.any():
         claimed = subject.reading.replace(label=(str(subject.reading.predicted),))
-        yield Finding("problem", "labels", unknown_label(subject.table, claimed, said))
+        yield Finding("problem", "labels", unknown_label(subject.table, claimed, predicted))
         return
-    held = (labels.codes >= 0) & (said.codes >= 0)
-    if held.any() and not (labels.codes == said.codes)[held].any():
+    known = (labels.codes >= 0) & (predicted.codes >= 0)
+    if known.any() and not (labels.codes == predicted.codes)[known].any():
         some = ", ".join(map(shown, pd.unique(label_texts(subject.table.column(str(subject.reading.predicted))))[:3]))
         yield Finding(
             "warning",

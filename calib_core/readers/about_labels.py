@@ -33,7 +33,7 @@ def label_coding(subject: Subject) -> Iterator[Finding]:
 
 
 def _unknown(subject: Subject) -> Finding:
-    said = unknown_label(subject.table, subject.reading, subject.labels)
+    why = unknown_label(subject.table, subject.reading, subject.labels)
     codings: tuple[LabelCoding, ...] = ("1-based", "0-based", "names")
     for coding in codings:
         if coding != subject.reading.label_coding and subject.reading.label_coding != "one-hot":
@@ -43,11 +43,11 @@ def _unknown(subject: Subject) -> Finding:
                 return Finding(
                     "problem",
                     "labels",
-                    f"{said} Read as {coding}, every label is a class; accuracy {subject.accuracy(other.codes):.1%}.",
+                    f"{why} Read as {coding}, every label is a class; accuracy {subject.accuracy(other.codes):.1%}.",
                     {"label_coding": coding},
                     label,
                 )
-    return Finding("problem", "labels", said)
+    return Finding("problem", "labels", why)
 
 
 def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
@@ -55,20 +55,20 @@ def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
     here, there = subject.accuracy(subject.labels.codes), subject.recoded(other)
     first, last = subject.reading.classes[0], subject.reading.classes[-1]
     values = numbers(subject.table.column(subject.reading.label[0]))
-    said = (
+    sentence = (
         f"Labels run from {np.nanmin(values):g} to {np.nanmax(values):g} and are counted from {base[0]}: "
         f"{base[0]} is {quoted(first)}, {int(base[0]) + len(subject.reading.classes) - 1} is {quoted(last)}; "
         f"accuracy {here:.1%}"
     )
     if there.unknown.any():
         if base == "1-based":
-            yield Finding("note", "labels", f"{said}.")
+            yield Finding("note", "labels", f"{sentence}.")
         return
     counted = subject.accuracy(there.codes)
     yield Finding(
         "warning" if counted > here else "note",
         "labels",
-        f"{said} (counted from {other[0]}: {counted:.1%}).",
+        f"{sentence} (counted from {other[0]}: {counted:.1%}).",
         {"label_coding": other},
         f"Labels count from {other[0]}",
     )
@@ -92,8 +92,8 @@ def _variants(subject: Subject) -> Iterator[Finding]:
 def class_order(subject: Subject) -> Iterator[Finding]:
     """Whether the classes are in another order than the labels say."""
     codes = subject.labels.codes
-    held = codes >= 0
-    n = int(held.sum())
+    known = codes >= 0
+    n = int(known.sum())
     if not n:
         return
     accuracy = subject.accuracy(codes)
@@ -102,7 +102,7 @@ def class_order(subject: Subject) -> Iterator[Finding]:
             "warning", "perfect", f"All {n:,} rows predict their label: are the labels among the model's inputs?"
         )
     # No order can be 20 points better than 80 %, so nothing is searched for good predictions.
-    order, best = _best_order(codes[held], subject.predicted[held], subject.k) if accuracy < 0.8 else ([], 0.0)
+    order, best = _best_order(codes[known], subject.predicted[known], subject.k) if accuracy < 0.8 else ([], 0.0)
     chance = 1 / subject.k
     # Two standard errors below chance: with few rows, bad luck is not worth a warning.
     below = accuracy < chance - 2 * np.sqrt(chance * (1 - chance) / n)
@@ -110,14 +110,14 @@ def class_order(subject: Subject) -> Iterator[Finding]:
     better = n >= max(_ENOUGH_ROWS, 10 * subject.k) and best > accuracy + 0.2
     if not (below or better):
         return
-    said = f"Accuracy is {accuracy:.1%} (chance is {chance:.1%}): is the order of the classes mixed up?"
+    sentence = f"Accuracy is {accuracy:.1%} (chance is {chance:.1%}): is the order of the classes mixed up?"
     if not better:
-        yield Finding("warning", "class-order", said)
+        yield Finding("warning", "class-order", sentence)
         return
     names = [subject.reading.classes[j] for j in order] if len(subject.reading.classes) == subject.k else []
-    said += f" With the score columns in the order {listed(names, 5)} it would be {best:.1%}."
+    sentence += f" With the score columns in the order {listed(names, 5)} it would be {best:.1%}."
     change = _reordered(subject, order)
-    yield Finding("warning", "class-order", said, change, f"Use this order ({best:.1%})" if change else None)
+    yield Finding("warning", "class-order", sentence, change, f"Use this order ({best:.1%})" if change else None)
 
 
 def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int) -> tuple[list[int], float]:
@@ -152,8 +152,8 @@ def unused_classes(subject: Subject) -> Iterator[Finding]:
     if len(names) != subject.k:
         return
     codes = subject.labels.codes
-    for what, held in (("true", codes[codes >= 0]), ("predicted", subject.predicted)):
-        counts = np.bincount(held, minlength=subject.k)
+    for what, classes in (("true", codes[codes >= 0]), ("predicted", subject.predicted)):
+        counts = np.bincount(classes, minlength=subject.k)
         never = [names[j] for j in np.flatnonzero(counts == 0)]
         if never:
             count = f"{len(never)} of {subject.k} classes {'is' if len(never) == 1 else 'are'}"
@@ -177,7 +177,7 @@ def leak(subject: Subject) -> Iterator[Finding]:
                 "scores": tuple(names[i] for i in rest),
                 "classes": tuple(subject.reading.classes[i] for i in rest),
             }
-            said = f"Score column {quoted(names[j])} holds the labels themselves."
+            problem = f"Score column {quoted(names[j])} holds the labels themselves."
             # With two columns, scores that happen to be 0 and 1 are a sure model and not a leak.
             if k > 2:
-                yield Finding("problem", "leak", said, change, f"Leave out {quoted(names[j])}")
+                yield Finding("problem", "leak", problem, change, f"Leave out {quoted(names[j])}")

@@ -81,16 +81,16 @@ def _one_column(subject: Subject) -> Finding:
 
 
 def _out_of_range(subject: Subject, seen: str) -> Iterator[Finding]:
-    said = subject.refused
-    assert said is not None
+    problem = subject.refused
+    assert problem is not None
     others: dict[ScoreKind, str] = {"percentages": "Read as percentages", "logits": "Read as logits"}
     offers = [kind for kind in others if kind != subject.reading.kind]
     if subject.survey.low < 0 or subject.survey.high > 100:
         offers = [kind for kind in offers if kind == "logits"]
     if not offers:
-        yield Finding("problem", "range", said)
+        yield Finding("problem", "range", problem)
     for i, kind in enumerate(offers):
-        message = f"{said} ({seen})" if i == 0 else f"Or are they {kind}?"
+        message = f"{problem} ({seen})" if i == 0 else f"Or are they {kind}?"
         yield Finding("problem", "range", message, {"kind": kind}, others[kind])
 
 
@@ -103,14 +103,14 @@ def sums(subject: Subject) -> Iterator[Finding]:
     if not len(rows):
         return
     most = float(off.max())
-    said = f"{len(rows):,} of {len(off):,} rows do not sum to {scale:g}"
+    text = f"{len(rows):,} of {len(off):,} rows do not sum to {scale:g}"
     if most <= RESCALED:
-        yield Finding("note", "rescaled", f"{said}, by at most {most:.2g}; they are rescaled.")
+        yield Finding("note", "rescaled", f"{text}, by at most {most:.2g}; they are rescaled.")
     elif _explained_by_rounding(subject, rows[np.argsort(-off[rows], kind="stable")[:_WORST_ROWS]]):
         yield Finding(
             "warning",
             "rescaled",
-            f"{said}, by at most {most:.2g}, as rounding explains; they are rescaled: use unrounded values if you can.",
+            f"{text}, by at most {most:.2g}, as rounding explains; they are rescaled: use unrounded values if you can.",
         )
     else:
         yield _row_sums(subject, off, scale)
@@ -164,17 +164,17 @@ def zeros(subject: Subject) -> Iterator[Finding]:
     if subject.reading.kind not in ("probabilities", "percentages"):
         return
     codes = subject.labels.codes
-    held = np.flatnonzero(codes >= 0)
+    known = np.flatnonzero(codes >= 0)
     if subject.scores.shape[1] == 1:
         p = subject.scores[:, 0] / (100 if subject.reading.kind == "percentages" else 1)
-        at = np.flatnonzero(((codes == 1) & (p == 0)) | ((codes == 0) & (p == 1)))
+        rows = np.flatnonzero(((codes == 1) & (p == 0)) | ((codes == 0) & (p == 1)))
     else:
-        at = held[subject.scores[held, codes[held]] == 0]
-    if len(at):
+        rows = known[subject.scores[known, codes[known]] == 0]
+    if len(rows):
         yield Finding(
             "warning",
             "zeros",
-            f"The true class has probability exactly 0 in {len(at):,} of {len(codes):,} rows: "
-            f"{subject.table.places(at)}. "
+            f"The true class has probability exactly 0 in {len(rows):,} of {len(codes):,} rows: "
+            f"{subject.table.places(rows)}. "
             "Log loss and temperature scaling depend on these rows: use logits if you can.",
         )

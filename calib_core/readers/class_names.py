@@ -39,8 +39,8 @@ def numbered(column: Array, names: tuple[str, ...], k: int) -> tuple[tuple[str, 
     if column.dtype.kind == "b":
         return names, "0-based"
     if names == digits(k):
-        held = column[~np.isnan(column)] if column.dtype.kind == "f" else column
-        counted_from_one = len(held) and held.min() == 1 and held.max() == k
+        values = column[~np.isnan(column)] if column.dtype.kind == "f" else column
+        counted_from_one = len(values) and values.min() == 1 and values.max() == k
         return names, "1-based" if counted_from_one else "0-based"
     texts = {str(v) for v in pd.unique(label_texts(column))} - {""}
     if texts <= set(names):
@@ -49,10 +49,10 @@ def numbered(column: Array, names: tuple[str, ...], k: int) -> tuple[tuple[str, 
     return names, "1-based" if low == 1 and high == k else "0-based"
 
 
-def spelled_alike(names: tuple[str, ...], held: Array) -> tuple[str, ...]:
+def spelled_alike(names: tuple[str, ...], labels: Array) -> tuple[str, ...]:
     """Class names spelled as the labels spell them, where that differs in capitals or spaces only."""
     by_plain: dict[str, list[str]] = {}
-    for value in held:
+    for value in labels:
         by_plain.setdefault(plain(str(value)), []).append(str(value))
     out = []
     for name in names:
@@ -72,16 +72,16 @@ def classes_of_both(columns: list[Array]) -> tuple[tuple[str, ...], LabelCoding]
                 if low == 1
                 else (digits(int(high) + 1), "0-based")
             )
-    held = {str(v) for c in columns for v in pd.unique(label_texts(c))} - {""}
-    if len(held) > limits.CLASSES:
-        raise InputError(f"there are {len(held):,} different labels; at most {limits.CLASSES:,} classes are read")
-    return tuple(sorted(held)), "names"
+    names = {str(v) for c in columns for v in pd.unique(label_texts(c))} - {""}
+    if len(names) > limits.CLASSES:
+        raise InputError(f"there are {len(names):,} different labels; at most {limits.CLASSES:,} classes are read")
+    return tuple(sorted(names)), "names"
 
 
 def positive_of(two: Sequence[str]) -> str:
     """Which of two labels is the positive one: by the usual words, else the larger number, else the later name."""
-    for one, other in (tuple(two), tuple(two)[::-1]):
-        if plain(one) in _POSITIVE and plain(other) in _NEGATIVE:
-            return one
+    for first, second in (tuple(two), tuple(two)[::-1]):
+        if plain(first) in _POSITIVE and plain(second) in _NEGATIVE:
+            return first
     values = numbers(np.array(two, dtype=object))
     return two[int(values.argmax())] if not np.isnan(values).any() else max(two)

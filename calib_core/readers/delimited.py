@@ -1,4 +1,8 @@
-"""CSV, also separated by semicolons or tabs: text is kept verbatim and no line may lose or gain a field."""
+"""CSV, also separated by semicolons or tabs: text is kept verbatim and no line may lose or gain a field.
+
+pandas reads the values and the csv module the header; what is ours is that pandas guesses nothing: not a missing
+value, not an index, and no text that only looks like a number.
+"""
 
 from __future__ import annotations
 

@@ -61,13 +61,13 @@ def _findings(subject: Subject) -> Iterator[Finding]:
 def _names(table: Table, reading: Reading) -> Iterator[Finding]:
     """Names that look alike on screen, or hold characters nobody sees."""
     names = list(dict.fromkeys((*table.names, *reading.classes)))
-    told: list[str] = []
+    reported: list[str] = []
     for name in names:
-        if any(name in other for other in told):
+        if any(name in other for other in reported):
             continue
         hidden = [c for c in name if unicodedata.category(c) in ("Cf", "Cc", "Co", "Zl", "Zp")]
         if hidden:
-            told.append(name)
+            reported.append(name)
             points = ", ".join(sorted({f"U+{ord(c):04X}" for c in hidden}))
             yield Finding("warning", "names", f"The name {quoted(name)} holds characters that are not shown: {points}.")
     alike: dict[str, list[str]] = {}

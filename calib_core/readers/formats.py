@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits, npy, parquet
@@ -59,14 +61,49 @@ _REFUSED = (
 _PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
 
 
-def read_table(data: bytes, filename: str) -> Table:
-    """The named columns and matrices in the bytes of a file; InputError for anything that is not a sound table.
+def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Table:
+    """The named columns and matrices of a CSV, Parquet, NPZ, NPY or JSON Lines file, before they are given a meaning.
 
-    ``filename`` is for its ending and for messages; it is never opened.
+    ``read_predictions`` goes on from here: it takes these columns for scores and labels. The format is told by the
+    bytes, and the ending of the name must agree with it. What can mislead: text stays as it is written (001
+    and 1 are two labels), and in CSV an empty field or a word among numbers leaves the whole column as text;
+    ``Table.numeric`` reads it as numbers.
 
-    >>> read_table(b"p,label\\n0.7,1\\n", "preds.csv").names
-    ('p', 'label')
+    Parameters
+    ----------
+    source : a path, or the bytes of a file together with its ``name``.
+    name : the file's name, for its ending and for messages; the last part of the path where it is not given. It is
+        never opened.
+
+    Raises InputError, in one sentence, for anything that is not a sound table; nothing in a file is ever executed.
+
+    >>> table = read_table(b"p,label\\n0.7,1\\n0.2,0\\n", "preds.csv")
+    >>> table.names, table.columns["p"].tolist(), table.place(1)
+    (('p', 'label'), [0.7, 0.2], 'line 3 (row 1)')
     """
+    if isinstance(source, bytes):
+        if name is None:
+            raise InputError('bytes need a file name, whose ending tells the format: name="preds.csv"')
+        return _table(source, name)
+    return _table(file_bytes(source), name or os.fspath(source))
+
+
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file of at most the size that is read; InputError says why it cannot be had."""
+    name = file_label(os.fspath(path))
+    try:
+        n_bytes = Path(path).stat().st_size
+        data = Path(path).read_bytes() if n_bytes <= limits.FILE_BYTES else b""
+    except OSError as e:
+        raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
+    except ValueError as e:
+        raise InputError(f"{name} is not a path that can be opened; check it") from e
+    if n_bytes > limits.FILE_BYTES:
+        raise InputError(f"{name} has {size(n_bytes)}; at most {size(limits.FILE_BYTES)} are read: save fewer rows")
+    return data
+
+
+def _table(data: bytes, filename: str) -> Table:
     name = file_label(filename)
     if not data:
         raise InputError(f"{name} is empty (0 bytes); choose another file")

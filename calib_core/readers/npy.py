@@ -1,20 +1,19 @@
-"""NPY and NPZ: arrays of plain numbers or text, checked against their headers before anything is unpacked."""
+"""NPY and NPZ through numpy's own header reader and zipfile, sizes checked before anything is unpacked.
+
+``numpy.load`` itself is not used: it allocates what a header or a directory promises before it looks at the bytes.
+"""
 
 from __future__ import annotations
 
-import ast
 import io
 import math
-import re
-import struct
 import sys
 import zipfile
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy_format
 
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
@@ -22,13 +21,16 @@ from calib_core.readers import limits
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.wording import quoted, size
 
-MAGIC = b"\x93NUMPY"
-_NUMBER = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248])")
-_TEXT = re.compile(r"[<>|=]?(?P<kind>[US])(?P<length>\d{1,6})")
-_ACCEPTED = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflate"}
-_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+MAGIC = npy_format.MAGIC_PREFIX
+# Version 3 differs in the names of structured arrays alone, which are not read.
+_HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+# numpy copies a header before it looks at its length: it is never shown more than this.
+_HEAD_BYTES = limits.NPY_HEADER_BYTES + npy_format.MAGIC_LEN + 4
+_NUMBER_KINDS = "biuf"
+_TEXT_CHARS = limits.NAME_CHARS * 4
+_COMPRESSIONS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _ENCRYPTED = 0x1
-_PACKED_BYTES = 1 << 16
+_PIECE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,24 @@ class _Header:
     def n_bytes(self) -> int:
         return math.prod(self.shape) * self.dtype.itemsize
 
+    def shaped(self, flat: Array) -> Array:
+        return flat.reshape(self.shape, order="F" if self.fortran else "C")
+
 
 def parse_npy(data: bytes, name: str) -> Table:
     """The one array of an NPY file: a matrix or column called "array"."""
-    header = _header(data, name)
-    _check_promise(header, len(data), name)
-    array = _finished(_view(data, header, 0), name)
-    return _table({"array": array}, name, "npy", ())
+    header = _header(data[:_HEAD_BYTES], len(data), name)
+    array = np.frombuffer(data, header.dtype, math.prod(header.shape), header.start)
+    # Work on unaligned numbers is slower every time than one copy now.
+    array = array if array.flags.aligned else array.copy()
+    return _table({"array": _finished(header.shaped(array), name)}, name, "npy", ())
 
 
 def parse_npz(data: bytes, name: str) -> Table:
     """The arrays of an NPZ file by name; scalars and arrays of three or more dimensions are left out, with a note."""
-    members = _members(data, name)
-    declared = sum(member.file_size for _, member in members)
+    archive = _archive(data, name)
+    members = _members(archive, name)
+    declared = sum(member.file_size for member in members.values())
     if declared > limits.DECODED_BYTES:
         raise InputError(
             f"{name} unpacks to {size(declared)}; at most {size(limits.DECODED_BYTES)} are read: "
@@ -64,9 +71,9 @@ def parse_npz(data: bytes, name: str) -> Table:
         )
     arrays: dict[str, Array] = {}
     notes: list[str] = []
-    for key, member in members:
+    for key, member in members.items():
         what = f"{name}, array {quoted(key)}"
-        array = _member(data, member, what)
+        array = _member(archive, member, what)
         if array.ndim in (1, 2):
             arrays[key] = _finished(array, what)
         elif array.ndim > 2:
@@ -94,30 +101,33 @@ def _table(arrays: dict[str, Array], name: str, form: Any, notes: tuple[str, ...
 # -- the zip directory -----------------------------------------------------------------------------------------
 
 
-def _members(data: bytes, name: str) -> list[tuple[str, zipfile.ZipInfo]]:
-    """Members of the archive, every one checked from the directory alone."""
+def _archive(data: bytes, name: str) -> zipfile.ZipFile:
     if data.count(b"PK\x01\x02") > 2 * limits.MEMBERS + 64:
         # Chance matches in the data are one in 4 billion bytes; a directory this long is refused unread.
         raise InputError(f"{name} holds more than {limits.MEMBERS} arrays; save only what is needed")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, struct.error, NotImplementedError, OverflowError) as e:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except Exception as e:  # a damaged directory ends zipfile in six kinds of exceptions
         raise InputError(f"{name} is damaged or cut off: the NPZ directory cannot be read; save it again") from e
+
+
+def _members(archive: zipfile.ZipFile, name: str) -> dict[str, zipfile.ZipInfo]:
+    """Members of the archive, every one checked from the directory alone."""
+    entries = archive.infolist()
     if len(entries) > limits.MEMBERS:
         raise InputError(f"{name} holds {len(entries):,} arrays; at most {limits.MEMBERS} are read: save fewer")
     for entry in entries:
         _check_entry(entry, name)
     keys = [entry.filename.removesuffix(".npy") for entry in entries]
     unique_names(keys, name)
-    return list(zip(keys, entries, strict=True))
+    return dict(zip(keys, entries, strict=True))
 
 
 def _check_entry(entry: zipfile.ZipInfo, name: str) -> None:
     what = f"{name}, array {quoted(entry.filename.removesuffix('.npy'))}"
     if entry.flag_bits & _ENCRYPTED:
         raise InputError(f"{what} is encrypted; save it without a password")
-    if entry.compress_type not in _ACCEPTED:
+    if entry.compress_type not in _COMPRESSIONS:
         # bzip2 and LZMA inflate without a bound: 3.5 kB become 9 GB whatever size the directory declares.
         raise InputError(
             f"{what}: compression method {entry.compress_type} is not accepted; "
@@ -127,125 +137,71 @@ def _check_entry(entry: zipfile.ZipInfo, name: str) -> None:
         raise InputError(f"{what} is not an array saved by numpy (.npy); save arrays only, with numpy.savez")
 
 
-def _member(data: bytes, entry: zipfile.ZipInfo, what: str) -> Array:
-    start = _data_start(data, entry, what)
-    if entry.compress_type == zipfile.ZIP_STORED:
-        return _stored(data, start, entry, what)
-    return _inflated(data, start, entry, what)
-
-
-def _data_start(data: bytes, entry: zipfile.ZipInfo, what: str) -> int:
-    at = entry.header_offset
-    if 0 <= at <= len(data) - _LOCAL_HEADER.size:
-        fields = _LOCAL_HEADER.unpack_from(data, at)
-        start = int(at + _LOCAL_HEADER.size + fields[-2] + fields[-1])
-        if fields[0] == b"PK\x03\x04" and start + entry.compress_size <= len(data):
-            return start
-    raise InputError(f"{what} is damaged or cut off; save the file again")
-
-
-def _stored(data: bytes, start: int, entry: zipfile.ZipInfo, what: str) -> Array:
-    stop = start + entry.file_size
-    if entry.file_size != entry.compress_size or zlib.crc32(memoryview(data)[start:stop]) != entry.CRC:
-        raise InputError(f"{what} is damaged (its checksum does not match); save the file again")
-    header = _header(data[start : start + limits.NPY_HEADER_BYTES + 16], what)
-    _check_promise(header, entry.file_size, what)
-    return _view(data, header, start)
-
-
-def _inflated(data: bytes, start: int, entry: zipfile.ZipInfo, what: str) -> Array:
-    """A deflated member, unpacked into exactly the memory its header promises and not a byte more."""
-    pieces = _unpacked(memoryview(data)[start : start + entry.compress_size], what)
-    # Headers are shorter than the first piece; a stream cut off before that ends in the checks of the header.
-    first = next(pieces, b"")
-    header = _header(first, what)
-    _check_promise(header, entry.file_size, what)
-    out = np.empty(header.n_bytes, dtype=np.uint8)
-    filled, check, piece = 0, zlib.crc32(first), first[header.start :]
-    while piece and filled + len(piece) <= header.n_bytes:
-        out[filled : filled + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
-        filled += len(piece)
-        piece = next(pieces, b"")
-        check = zlib.crc32(piece, check)
-    if filled != header.n_bytes or piece or check != entry.CRC:
-        raise InputError(f"{what} is damaged (it does not unpack to what its header says); save the file again")
-    return _shaped(out.view(header.dtype), header)
-
-
-def _unpacked(packed: memoryview, what: str) -> Iterator[bytes]:
-    """The inflated bytes, at most SCAN_BYTES at a time."""
-    inflater = zlib.decompressobj(-15)
+def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, what: str) -> Array:
+    """An array, unpacked piece by piece into exactly the memory its header promises; zipfile sees to the checksum."""
     try:
-        for at in range(0, len(packed), _PACKED_BYTES):
-            rest: bytes | memoryview = packed[at : at + _PACKED_BYTES]
-            while rest:
-                if piece := inflater.decompress(rest, limits.SCAN_BYTES):
-                    yield piece
-                rest = inflater.unconsumed_tail
-        while not inflater.eof and (piece := inflater.decompress(b"", limits.SCAN_BYTES)):
-            yield piece
-    except zlib.error as e:
-        raise InputError(f"{what} is damaged (it cannot be unpacked); save the file again") from e
-    if not inflater.eof:
-        raise InputError(f"{what} is cut off; save the file again")
+        with archive.open(entry) as packed:
+            piece = packed.read(_HEAD_BYTES)
+            header = _header(piece, entry.file_size, what)
+            unpacked = np.empty(header.n_bytes, dtype=np.uint8)
+            piece, filled = piece[header.start :], 0
+            while piece:
+                unpacked[filled : filled + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+                filled += len(piece)
+                piece = packed.read(_PIECE_BYTES)
+            if filled < header.n_bytes:
+                raise EOFError
+    except InputError:
+        raise
+    except Exception as e:  # as for the directory
+        raise InputError(
+            f"{what} is damaged or cut off (it does not unpack to what its header says); save the file again"
+        ) from e
+    return header.shaped(unpacked.view(header.dtype))
 
 
 # -- the array header ------------------------------------------------------------------------------------------
 
 
-def _header(data: bytes, what: str) -> _Header:
-    """The header of an NPY file, understood without evaluating anything in it."""
-    if data[:6] != MAGIC or len(data) < 12:
-        raise InputError(f"{what} is not a complete NPY array; save it again with numpy.save or numpy.savez")
-    wide = data[6] >= 2
-    length = int.from_bytes(data[8 : 12 if wide else 10], "little")
-    start = (12 if wide else 10) + length
-    if data[6] not in (1, 2, 3) or length > limits.NPY_HEADER_BYTES or start > len(data):
-        raise InputError(f"{what}: the array header is damaged, cut off or too long; save plain numeric arrays")
+def _header(head: bytes, n_bytes: int, what: str) -> _Header:
+    """The header at the start of an array saved as ``n_bytes`` bytes, which must be what it promises."""
+    stream = io.BytesIO(head)
     try:
-        fields = ast.literal_eval(data[start - length : start].decode("utf-8" if data[6] == 3 else "latin-1").strip())
-        # Not a dict, or keys of another type, end here too.
-        descr, fortran, shape = fields["descr"], fields["fortran_order"], fields["shape"]
-    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError) as e:
-        raise InputError(f"{what}: the array header is damaged; save the file again") from e
-    if not (isinstance(shape, tuple) and len(shape) <= 32 and all(type(d) is int and 0 <= d < 1 << 40 for d in shape)):
+        version = npy_format.read_magic(stream)
+    except ValueError as e:
+        raise InputError(f"{what} is not a complete NPY array; save it again with numpy.save or numpy.savez") from e
+    try:
+        shape, fortran, dtype = _HEADERS[version](stream, max_header_size=limits.NPY_HEADER_BYTES)
+    except Exception as e:  # numpy parses before it checks: strange headers end in a dozen kinds of exceptions
+        if str(e).startswith("shape"):
+            raise InputError(f"{what}: the header gives no valid shape; save the file again") from e
+        raise InputError(f"{what}: the array header is damaged, cut off or too long; save plain numeric arrays") from e
+    # numpy lets True and negative numbers pass as lengths.
+    if len(shape) > 32 or not all(type(d) is int and 0 <= d < 1 << 40 for d in shape):
         raise InputError(f"{what}: the header gives no valid shape; save the file again")
-    return _Header(_dtype(descr, what), shape, fortran is True, start)
-
-
-def _dtype(descr: object, what: str) -> np.dtype[Any]:
-    if isinstance(descr, str):
-        text = _TEXT.fullmatch(descr)
-        longest = limits.NAME_CHARS * 4
-        if _NUMBER.fullmatch(descr) or (text and 0 < int(text["length"]) <= longest):
-            return np.dtype(descr)
-        if re.fullmatch(r"[<>|=]?O\d*", descr):
-            raise InputError(
-                f"{what} contains Python objects, which are never loaded; save plain arrays, "
-                "numpy.savez(file, probs=numpy.asarray(p, float), labels=numpy.asarray(y))"
-            )
-        if text:
-            raise InputError(f"{what} holds text of {text['length']} characters; 1 to {longest} are read")
-    kind = "structured" if isinstance(descr, list) else f"of dtype {str(descr)[:20]!r}"
-    raise InputError(f"{what} is {kind}; save real numbers (float32, float64, integers, booleans) or text")
-
-
-def _check_promise(header: _Header, held: int, what: str) -> None:
-    if header.n_bytes != held - header.start:
+    _check_dtype(dtype, what)
+    header = _Header(dtype, shape, fortran, stream.tell())
+    if header.n_bytes != n_bytes - header.start:
         raise InputError(
-            f"{what}: the header promises {size(header.n_bytes)}, the file holds {size(max(0, held - header.start))}; "
+            f"{what}: the header promises {size(header.n_bytes)}, the file holds {size(n_bytes - header.start)}; "
             "it is damaged or cut off: save it again"
         )
+    return header
 
 
-def _view(data: bytes, header: _Header, offset: int) -> Array:
-    raw = np.frombuffer(data, header.dtype, math.prod(header.shape), offset + header.start)
-    # Members of an archive begin anywhere; work on unaligned numbers is slower every time than one copy now.
-    return _shaped(raw if raw.flags.aligned else raw.copy(), header)
-
-
-def _shaped(flat: Array, header: _Header) -> Array:
-    return flat.reshape(header.shape, order="F" if header.fortran else "C")
+def _check_dtype(dtype: np.dtype[Any], what: str) -> None:
+    if dtype.hasobject:
+        raise InputError(
+            f"{what} contains Python objects, which are never loaded; save plain arrays, "
+            "numpy.savez(file, probs=numpy.asarray(p, float), labels=numpy.asarray(y))"
+        )
+    if dtype.kind in "US":
+        length = dtype.itemsize // (4 if dtype.kind == "U" else 1)
+        if not 0 < length <= _TEXT_CHARS:
+            raise InputError(f"{what} holds text of {length} characters; 1 to {_TEXT_CHARS} are read")
+    elif dtype.kind not in _NUMBER_KINDS or dtype.itemsize > 8:
+        kind = "structured" if dtype.names is not None else f"of dtype {dtype.str[:20]!r}"
+        raise InputError(f"{what} is {kind}; save real numbers (float32, float64, integers, booleans) or text")
 
 
 def _finished(array: Array, what: str) -> Array:

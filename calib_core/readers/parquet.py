@@ -28,8 +28,8 @@ def parse_parquet(data: bytes, name: str) -> Table:
     _check_frame(data, name)
     if importlib.util.find_spec("pyarrow") is None:
         raise InputError(f"{name}: reading Parquet needs pyarrow; run: pip install calib[parquet]")
-    held = _from_child(data, name) if _HAS_LIMITS else _in_process(data, name)
-    return Table(name, "parquet", _columns(held, name))
+    output = _from_child(data, name) if _HAS_LIMITS else _in_process(data, name)
+    return Table(name, "parquet", _columns(output, name))
 
 
 def _check_frame(data: bytes, name: str) -> None:
@@ -89,11 +89,11 @@ def _bounds() -> dict[str, int]:
     }
 
 
-def _columns(held: bytes, name: str) -> dict[str, Array]:
+def _columns(output: bytes, name: str) -> dict[str, Array]:
     """The arrays the child wrote: a line of JSON, then plain numbers; it is trusted no more than the file."""
-    end = held.find(b"\n")
+    end = output.find(b"\n")
     try:
-        described = json.loads(held[: max(end, 0)])
+        described = json.loads(output[: max(end, 0)])
         if "refused" in described:
             raise InputError(f"{name}{described['refused'][:600]}")
         names = [str(column["name"]) for column in described["columns"]]
@@ -101,7 +101,7 @@ def _columns(held: bytes, name: str) -> dict[str, Array]:
         _check_lengths(names, name)
         start = end + 1
         blocks: dict[int, Array] = {}
-        arrays = [_array(held, column, start, described["rows"], blocks) for column in described["columns"]]
+        arrays = [_array(output, column, start, described["rows"], blocks) for column in described["columns"]]
     except (KeyError, TypeError, IndexError, ValueError) as e:
         if isinstance(e, InputError):
             raise
@@ -117,14 +117,14 @@ def _check_lengths(names: list[str], name: str) -> None:
             )
 
 
-def _array(held: bytes, column: dict[str, Any], start: int, rows: int, blocks: dict[int, Array]) -> Array:
+def _array(output: bytes, column: dict[str, Any], start: int, rows: int, blocks: dict[int, Array]) -> Array:
     """One column as a view of the block it lies in, so that neighbours stay neighbours."""
     dtype = np.dtype(str(column["dtype"]))
     if dtype.kind not in "biuf":
         raise ValueError(dtype)
-    width, j, offset = int(column["width"]), int(column["at"]), start + int(column["offset"])
+    width, j, offset = int(column["width"]), int(column["column"]), start + int(column["offset"])
     if offset not in blocks:
-        blocks[offset] = np.frombuffer(held, dtype, rows * width, offset).reshape(rows, width)
+        blocks[offset] = np.frombuffer(output, dtype, rows * width, offset).reshape(rows, width)
     values = blocks[offset][:, j]
     if column.get("words") is None:
         return values

@@ -131,10 +131,10 @@ def _laid_out(table: Any, bounds: dict[str, int], pa: Any) -> tuple[dict[str, An
     for dtype, run in groupby(taken, key=lambda column: column[1].dtype):
         group = list(run)
         block = numpy.zeros((table.num_rows, len(group)), dtype=dtype)
-        for at, (name, values, words) in enumerate(group):
-            block[:, at] = values
+        for j, (name, values, words) in enumerate(group):
+            block[:, j] = values
             columns.append(
-                {"name": name, "dtype": dtype.str, "width": len(group), "at": at, "offset": offset, "words": words}
+                {"name": name, "dtype": dtype.str, "width": len(group), "column": j, "offset": offset, "words": words}
             )
         buffers += [block, b" " * (-block.nbytes % _ALIGNED)]
         offset += block.nbytes + len(buffers[-1])

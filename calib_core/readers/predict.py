@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,54 +11,31 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError, Predictions
-from calib_core.readers import limits
 from calib_core.readers.formats import read_table
 from calib_core.readers.labels import Coded, coded, coded_labels, label_texts, unknown_label
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.score_checks import Kept, check_scores, missing_values, score_matrix, sums_off
-from calib_core.readers.table import Array, Table, file_label, numbers
-from calib_core.readers.wording import affected, listed, quoted, shown, size
+from calib_core.readers.table import Array, Table, numbers
+from calib_core.readers.wording import affected, listed, quoted, shown
 
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "t", "y", "correct"}), frozenset({"0", "false", "no", "f", "n", "wrong"})
 
 
-def read_predictions(
-    source: str | os.PathLike[str] | bytes, filename: str | None = None, **changes: Any
-) -> Predictions:
+def read_predictions(source: str | os.PathLike[str] | bytes, name: str | None = None, **changes: Any) -> Predictions:
     """Predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file, read as its names and values suggest.
 
     Parameters
     ----------
-    source : a path, or the bytes of a file together with ``filename``.
+    source : a path, or the bytes of a file together with its ``name``.
     changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
 
-    >>> p = read_predictions(b"p_cat,p_dog,label\\n0.7,0.3,cat\\n0.4,0.6,cat\\n", filename="preds.csv")
+    >>> p = read_predictions(b"p_cat,p_dog,label\\n0.7,0.3,cat\\n0.4,0.6,cat\\n", name="preds.csv")
     >>> p.class_names, p.correct.tolist()
     (('cat', 'dog'), [True, False])
     """
-    if isinstance(source, bytes):
-        if filename is None:
-            raise InputError('bytes need a file name, whose ending tells the format: filename="preds.csv"')
-        table = read_table(source, filename)
-    else:
-        table = read_table(file_bytes(source), filename or os.fspath(source))
+    table = read_table(source, name)
     return predictions(table, propose(table, **changes))
-
-
-def file_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file of at most the size that is read; InputError says why it cannot be had."""
-    name = file_label(os.fspath(path))
-    try:
-        held = Path(path).stat().st_size
-        data = Path(path).read_bytes() if held <= limits.FILE_BYTES else b""
-    except OSError as e:
-        raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
-    except ValueError as e:
-        raise InputError(f"{name} is not a path that can be opened; check it") from e
-    if held > limits.FILE_BYTES:
-        raise InputError(f"{name} has {size(held)}; at most {size(limits.FILE_BYTES)} are read: save fewer rows")
-    return data
 
 
 def predictions(table: Table, reading: Reading) -> Predictions:
@@ -76,8 +52,8 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     try:
         return build(table, reading, kept, extras)
     except InputError as e:
-        said = str(e)
-        raise InputError(said if said.startswith(table.name) else f"{table.name}: {said}") from e
+        message = str(e)
+        raise InputError(message if message.startswith(table.name) else f"{table.name}: {message}") from e
 
 
 def _check_lengths(table: Table, reading: Reading) -> None:
@@ -147,8 +123,8 @@ def _of_confidence(table: Table, reading: Reading, kept: Kept, extras: dict[str,
         correct = _outcomes(table, str(reading.correct))
         return Predictions.from_confidence(confidence, correct if kept is None else correct[kept], **extras)
     labels = _known(table, reading, coded_labels(table, reading))
-    said = reading.replace(label=(str(reading.predicted),))
-    predicted = _known(table, said, coded(table.column(said.label[0]), reading.label_coding, reading.classes))
+    claimed = reading.replace(label=(str(reading.predicted),))
+    predicted = _known(table, claimed, coded(table.column(claimed.label[0]), reading.label_coding, reading.classes))
     if kept is not None:
         labels, predicted = labels[kept], predicted[kept]
     return Predictions.from_confidence(

@@ -54,10 +54,10 @@ class _Proposal:
         scores = self._scores()
         if scores:
             return self._wide(scores)
-        held = {r: self._column(r) for r in ("confidence", "correct", "predicted", "label")}
-        if held["confidence"] and held["correct"]:
+        columns = {r: self._column(r) for r in ("confidence", "correct", "predicted", "label")}
+        if columns["confidence"] and columns["correct"]:
             return self._of_confidence("confidence")
-        if held["confidence"] and held["predicted"] and held["label"]:
+        if columns["confidence"] and columns["predicted"] and columns["label"]:
             return self._of_confidence("top-label")
         return self._wide((self._single(),))
 
@@ -227,15 +227,15 @@ class _Proposal:
         column = self.table.column(label[0])
         if column.dtype != object:
             return numbered(column, names, k)
-        held = pd.unique(column)
-        if len(scores) == k and {str(v) for v in held if v != ""} <= set(scores):
+        values = pd.unique(column)
+        if len(scores) == k and {str(v) for v in values if v != ""} <= set(scores):
             # Labels that repeat whole column names, such as "class 1": there is no prefix to take off.
             return scores, "names"
         if names:
-            return spelled_alike(names, held), "names"
-        if len(held) > limits.CLASSES:
-            raise self._ask(f"labels {quoted(label[0])} have {len(held):,} different values for {k} classes", "label")
-        present = sorted(str(v) for v in held if v != "")
+            return spelled_alike(names, values), "names"
+        if len(values) > limits.CLASSES:
+            raise self._ask(f"labels {quoted(label[0])} have {len(values):,} different values for {k} classes", "label")
+        present = sorted(str(v) for v in values if v != "")
         if set(present) <= set(digits(k)):
             return digits(k), "names"
         if len(present) == k:

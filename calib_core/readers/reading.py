@@ -108,26 +108,26 @@ class Reading:
 
     def to_json(self) -> str:
         """The fields that differ from their defaults, as JSON with sorted keys."""
-        held = {
+        fields = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
             if getattr(self, field.name) != field.default
         }
-        return json.dumps(held, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The reading written by to_json; InputError for anything else."""
         try:
-            held = json.loads(text)
+            fields = json.loads(text)
         except (ValueError, RecursionError) as e:
             raise InputError("the reading is not valid JSON; choose the columns again") from e
-        if not isinstance(held, dict):
+        if not isinstance(fields, dict):
             raise InputError("the reading is not a JSON object; choose the columns again")
-        unknown = set(held) - {field.name for field in dataclasses.fields(cls)}
+        unknown = set(fields) - {field.name for field in dataclasses.fields(cls)}
         if unknown:
             raise InputError(f"a reading has no {quoted(sorted(unknown)[0])}; choose the columns again")
-        return cls(**held)
+        return cls(**fields)
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def _strings(name: str, value: Any) -> tuple[str, ...]:
         return (value,)
     if not isinstance(value, Iterable):
         raise InputError(f"{name} must be a list of names")
-    held = tuple(value)
-    if not all(isinstance(item, str) for item in held) or len(held) > limits.COLUMNS:
+    names = tuple(value)
+    if not all(isinstance(item, str) for item in names) or len(names) > limits.COLUMNS:
         raise InputError(f"{name} must be a list of at most {limits.COLUMNS:,} names")
-    return held
+    return names

@@ -80,5 +80,5 @@ class Subject:
 
     def accuracy(self, codes: NDArray[np.int64]) -> float:
         """Share of rows with a known label that predict it."""
-        held = codes >= 0
-        return float(np.mean(self.predicted[held] == codes[held])) if held.any() else 0.0
+        known = codes >= 0
+        return float(np.mean(self.predicted[known] == codes[known])) if known.any() else 0.0

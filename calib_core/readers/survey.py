@@ -49,7 +49,7 @@ class Survey:
         return len(self.keys) - len(np.unique(self.keys))
 
     @property
-    def sums_held(self) -> NDArray[np.float64]:
+    def known_sums(self) -> NDArray[np.float64]:
         """Sums of the rows without missing or infinite scores."""
         return self.sums[~(self.missing | self.infinite)]
 
@@ -82,8 +82,8 @@ def _block(block: Array) -> tuple[Any, ...]:
     if not np.isfinite(sums).all():
         missing = np.asarray(np.isnan(block).any(axis=1))
         infinite = np.asarray(np.isinf(block).any(axis=1))
-        held = block[np.isfinite(block)]
-        low, most = (float(held.min()), float(held.max())) if held.size else (np.inf, -np.inf)
+        finite = block[np.isfinite(block)]
+        low, most = (float(finite.min()), float(finite.max())) if finite.size else (np.inf, -np.inf)
     return sums, top, tied, missing, infinite, row_keys(block), low, most
 
 
@@ -111,7 +111,7 @@ def evidence(scores: Array, found: Survey) -> tuple[ScoreKind | None, str]:
     values = f"values from {found.low:.4g} to {found.high:.4g}"
     if found.shape[1] == 1:
         return _evidence_of_one(found, values)
-    sums = found.sums_held
+    sums = found.known_sums
     if not len(sums):
         return None, "no row without missing values"
     seen = f"row sums {_range(sums)}"
@@ -127,7 +127,7 @@ def evidence(scores: Array, found: Survey) -> tuple[ScoreKind | None, str]:
 
 
 def _evidence_of_one(found: Survey, values: str) -> tuple[ScoreKind | None, str]:
-    inside = np.mean((found.sums_held >= 0) & (found.sums_held <= 1)) if len(found.sums_held) else 0.0
+    inside = np.mean((found.known_sums >= 0) & (found.known_sums <= 1)) if len(found.known_sums) else 0.0
     if inside > _MOST:
         return "probabilities", values
     return ("logits" if found.low < 0 else None), values

@@ -108,7 +108,7 @@ def _compared(
 
 
 def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[str | None, str]]:
-    from calib_core.inference.paired import DEFAULT
+    from calib_core.inference.model_differences import DEFAULT
     from calib_core.study import SCORES
 
     whole: list[tuple[str | None, str]] = [] if keys or notions else [(None, key) for key in SCORES]

@@ -34,7 +34,7 @@ def onnx_bytes(calibrator: Calibrator, *, logits: bool = False) -> bytes:
     recipe = exporting.recipe_of(calibrator)
     about = {
         **({} if recipe is None else {"recipe": recipe.to_json()}),
-        "check": trial.said,
+        "check": trial.sentence,
         **({"rounding": exporting.ROUNDING} if exporting.bins_computed(program) else {}),
     }
     model = graph.model(about)

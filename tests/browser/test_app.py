@@ -65,7 +65,7 @@ def click_mark(page: Page, key: str, trace: str, b: int) -> None:
     page.mouse.move(place["x"], place["y"])
     # The pointer reads the mark's record by name: a name that the record lacks would stand there as it is.
     tip = chart.locator(".hoverlayer .hovertext")
-    expect(tip).to_contain_text(re.compile(rf"{trace}, bin \[.*\d rows.*accuracy 0\.\d{{4}}"))
+    expect(tip).to_contain_text(re.compile(r"^[A-Z][\w -]+, bin \[.*\d rows.*accuracy 0\.\d{4}"))
     expect(tip).not_to_contain_text("%{")
     page.mouse.click(place["x"], place["y"])
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import calib_core as cc
 from calib_core.inference import paired_difference, primary
-from calib_core.inference.paired import DEFAULT
+from calib_core.inference.model_differences import DEFAULT
 from dashboard.report import CHAPTERS
 from tests.browser.test_app import own_file, settled
 from tests.support.named import HOSTILE, hostile_csv

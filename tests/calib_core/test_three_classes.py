@@ -36,7 +36,7 @@ def test_pooled_corners_keep_every_row(five: Predictions) -> None:
     assert made.predictions.true_labels.tolist() == [to[y] for y in five.true_labels]
     assert made.predictions.class_names == ("dog", "ant", "cat or any other")
     assert made.rows.tolist() == list(range(40))
-    assert made.said == "the third corner is cat and the 2 other classes taken together; every row is used"
+    assert made.note == "the third corner is cat and the 2 other classes taken together; every row is used"
     np.testing.assert_array_equal(made.predictions.weights, five.weights)
 
 
@@ -52,7 +52,7 @@ def test_conditioned_corners_keep_the_rows_of_the_three(five: Predictions) -> No
     assert made.predictions.metadata["photo"].tolist() == [f"{i}.png" for i in held]
     np.testing.assert_allclose(made.predictions.weights, five.weights[held] / five.weights[held].mean())
     left_out = 40 - len(held)
-    assert made.said == (
+    assert made.note == (
         f"{left_out} of 40 rows are of another class and left out; "
         "the three probabilities of a row are divided by their sum"
     )
@@ -62,7 +62,7 @@ def test_rows_that_say_nothing_of_the_three_are_left_out_and_counted() -> None:
     p = Predictions([[0.5, 0.5, 0, 0], [0, 0, 0, 1], [0.2, 0.2, 0.2, 0.4]], [0, 1, 3])
     made = corners(p, (0, 1, 2), "condition")
     assert made.rows.tolist() == [0]
-    assert "1 of 3 rows are of another class and left out, 1 more give all three classes the probability 0" in made.said
+    assert "1 of 3 rows are of another class and left out, 1 more give all three classes the probability 0" in made.note
     assert corners(p, (0, 1, 2)).rows.tolist() == [0, 1, 2]
 
 

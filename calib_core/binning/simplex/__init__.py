@@ -1,9 +1,9 @@
 """The simplex cut into cells (METHODS §6, P1 Appendix G); to add a way of cutting, write a file and import it here."""
 
+from calib_core.binning.simplex.cell_table import SimplexTable, partition, simplex_points, simplex_table, vector_sums
 from calib_core.binning.simplex.grid import Grid
 from calib_core.binning.simplex.projection import Projection
 from calib_core.binning.simplex.sierpinski import Sierpinski
-from calib_core.binning.simplex.table import SimplexTable, partition, simplex_points, simplex_table, vector_sums
 
 __all__ = [
     "Grid",

@@ -66,7 +66,7 @@ class LogRows:
             return log(predictions.confidence)
         return np.concatenate([block.max(axis=1) for _, block in self.rows.blocks()])
 
-    def at(self, columns: Codes) -> Floats:
+    def entries(self, columns: Codes) -> Floats:
         """The value of one column a row, (n,), as stored: probabilities or logits."""
         rows = self.rows
         return np.asarray(rows.base[np.arange(len(columns)) if rows.index is None else rows.index, columns])

@@ -192,8 +192,8 @@ def _least_on(
 ) -> Float64s:
     """Minimum of the model with some slopes held at 0 or at their highest (None: not held)."""
     point = theta.copy()
-    held = np.array([at is not None for at in (*face, None)])
-    point[held] = [at * high for at, high in zip(face, highest, strict=True) if at is not None]
-    moved = gradient + hessian[:, held] @ (point - theta)[held]
-    point[~held] -= np.linalg.solve(hessian[np.ix_(~held, ~held)], moved[~held])
+    fixed = np.array([bound is not None for bound in (*face, None)])
+    point[fixed] = [bound * high for bound, high in zip(face, highest, strict=True) if bound is not None]
+    moved = gradient + hessian[:, fixed] @ (point - theta)[fixed]
+    point[~fixed] -= np.linalg.solve(hessian[np.ix_(~fixed, ~fixed)], moved[~fixed])
     return point

@@ -18,15 +18,15 @@ _SLOW = 1e-4
 
 
 class Loss(Protocol):
-    def value_and_gradient(self, at: Float64s) -> tuple[float, Float64s]: ...
-    def hessian(self, at: Float64s) -> Float64s: ...
+    def value_and_gradient(self, point: Float64s) -> tuple[float, Float64s]: ...
+    def hessian(self, point: Float64s) -> Float64s: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
     """Where Newton's steps ended, the Hessian last used there, and whether they ended for want of anything to gain."""
 
-    at: Float64s
+    point: Float64s
     hessian: Float64s
     ended: bool
 
@@ -38,20 +38,20 @@ def minimum(loss: Loss, start: Float64s, enough: float = _ENOUGH) -> Minimum:
     parabola says, and shrinks again when it does (Levenberg and Marquardt's rule). Near the end, where the Hessian
     hardly changes any more and costs several gradients, it is kept.
     """
-    at, damping, last, fresh = start, 0.0, np.inf, True
-    value, gradient = loss.value_and_gradient(at)
-    hessian = loss.hessian(at)
+    point, damping, last, fresh = start, 0.0, np.inf, True
+    value, gradient = loss.value_and_gradient(point)
+    hessian = loss.hessian(point)
     for _ in range(_STEPS):
         step, fall = _step(hessian, gradient, damping)
         # Rounding of the loss hides falls this small: the last steps are taken on trust while they shrink.
         blind = fall <= 1e-13 * max(value, 1e-3)
         if fall <= enough or (blind and fresh and fall > 0.5 * last):
-            return Minimum(at, hessian, True)
-        trial = at + step.reshape(at.shape)
+            return Minimum(point, hessian, True)
+        trial = point + step.reshape(point.shape)
         new_value, new_gradient = loss.value_and_gradient(trial)
         ratio = 1.0 if blind else (value - new_value) / fall
         if ratio > 1e-3:
-            at, value, gradient = trial, new_value, new_gradient
+            point, value, gradient = trial, new_value, new_gradient
             damping = damping / 10.0 if ratio > 0.5 else damping
             damping = 0.0 if damping < 1e-6 else damping
         elif fresh:
@@ -61,8 +61,8 @@ def minimum(loss: Loss, start: Float64s, enough: float = _ENOUGH) -> Minimum:
         last = fall
         fresh = not keep
         if fresh:
-            hessian = loss.hessian(at)
-    return Minimum(at, hessian, False)
+            hessian = loss.hessian(point)
+    return Minimum(point, hessian, False)
 
 
 def solve(hessian: Float64s, right: Float64s) -> Float64s:

@@ -34,7 +34,7 @@ def _least(splits: Sequence[tuple[Rowwise, Rowwise]], candidates: Sequence[Odir]
         start: Float64s | None = None
         # From the strongest penalty down: each minimiser starts the search for the next.
         for i in reversed(range(len(candidates))):
-            start = fitted(AffineLoss(fit, candidates[i]), start).at
+            start = fitted(AffineLoss(fit, candidates[i]), start).parameters
             losses[i] += held_out.mass * AffineLoss(held_out, candidates[i]).log_loss(start)
     return candidates[len(candidates) - 1 - int(losses[::-1].argmin())]
 

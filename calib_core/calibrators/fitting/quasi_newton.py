@@ -31,6 +31,6 @@ def large_minimum(loss: SoftmaxLoss, start: Float64s) -> tuple[Float64s, bool]:
         method="L-BFGS-B",
         options={"maxiter": _STEPS, "maxfun": 2 * _STEPS, "gtol": _SLOPE, "ftol": smallest},
     )
-    at = start + whitening.step(found.x.reshape(start.shape))
+    point = start + whitening.step(found.x.reshape(start.shape))
     # The loss is flat along shifts that change no probability: only the penalties, too weak to steer by, choose there.
-    return loss.representative(at), bool(found.success)
+    return loss.representative(point), bool(found.success)

@@ -28,7 +28,7 @@ minimum (there it is near 1), and by some 1e-6 at one that has."""
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    at: Float64s
+    parameters: Float64s
     status: Status
 
 
@@ -37,13 +37,13 @@ def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> Fitted:
     first = _scaled_identity(loss) if start is None else start
     if loss.identity.size <= _DENSE:
         found = minimum(loss, first)
-        at, ended = found.at, found.ended
-        step = solve(found.hessian, loss.pull(at).ravel()).reshape(at.shape)
+        point, ended = found.point, found.ended
+        step = solve(found.hessian, loss.pull(point).ravel()).reshape(point.shape)
     else:
-        at, ended = large_minimum(loss, first)
-        step = loss.pull(at) / loss.own_curvature(at)
+        point, ended = large_minimum(loss, first)
+        step = loss.pull(point) / loss.own_curvature(point)
     unbounded = (np.abs(step) * np.sqrt(loss.ridge / RIDGE) > _MOVES_ON).any()
-    return Fitted(at, "not converged" if not ended else "at bound" if unbounded else "converged")
+    return Fitted(point, "not converged" if not ended else "at bound" if unbounded else "converged")
 
 
 def _scaled_identity(loss: SoftmaxLoss) -> Float64s:

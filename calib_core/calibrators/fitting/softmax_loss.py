@@ -113,60 +113,60 @@ class SoftmaxLoss:
         self.ridge[-1] = RIDGE
         self.penalty = 0.5 * self.ridge
 
-    def value_and_gradient(self, at: Float64s) -> tuple[float, Float64s]:
-        value, gradient = 0.0, np.zeros_like(at)
+    def value_and_gradient(self, point: Float64s) -> tuple[float, Float64s]:
+        value, gradient = 0.0, np.zeros_like(point)
         for x, labels, w in self.rows.blocks():
-            loss, p = _loss_and_probs(self.logits(at, x), labels)
+            loss, p = _loss_and_probs(self.logits(point, x), labels)
             value += float(w @ loss)
             p[labels, np.arange(len(w))] -= 1.0
             p *= w.astype(p.dtype)
             self.add_gradient(gradient, p, x)
-        off = at - self.identity
+        off = point - self.identity
         return value + float(np.sum(self.penalty * off * off)), gradient + 2.0 * self.penalty * off
 
-    def log_loss(self, at: Float64s) -> float:
+    def log_loss(self, point: Float64s) -> float:
         """The mean log loss alone, without penalties."""
-        return sum(float(w @ _loss_and_probs(self.logits(at, x), labels)[0]) for x, labels, w in self.rows.blocks())
+        return sum(float(w @ _loss_and_probs(self.logits(point, x), labels)[0]) for x, labels, w in self.rows.blocks())
 
-    def pull(self, at: Float64s) -> Float64s:
+    def pull(self, point: Float64s) -> Float64s:
         """The gradient of the ridge."""
-        return self.ridge * (at - self.identity)
+        return self.ridge * (point - self.identity)
 
-    def hessian(self, at: Float64s) -> Float64s:
+    def hessian(self, point: Float64s) -> Float64s:
         """Second derivatives (r K, r K), parameters in the order of ``at.ravel()``."""
-        total = np.zeros((at.size, at.size))
+        total = np.zeros((point.size, point.size))
         for x, labels, w in self.rows.blocks():
-            self.add_hessian(total, _loss_and_probs(self.logits(at, x), labels)[1], x, w)
-        total[np.diag_indices(at.size)] += 2.0 * self.penalty.ravel()
+            self.add_hessian(total, _loss_and_probs(self.logits(point, x), labels)[1], x, w)
+        total[np.diag_indices(point.size)] += 2.0 * self.penalty.ravel()
         return total
 
-    def representative(self, at: Float64s) -> Float64s:
+    def representative(self, point: Float64s) -> Float64s:
         """Of the parameters that give the same map, those with the least penalty."""
         p = self.penalty[self.shifts]
-        off = at[self.shifts] - self.identity[self.shifts]
-        settled = at.copy()
+        off = point[self.shifts] - self.identity[self.shifts]
+        settled = point.copy()
         settled[self.shifts] -= np.average(off, axis=1, weights=p)[:, None]
         return settled
 
-    def own_curvature(self, at: Float64s) -> Float64s:
+    def own_curvature(self, point: Float64s) -> Float64s:
         """The diagonal of the Hessian, (r, K)."""
         total = 2.0 * self.penalty
-        for x, v in self.variances(at):
+        for x, v in self.variances(point):
             total[:-1] += self.squares(x, v)
             total[-1] += v.sum(axis=1)
         return total
 
-    def variances(self, at: Float64s) -> Iterator[tuple[Floats, Floats]]:
+    def variances(self, point: Float64s) -> Iterator[tuple[Floats, Floats]]:
         """Pairs of inputs and w p (1 - p), each (K, m)."""
         for x, labels, w in self.rows.blocks():
-            p = _loss_and_probs(self.logits(at, x), labels)[1]
+            p = _loss_and_probs(self.logits(point, x), labels)[1]
             yield x, p * (1.0 - p) * w.astype(p.dtype)
 
     def squares(self, x: Floats, v: Floats) -> Floats:
         """The diagonal's part of the weights."""
         raise NotImplementedError
 
-    def whitening(self, at: Float64s) -> Whitening:
+    def whitening(self, point: Float64s) -> Whitening:
         """Coordinates for a quasi-Newton method started here."""
         raise NotImplementedError
 
@@ -174,7 +174,7 @@ class SoftmaxLoss:
         """The same loss of other rows."""
         raise NotImplementedError
 
-    def logits(self, at: Float64s, x: Floats) -> Floats:
+    def logits(self, point: Float64s, x: Floats) -> Floats:
         raise NotImplementedError
 
     def add_gradient(self, total: Float64s, residual: Floats, x: Floats) -> None:
@@ -195,8 +195,8 @@ class DiagonalLoss(SoftmaxLoss):
     def on(self, rows: Rowwise) -> DiagonalLoss:
         return DiagonalLoss(rows)
 
-    def logits(self, at: Float64s, x: Floats) -> Floats:
-        w, b = at.astype(x.dtype)
+    def logits(self, point: Float64s, x: Floats) -> Floats:
+        w, b = point.astype(x.dtype)
         z: Floats = x * w[:, None]
         z += b[:, None]
         return z
@@ -208,10 +208,10 @@ class DiagonalLoss(SoftmaxLoss):
     def squares(self, x: Floats, v: Floats) -> Floats:
         return np.asarray(np.einsum("ij,ij,ij->i", v, x, x))
 
-    def whitening(self, at: Float64s) -> Whitening:
-        blocks = np.zeros((at.shape[1], 2, 2))
-        blocks[:, 0, 0], blocks[:, 1, 1] = self.own_curvature(at)
-        for x, v in self.variances(at):
+    def whitening(self, point: Float64s) -> Whitening:
+        blocks = np.zeros((point.shape[1], 2, 2))
+        blocks[:, 0, 0], blocks[:, 1, 1] = self.own_curvature(point)
+        for x, v in self.variances(point):
             blocks[:, 0, 1] += np.einsum("ij,ij->i", v, x)
         blocks[:, 1, 0] = blocks[:, 0, 1]
         return Blocks.of(blocks)
@@ -246,10 +246,10 @@ class AffineLoss(SoftmaxLoss):
     def on(self, rows: Rowwise) -> AffineLoss:
         return AffineLoss(rows, self.odir)
 
-    def logits(self, at: Float64s, x: Floats) -> Floats:
-        at = at.astype(x.dtype)
-        z = at[:-1].T @ x
-        z += at[-1][:, None]
+    def logits(self, point: Float64s, x: Floats) -> Floats:
+        point = point.astype(x.dtype)
+        z = point[:-1].T @ x
+        z += point[-1][:, None]
         return np.asarray(z)
 
     def add_gradient(self, total: Float64s, residual: Floats, x: Floats) -> None:
@@ -259,13 +259,13 @@ class AffineLoss(SoftmaxLoss):
     def squares(self, x: Floats, v: Floats) -> Floats:
         return np.asarray(np.square(x) @ v.T)
 
-    def whitening(self, at: Float64s) -> Whitening:
+    def whitening(self, point: Float64s) -> Whitening:
         k = self.rows.n_classes
         if k > _BLOCK_CLASSES:
-            return Scales.of(self.own_curvature(at))
+            return Scales.of(self.own_curvature(point))
         # A whitening need not be exact: some 25 rows a class, in float32, cost a tenth and give nearly as few steps.
         some = self.on(self.rows.every(max(1, len(self.rows.labels) // (25 * k))))
-        pairs = [(x.astype(np.float32), v.astype(np.float32)) for x, v in some.variances(at)]
+        pairs = [(x.astype(np.float32), v.astype(np.float32)) for x, v in some.variances(point)]
         x = np.vstack([np.hstack([x for x, _ in pairs]), np.ones((1, len(some.rows.labels)), dtype=np.float32)])
         v = np.hstack([v for _, v in pairs])
         blocks = np.empty((k, k + 1, k + 1))

@@ -110,10 +110,10 @@ def _quantiles(scores: Floats, weights: Float64s | None, levels: tuple[float, ..
         total = float(upto[-1])
     position = np.asarray(levels) * max(total - 1.0, 0.0)
     below = np.floor(position)
-    at, after = (
+    lower, upper = (
         s[np.minimum(rank if upto is None else np.searchsorted(upto, rank, side="right"), len(s) - 1)].astype(
             np.float64
         )
         for rank in (below.astype(np.intp), below.astype(np.intp) + 1)
     )
-    return [float(q) for q in at + (position - below) * (after - at)]
+    return [float(q) for q in lower + (position - below) * (upper - lower)]

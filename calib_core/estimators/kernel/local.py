@@ -8,7 +8,7 @@ import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core.claims import Stratum
-from calib_core.estimators.kernel.grid import Grid
+from calib_core.estimators.kernel.score_grid import Grid
 
 NO_DATA = 1e-8
 """Below this share of its peak the density counts as 0: transforms leave rounding errors of some 1e-16 of the peak."""
@@ -26,8 +26,8 @@ class Smoothed:
     @property
     def curve(self) -> Float64s:
         """P(z = 1 | s), NaN where no data lie."""
-        held = self.all > NO_DATA * self.all.max(axis=-1, keepdims=True)
-        return np.asarray(np.divide(self.true, self.all, out=np.full(self.all.shape, np.nan), where=held))
+        dense = self.all > NO_DATA * self.all.max(axis=-1, keepdims=True)
+        return np.asarray(np.divide(self.true, self.all, out=np.full(self.all.shape, np.nan), where=dense))
 
     @property
     def error(self) -> Float64s:
@@ -40,10 +40,10 @@ def smoothed(grid: Grid, masses: tuple[Float64s, Float64s], damping: Float64s, g
 
     With ``gaps`` it is the outcomes less the scores that are smoothed, and the score of each node is added back.
     """
-    said = grid.scores if gaps else np.zeros(1)
-    parts = (masses[0], masses[1] - said * masses[0])
+    score = grid.scores if gaps else np.zeros(1)
+    parts = (masses[0], masses[1] - score * masses[0])
     everything, true = (grid.density(grid.spectrum(part) * damping) for part in parts)
-    true += said * everything
+    true += score * everything
     # Rounding leaves traces below 0 where nothing lies, and above the whole where everything came true.
     total = masses[0].sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, 1.0)

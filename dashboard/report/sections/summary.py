@@ -8,7 +8,7 @@ from calib_core import Estimate, InputError
 from calib_core._text import count
 from calib_core._text import percent as of_rows
 from calib_core.inference import EstimateLine, PrimaryLine
-from calib_core.inference.words import percent
+from calib_core.inference.number_words import percent
 from dashboard import compute
 from dashboard.lines import WORDS
 from dashboard.report import measured, tables

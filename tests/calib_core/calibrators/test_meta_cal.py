@@ -17,7 +17,7 @@ from calib_core import (
 )
 from calib_core._arrays import Rows
 from calib_core.calibrators import Composed, Identity, MetaCalAccuracy, MetaCalMiscoverage, Temperature
-from calib_core.calibrators.coverage import (
+from calib_core.calibrators.abstention_thresholds import (
     ANSWER_ALL,
     ScoredRows,
     _sequence,

@@ -69,7 +69,7 @@ def test_gradient_and_hessian_are_the_numerical_ones(which):
 @pytest.mark.parametrize("which", ["diagonal", "affine"])
 def test_the_method_for_many_parameters_finds_the_same_minimum(which):
     loss = losses(k=6, n=900)[which]
-    dense = fitted(loss).at
+    dense = fitted(loss).parameters
     large, ended = large_minimum(loss, loss.identity)
     assert ended
     # It ends at a whitened gradient of 3e-5.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calib_core import REDUCTIONS, Predictions, estimate
 from calib_core.binning import Distinct, EqualMass
 from calib_core.estimators import Binned, EceSweep, MaxDeviation
-from calib_core.estimators import sweep as module
+from calib_core.estimators import swept_bins as module
 from calib_core.reductions import Confidence
 
 NOTIONS = [key for key in REDUCTIONS if key != "canonical"]

@@ -14,7 +14,7 @@ from calib_core.estimators import Binned
 from calib_core.inference import (
     CellGaps,
     bootstrap,
-    cells,
+    cell_sums,
     clopper_pearson,
     interval,
     inverted,
@@ -22,7 +22,7 @@ from calib_core.inference import (
     pivotal,
     wilson,
 )
-from calib_core.inference.cells import claimed_noise, column_sums, listed_sums, unit_noise
+from calib_core.inference.cell_sums import claimed_noise, column_sums, listed_sums, unit_noise
 from calib_core.inference.intervals import IN_BINS
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.resampling import shares_follow_rows
@@ -101,9 +101,9 @@ def test_no_gap_and_fewer_gaps_than_chance_leave_an_upper_end_above_0():
 @pytest.mark.parametrize("notion", [*NOTIONS, None])
 @pytest.mark.parametrize("key", list(ESTIMATORS))
 def test_every_estimate_has_an_interval_that_says_how_it_was_made(notion, key, monkeypatch):
-    from calib_core.inference import forms
+    from calib_core.inference import interval_forms
 
-    monkeypatch.setattr(forms, "bootstrap", lambda asked, random_state: bootstrap(asked, 20, random_state))
+    monkeypatch.setattr(interval_forms, "bootstrap", lambda asked, random_state: bootstrap(asked, 20, random_state))
     member = ESTIMATORS.make(key)
     if notion is None and not hasattr(member, "of"):
         pytest.skip("not a score of whole predictions")
@@ -178,8 +178,8 @@ def test_the_noise_of_many_cells_is_that_of_their_covariance(monkeypatch):
     claims = as_reduction("class-wise").split(p)
     table = tabulate(claims, [EqualWidth(4)])[0]
     small = unit_noise(claims, table, 1, np.random.default_rng(0), 4000)
-    monkeypatch.setattr(cells, "MOST_CELLS", 0)
-    monkeypatch.setattr(cells, "_AT_ONCE", 100)
+    monkeypatch.setattr(cell_sums, "MOST_CELLS", 0)
+    monkeypatch.setattr(cell_sums, "_AT_ONCE", 100)
     large = unit_noise(claims, table, 1, np.random.default_rng(1), 4000)
     filled = (table.count > 0).ravel()
     np.testing.assert_allclose(np.cov(large.T)[filled][:, filled], np.cov(small.T)[filled][:, filled], atol=0.12)

@@ -7,7 +7,7 @@ from scipy import stats
 from calib_core import Predictions, estimate
 from calib_core.estimators import Brier, LogLoss
 from calib_core.inference import means
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 
 FLOOR = np.finfo(float).eps
 

@@ -10,7 +10,7 @@ from calib_core.estimators import ConvexBinned, KernelCalibrationError
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.smooth import fixed_point, smooth_errors
 from calib_core.inference import coverage_table, interval, kernel_intervals, rejection_table, wild
-from calib_core.inference.limits import beyond
+from calib_core.inference.poisson_limits import beyond
 from calib_core.reductions import as_reduction
 
 NORMS = ("max-deviation", "ece-convex", "ece-adaptive-convex", "ece-sweep", "smece", "ece-kde")

@@ -11,9 +11,9 @@ from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable, Predictions, estim
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference import NoiseFloor, draws, kuiper, noise_floor, spiegelhalter
+from calib_core.inference.many_binnings import floors
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.score_tests import brownian_range_tail
-from calib_core.inference.sweep import floors
 from calib_core.reductions import as_reduction
 
 NOTIONS = [key for key in REDUCTIONS if key != "canonical"]

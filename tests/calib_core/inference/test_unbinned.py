@@ -7,8 +7,8 @@ from calib_core import Predictions, RegistryError, estimate
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.estimators import Binned
 from calib_core.inference import unbinned, unbinned_bound
+from calib_core.inference.number_words import percent
 from calib_core.inference.unbinned import gini_mean_difference
-from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
 
 

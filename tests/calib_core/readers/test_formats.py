@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import calib_core as cc
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers import examine, limits, predictions, propose, read_predictions, read_table
 from calib_core.readers.table import Table
@@ -37,6 +38,9 @@ def test_a_path_is_read_like_its_bytes(formatted: Formatted, sample: Predictions
     (tmp_path / filename).write_bytes(data)
     for path in (tmp_path / filename, str(tmp_path / filename)):
         assert np.array_equal(read_predictions(path).probs, sample.probs)
+        table = cc.read_table(path)
+        assert (table.name, table.names) == (filename, read_table(data, filename).names)
+        assert cc.read_table(path, "held-out.npz").name == "held-out.npz"
 
 
 def test_paths_that_cannot_be_opened(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +51,8 @@ def test_paths_that_cannot_be_opened(tmp_path: pathlib.Path, monkeypatch: pytest
         read_predictions("a\0.csv")
     with pytest.raises(InputError, match="bytes need a file name"):
         read_predictions(b"p,y\n")
+    with pytest.raises(InputError, match="bytes need a file name"):
+        cc.read_table(b"p,y\n")
     monkeypatch.setattr(limits, "FILE_BYTES", 10)
     (tmp_path / "a.csv").write_bytes(b"p,y\n" + b"0.5,1\n" * 9)
     with pytest.raises(InputError) as caught:

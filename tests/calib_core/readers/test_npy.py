@@ -172,6 +172,10 @@ def test_structured_arrays(refused: Refused) -> None:
         "{'descr': '<f8'}",
         "{1: 2}",
         "3",
+        described("'<U-1'", "(3,)"),
+        described("('<f8', (2**62,))", "(3,)"),
+        described("[('a', " * 200 + "'<f8'" + ")]" * 200, "(3,)"),
+        described("'<f8'", "(3,)").replace("False", "'no'"),
         "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)",
         "\x00\xff",
     ],
@@ -183,6 +187,11 @@ def test_damaged_headers(header: str, refused: Refused) -> None:
 def test_long_headers_are_not_looked_at(refused: Refused) -> None:
     assert "too long" in refused(b"\x93NUMPY\x02\0" + struct.pack("<I", 2**32 - 1) + b"{}" * 50, "a.npy")
     assert "too long" in refused(with_header("[" * 9000), "a.npy")
+    long = with_header(" " * 20_000_000, version=2)
+    tracemalloc.start()
+    assert "too long" in refused(long, "a.npy")
+    assert tracemalloc.get_traced_memory()[1] < 200_000
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("length", range(0, 128, 9))

@@ -208,9 +208,9 @@ def test_a_child_that_takes_too_long_is_a_sentence(refused: Refused, monkeypatch
         b"",
         b"not json\n",
         b"[]\n",
-        b'{"columns": [{"name": "p", "dtype": "|O", "width": 1, "at": 0, "offset": 0}], "rows": 1}\n' + b"\0" * 8,
-        b'{"columns": [{"name": "p", "dtype": "<f8", "width": 1, "at": 0, "offset": 0}], "rows": 9}\n' + b"\0" * 8,
-        b'{"columns": [{"name": "p", "dtype": "<f8", "width": 1, "at": 3, "offset": 0}], "rows": 1}\n' + b"\0" * 8,
+        b'{"columns": [{"name": "p", "dtype": "|O", "width": 1, "column": 0, "offset": 0}], "rows": 1}\n' + b"\0" * 8,
+        b'{"columns": [{"name": "p", "dtype": "<f8", "width": 1, "column": 0, "offset": 0}], "rows": 9}\n' + b"\0" * 8,
+        b'{"columns": [{"name": "p", "dtype": "<f8", "width": 1, "column": 3, "offset": 0}], "rows": 1}\n' + b"\0" * 8,
     ],
 )
 def test_the_child_is_trusted_no_more_than_the_file(answer: bytes) -> None:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, error_scale
+from calib_core.inference.number_words import at_level, between, percent
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word, on_scale_of
-from calib_core.inference.words import at_level, between, percent
 from calib_core.predictions import NotAnswerable
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question, error_scale
-from calib_core.inference import kernel_intervals, means, simplex, wild
+from calib_core.inference import canonical_noise, kernel_intervals, means, wild
+from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
-from calib_core.inference.in_bins import InBins, facts_of, target
 from calib_core.inference.intervals import NOISELESS, Interval, around, percentile, pivotal
+from calib_core.inference.judged_bins import facts_of, target
 from calib_core.inference.null import calibrated_claims
 from calib_core.inference.resampling import bootstrap
 from calib_core.registry import RegistryError
@@ -115,12 +116,12 @@ def _of_bins(question: Question, claims: Any, level: float, random_state: int) -
 
 
 def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    cells = simplex.in_cells([question.estimator], claims) if question.whole else None
+    cells = canonical_noise.in_cells([question.estimator], claims) if question.whole else None
     about = target(question.estimator)
     if cells is None or about is None:
         return None
     order, scale = about
-    low, high = simplex.bounds(cells, order, level, random_state)
+    low, high = canonical_noise.bounds(cells, order, level, random_state)
     value = question.of(claims).value
     if order == "max":
         method = "multinomial bounds for all cells at once, conservative"

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.fft
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core.estimators.kernel.scales import Linear, Scale
+from calib_core.estimators.kernel.score_scales import Linear, Scale
 
 CELLS = 4096
 """Cells of the grid over [0, 1]: a step of 0.000244, below the 0.0003 of P5."""
@@ -62,13 +62,13 @@ class Grid:
 
     def places(self, scores: Floats) -> tuple[Codes, Float64s]:
         """Cell of each score, and how far into it from 0 to 1; scores a rounding below ``low`` are put at it."""
-        at = self.scale.there(scores)
-        at -= self.ends[0]
-        at *= 1.0 / self.step
-        np.clip(at, 0.0, self.cells, out=at)
-        cell = np.minimum(at.astype(np.intp), self.cells - 1)
-        at -= cell
-        return cell, at
+        position = self.scale.there(scores)
+        position -= self.ends[0]
+        position *= 1.0 / self.step
+        np.clip(position, 0.0, self.cells, out=position)
+        cell = np.minimum(position.astype(np.intp), self.cells - 1)
+        position -= cell
+        return cell, position
 
     def shared(self, cell: Codes, into: Float64s, values: Float64s | None = None) -> Float64s:
         """Masses at the nodes of values (None: all 1) that lie ``into`` their cells."""

@@ -10,8 +10,8 @@ from scipy.stats import gamma, norm
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.claims import Stratum
-from calib_core.estimators.kernel.grid import Grid
 from calib_core.estimators.kernel.kernels import Kernel, footprint
+from calib_core.estimators.kernel.score_grid import Grid
 
 _BLOCK = 64
 _TRACE = 1e-6
@@ -92,8 +92,8 @@ def _weights(f: Float64s, taps: int) -> Iterator[tuple[slice, slice, Float64s]]:
     for start in range(0, cells, _BLOCK):
         stop = min(start + _BLOCK, cells)
         seen = np.arange(max(0, start - taps), min(cells, stop + taps) + 1)
-        at = np.arange(start, stop + 1)[:, None]
-        w = f[_folded(at - seen, cells)] + f[_folded(at + seen, cells)]
+        point = np.arange(start, stop + 1)[:, None]
+        w = f[_folded(point - seen, cells)] + f[_folded(point + seen, cells)]
         yield slice(start, stop + 1), slice(int(seen[0]), int(seen[-1]) + 1), w
 
 

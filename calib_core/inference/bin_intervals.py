@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -10,14 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinTable, EqualWidth, Groups, cuts, group_codes, of_interval, tabulate
-from calib_core.binning.table import tabulate_at
+from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
+from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
-from calib_core.estimators import Binned, traits
-from calib_core.estimators.base import Question, error_scale
+from calib_core.estimators import Binned
+from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
-from calib_core.inference.cells import unit_noise
+from calib_core.inference.cell_sums import unit_noise
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval, clopper_pearson
@@ -33,23 +32,13 @@ from calib_core.inference.inversion import (
     square_ends,
     square_high,
 )
+from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
 from calib_core.inference.null import null_outcomes
+from calib_core.inference.number_words import percent
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
-from calib_core.inference.words import percent
 from calib_core.predictions import NotAnswerable
-from calib_core.reductions import REDUCTIONS
 
-OF_BINS = "bins"
-"""The order of the largest error of a bin over its classes."""
-
-FEW_ROWS = 20
-"""Rows a cell should hold."""
-FEW_VARIANCE = 5.0
-"""What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
-SPARSE_SHARE = 0.1
-"""Share of the rows in cells of too few from which on cells count as sparse."""
-_FEWEST_GROUPS = 2
 _ONE_ROW = 1.0 + 1e-9
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 """Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
@@ -64,56 +53,6 @@ _WHAT: dict[int | str, str] = {
 }
 _GIVEN = "in these bins, given these predictions"
 _CHOSEN = "chosen from the scores, given these predictions; finer errors are not seen"
-
-
-def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
-    """Which binned error the estimator is about, and the scale it reports it on."""
-    if traits(estimator).judged != "bins":
-        return None
-    scale = error_scale(estimator)
-    return scale.order, (lambda theta: theta * theta) if scale.squared else float
-
-
-def facts_of(question: Question) -> Facts:
-    """What decides whether a case is one that was simulated, but for its cells."""
-    rows = question.predictions.answered
-    entry = None if question.reduction is None else REDUCTIONS.find(question.reduction)
-    return Facts(None if entry is None else entry.key, rows.kind, rows.n_classes or 2, rows.n_rows, rows.effective_rows)
-
-
-def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
-    """Do more than one in ten rows lie in cells that hold too few to say something? Known from scores alone."""
-    if same_rows:
-        mass = rows * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
-        few = mass < FEW_VARIANCE
-    else:
-        mass, few = rows, rows < FEW_ROWS
-    return bool(mass[few].sum() > SPARSE_SHARE * mass.sum())
-
-
-def judged_bins(question: Question) -> Question:
-    """The question in the bins its interval is about: its own, or groups of enough rows where its own are sparse.
-
-    Bins that were asked for always stay; groups are chosen from the scores, never from outcomes. Where every row speaks
-    of every class only squared errors are grouped: absolute ones hold in sparse cells too, and over pooled classes they
-    cancel, since what one class gets too much another gets too little; a single group would show no error at all.
-    """
-    of = target(question.estimator)
-    # Bins that classes share cannot be joined class by class.
-    if not question.free or of is None or of[0] == OF_BINS:
-        return question
-    claims, scheme = question.claims, cuts(question.estimator.binning)
-    if question.whole or not of_interval(scheme) or scheme.pools:
-        return question
-    if claims.same_rows and of[0] != 2:
-        return question
-    counted = of_counts(Binned(question.estimator.binning), claims)
-    assert counted is not None
-    if not is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows):
-        return question
-    if claims.same_rows and np.count_nonzero(tabulate(claims, [Groups()])[0].count) < _FEWEST_GROUPS:
-        return question
-    return replace(question, estimator=replace(question.estimator, binning=Groups()))
 
 
 class InBins:

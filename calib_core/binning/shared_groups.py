@@ -6,7 +6,7 @@ import numpy as np
 
 from calib_core._arrays import Float64s, Floats
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
-from calib_core.binning.table import BinTable, padded
+from calib_core.binning.bin_table import BinTable, padded
 from calib_core.claims import Claims, Stratum, Tally
 from calib_core.predictions import NotAnswerable
 

@@ -14,7 +14,7 @@ from calib_core.estimators import traits
 from calib_core.guarantees import cell_eps
 from calib_core.inference import draws
 from calib_core.inference.inversion import RICH, CellGaps, draws_for, inverted
-from calib_core.inference.limits import beyond, surplus
+from calib_core.inference.poisson_limits import beyond, surplus
 from calib_core.predictions import NotAnswerable
 from calib_core.vectors import Vectors
 

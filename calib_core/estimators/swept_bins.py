@@ -10,7 +10,7 @@ import numpy as np
 from calib_core._arrays import Float64s, Floats
 from calib_core._checks import whole
 from calib_core.binning import BinTable, Distinct, EqualMass
-from calib_core.binning.table import padded
+from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims, Ordered, Stratum, Tally
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
@@ -53,8 +53,8 @@ class EceSweep:
 
     def __call__(self, claims: Claims) -> Estimated:
         rows = [_swept(claims.stratum(s)) for s in range(len(claims.strata))]
-        made = by_stratum(claims, [_error(tally) for _, tally in rows])
-        return Estimated(made.value, made.per_stratum, _table(claims, rows))
+        estimated = by_stratum(claims, [_error(tally) for _, tally in rows])
+        return Estimated(estimated.value, estimated.per_stratum, _table(claims, rows))
 
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
         """Sums of residuals in the bins its walk chose."""
@@ -121,24 +121,24 @@ def _swept(stratum: Stratum) -> tuple[Floats, Tally]:
 
 def _steps(ordered: Ordered) -> Iterator[tuple[Floats, Tally]]:
     """Edges and sums of 2, 3, ... equal-mass bins, up to a row in each."""
-    said, came = _cumulative(ordered)
+    claimed, came_true = _cumulative(ordered)
     rows = ordered.weights
     upto = np.arange(len(ordered.scores) + 1.0) if rows is None else np.append(0.0, np.cumsum(rows))
     most = int(upto[-1]) if whole(rows) else len(ordered.scores)
     for bins in range(2, most + 1):
         edges = EqualMass(bins).edges(ordered.scores, rows)
-        at = np.concatenate([[0], np.searchsorted(ordered.scores, edges, side="left"), [len(ordered.scores)]])
-        yield edges, Tally(*(np.diff(part[at])[None, :] for part in (upto, said, came)))
+        starts = np.concatenate([[0], np.searchsorted(ordered.scores, edges, side="left"), [len(ordered.scores)]])
+        yield edges, Tally(*(np.diff(part[starts])[None, :] for part in (upto, claimed, came_true)))
 
 
 def _cumulative(ordered: Ordered) -> tuple[Float64s, Float64s]:
     """Sums of the scores of the first 0, 1, ... rows, and of the outcomes of all rows below the next row's score."""
     mass = np.ones(len(ordered.scores)) if ordered.weights is None else ordered.weights
-    said = np.append(0.0, np.cumsum(mass * ordered.scores))
+    claimed = np.append(0.0, np.cumsum(mass * ordered.scores))
     by = np.argsort(ordered.hits, kind="stable")
     hits = np.append(0.0, np.cumsum(np.ones(len(by)) if ordered.hit_weights is None else ordered.hit_weights[by]))
     below = hits[np.searchsorted(ordered.hits[by], ordered.scores, side="left")]
-    return said, np.append(below, hits[-1])
+    return claimed, np.append(below, hits[-1])
 
 
 def _rising(tally: Tally) -> bool:
@@ -161,10 +161,10 @@ def _kuiper(stratum: Stratum) -> float:
     if stratum.total <= 0:
         return float("nan")
     ordered = stratum.in_order()
-    said, came = _cumulative(ordered)
+    claimed, came_true = _cumulative(ordered)
     # D is read where a group of equal scores ends; it falls between claims that came true and rises at them.
     turns = np.unique(ordered.hits)
     ends = np.concatenate([np.searchsorted(ordered.scores, turns, side=side) for side in ("left", "right")])
     ends = np.append(ends, [0, len(ordered.scores)])
-    deviation = (came[ends] - said[ends]) / stratum.total
+    deviation = (came_true[ends] - claimed[ends]) / stratum.total
     return float(deviation.max() - deviation.min())

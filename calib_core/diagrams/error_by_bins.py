@@ -12,7 +12,7 @@ from calib_core._arrays import Float64s
 from calib_core.binning import EqualWidth
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import as_estimator
-from calib_core.inference.sweep import floors, sweep_tables
+from calib_core.inference.many_binnings import floors, sweep_tables
 from calib_core.predictions import Predictions
 from calib_core.reductions import as_reduction, claims_of
 from calib_core.registry import RegistryError

@@ -74,10 +74,10 @@ def described_map(binary: BinaryCalibrator | None, exact: bool) -> Map:
     language to language; edges are then lowered by as much, so that scores tied with an edge stay on its side.
     NotAnswerable where no map can be written.
     """
-    made = SAME if binary is None else map_of(binary)
-    if exact or not isinstance(made, Pieces) or not made.from_scores:
-        return made
-    return replace(made, edges=_lowered(made.edges))
+    score_map = SAME if binary is None else map_of(binary)
+    if exact or not isinstance(score_map, Pieces) or not score_map.from_scores:
+        return score_map
+    return replace(score_map, edges=_lowered(score_map.edges))
 
 
 @singledispatch

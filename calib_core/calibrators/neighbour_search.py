@@ -53,20 +53,20 @@ class KullbackLeibler:
         self.error = (q.shape[1] + 4) * _FLOAT32_ROUNDING
 
     def rough(self, block: Float64s) -> Floats:
-        made = block.astype(np.float32) @ self._rough
+        distances = block.astype(np.float32) @ self._rough
         if self._forbids is not None:
-            made[((block > 0).astype(np.float32) @ self._forbids) > 0] = np.inf
-        return np.asarray(made)
+            distances[((block > 0).astype(np.float32) @ self._forbids) > 0] = np.inf
+        return np.asarray(distances)
 
     def exact(self, block: Float64s, rough: Floats, rows: Codes, points: Codes) -> Float64s:
         known = np.isinf(rough[rows, points])
-        made = np.full(len(rows), np.inf)
+        distances = np.full(len(rows), np.inf)
         i, j = rows[~known], points[~known]
         if len(i) > _MANY_TIES * len(block):
-            made[~known] = (block @ self._cost.T)[i, j]
-            return made
-        made[~known] = np.einsum("ij,ij->i", block[i], self._cost[j])
-        return made
+            distances[~known] = (block @ self._cost.T)[i, j]
+            return distances
+        distances[~known] = np.einsum("ij,ij->i", block[i], self._cost[j])
+        return distances
 
 
 class Euclidean:

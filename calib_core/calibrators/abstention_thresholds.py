@@ -30,12 +30,12 @@ def entropies(rows: Rows) -> Float64s:
     >>> entropies(Rows(np.array([[0.5, 0.5], [1.0, 0.0]]))).round(4).tolist()
     [0.6931, 0.0]
     """
-    made = np.empty(rows.shape[0])
+    entropy = np.empty(rows.shape[0])
     for where, block in rows.blocks():
         logs = np.log(np.maximum(block, np.finfo(block.dtype).tiny))
         logs *= block
-        made[where] = -logs.sum(axis=1, dtype=np.float64)
-    return np.maximum(made, 0.0)
+        entropy[where] = -logs.sum(axis=1, dtype=np.float64)
+    return np.maximum(entropy, 0.0)
 
 
 def paper_miscoverage(scores: Float64s, alpha: float) -> tuple[float, float]:

@@ -1,0 +1,303 @@
+"""Stored predictions: the arrays behind ``Predictions`` once they are checked, what they answer, and choosing rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen
+from calib_core._checks import as_weights, check_weights, effective_rows, mean_one, over_chunks, unless_none, whole
+from calib_core.errors import InputError, NotAnswerable
+
+Kind = Literal["full", "per-class", "top-label", "confidence"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Stored(ReadOnly):
+    """Probabilities or confidences, labels and what goes with them, checked by ``Predictions`` and not again."""
+
+    kind: Kind
+    labels: Codes | None
+    class_names: tuple[str, ...] | None
+    logits: Rows | None
+    weights: Float64s | None
+    metadata: pd.DataFrame | None
+    abstained: Bools | None
+    discrete: bool
+    notes: tuple[str, ...]
+    _rows: Rows | None
+    _top: tuple[Codes | None, Floats]
+    _correct: Bools
+
+    # -- what every kind answers ---------------------------------------------------------------------------
+
+    @property
+    def n_rows(self) -> int:
+        return len(self._correct)
+
+    @property
+    def effective_rows(self) -> float:
+        """How many rows of equal weight these are worth: n, the number of copies, or (sum w)^2 / sum w^2.
+
+        Whole-number weights are copies, each with an outcome of its own: their sum. Other weights belong to one outcome
+        a row: Kish's number, at most the number of rows that carry weight. It is what thresholds in rows and sentences
+        about how much was seen should count. What can mislead: copies that are repeats of one observation are not
+        worth their number, and Kish's number is that of a plain mean: exact for no binned error, a guide for all.
+
+        References: Kish 1965, Survey Sampling, §11.7.
+
+        >>> from calib_core.predictions import Predictions
+        >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5])
+        >>> p.effective_rows, Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).effective_rows
+        (1.6, 4.0)
+        """
+        return effective_rows(self.n_rows, self.weights)
+
+    @property
+    def worth_note(self) -> str:
+        """What the rows are worth, to follow their number in a sentence; nothing where that is their number.
+
+        >>> from calib_core.predictions import Predictions
+        >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5]).worth_note
+        ' (worth 1.6 of equal weight)'
+        >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).worth_note, Predictions([[0.7, 0.3]], [0]).worth_note
+        (' (counted as 4)', '')
+        """
+        worth = self.effective_rows
+        if np.isclose(worth, self.n_rows, rtol=1e-6):
+            return ""
+        return f" (counted as {worth:,.0f})" if whole(self.weights) else f" (worth {worth:,.1f} of equal weight)"
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes K, None where only (confidence, correct) is known."""
+        return None if self.class_names is None else len(self.class_names)
+
+    @property
+    def confidence(self) -> Floats:
+        """h, the probability of the predicted class, shape (n,)."""
+        return self._top[1][:, 0]
+
+    @property
+    def correct(self) -> Bools:
+        """1{y = c}, shape (n,)."""
+        return self._correct
+
+    @property
+    def coverage(self) -> float:
+        """Share of rows (or of their weight) the model answers; 1 unless it abstains."""
+        return 1.0 if self.abstained is None else float(np.average(~self.abstained, weights=self.weights))
+
+    @property
+    def answered(self) -> Self:
+        """The rows the model answers: these predictions themselves unless it abstains."""
+        if self.abstained is None:
+            return self
+        if self.abstained.all():
+            raise NotAnswerable("the model abstains on every row: no claim is left to look at")
+        return self.take(np.flatnonzero(~self.abstained))
+
+    @property
+    def n_ranked(self) -> int:
+        """How many of the largest probabilities are at hand without looking at the matrix again."""
+        return int(self._top[1].shape[1])
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the answered rows whose predicted class is right; NaN when none is answered."""
+        if self.abstained is None:
+            return float(np.average(self._correct, weights=self.weights))
+        return self.answered.accuracy if not self.abstained.all() else float("nan")
+
+    # -- what only some kinds answer -----------------------------------------------------------------------
+
+    @property
+    def predicted(self) -> Codes:
+        """c, the predicted class of each row, shape (n,), codes 0..K-1."""
+        if self._top[0] is None:
+            raise NotAnswerable(
+                "these predictions hold (confidence, correct) only: the predicted classes are unknown; "
+                "give predicted= and labels= for anything that looks at classes"
+            )
+        return self._top[0][:, 0]
+
+    @property
+    def rows(self) -> Rows:
+        """The (n, K) matrix as blocks of rows; nothing is copied."""
+        if self._rows is None:
+            what = "(confidence, correct)" if self._top[0] is None else "the predicted class and its confidence"
+            raise NotAnswerable(
+                f"these predictions hold {what} only: the probabilities of the other classes are unknown"
+            )
+        return self._rows
+
+    @property
+    def probs(self) -> Floats:
+        """The (n, K) matrix, read-only; for chosen rows of a larger matrix this makes a copy."""
+        return self.rows.array()
+
+    @property
+    def true_labels(self) -> Codes:
+        """y, codes 0..K-1, for kinds that know it."""
+        if self.labels is None:
+            raise NotAnswerable("these predictions hold (confidence, correct) only: the labels are unknown")
+        return self.labels
+
+    def top(self, k: int) -> tuple[Codes, Floats]:
+        """The k largest classes and their probabilities, each (n, k), largest first, lowest index on a tie."""
+        classes, probs = self._top
+        if classes is None:
+            self.predicted  # noqa: B018  raises with the reason
+        assert classes is not None
+        if classes.shape[1] >= k:
+            return classes[:, :k], probs[:, :k]
+        if self._rows is None:
+            raise NotAnswerable(f"these predictions hold the {classes.shape[1]} largest classes, not {k}")
+        if k > self._rows.shape[1]:
+            raise NotAnswerable(f"k = {k} is more than the {self._rows.shape[1]} classes")
+        object.__setattr__(self, "_top", _top_k(self._rows, classes[:, 0], k))
+        return self.top(k)
+
+    # -- choosing rows -------------------------------------------------------------------------------------
+
+    def take(self, index: ArrayLike) -> Self:
+        """The chosen rows (integer positions), sharing the matrix with this object."""
+        given = np.asarray(index)
+        if given.dtype == bool or given.ndim != 1 or len(given) == 0:
+            raise InputError("take needs the positions of at least one row; for a mask pass np.flatnonzero(mask)")
+        places = given.astype(np.intp)
+        classes, probs = self._top
+        fields: dict[str, Any] = {
+            "labels": None if self.labels is None else frozen(self.labels[places]),
+            "logits": None if self.logits is None else self.logits.take(places),
+            "weights": None if self.weights is None else self._weights_of(places),
+            "abstained": None if self.abstained is None else unless_none(self.abstained[places]),
+            "metadata": None if self.metadata is None else self.metadata.iloc[places].reset_index(drop=True),
+            "_rows": None if self._rows is None else self._rows.take(places),
+            "_top": (None if classes is None else frozen(classes[places]), frozen(probs[places])),
+            "_correct": frozen(self._correct[places]),
+        }
+        return self._with(fields)
+
+    def _weights_of(self, places: Codes) -> Float64s:
+        """Weights of the chosen rows: copies stay copies, and other weights do not become copies by being chosen."""
+        assert self.weights is not None
+        chosen = check_weights(self.weights[places], len(places))
+        return chosen if whole(self.weights) else mean_one(chosen)
+
+    def split(self, share: float = 0.5, *, random_state: int = 0) -> tuple[Self, Self]:
+        """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
+
+        Every class is divided to within one row of ``share`` (by correctness where labels are unknown);
+        rows keep their order. InputError when a part would be empty.
+
+        >>> from calib_core.predictions import Predictions
+        >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 4, [0, 1] * 4)
+        >>> fit, test = p.split(0.5, random_state=0)
+        >>> sorted(fit.labels.tolist()), test.n_rows
+        ([0, 0, 1, 1], 4)
+        """
+        first = self.first_part(share, random_state=random_state)
+        return self.take(np.flatnonzero(first)), self.take(np.flatnonzero(~first))
+
+    def first_part(self, share: float = 0.5, *, random_state: int = 0) -> Bools:
+        """Which rows ``split`` puts into its first part, shape (n,)."""
+        first = split_rows(self._correct if self.labels is None else self.labels, share, random_state)
+        if first.all() or not first.any():
+            raise InputError(
+                f"splitting {self.n_rows} rows with share {share} leaves one part empty; choose a share nearer 0.5"
+            )
+        return first
+
+    def __repr__(self) -> str:
+        classes = "" if self.n_classes is None else f", {self.n_classes} classes"
+        return f"Predictions({self.kind}, {self.n_rows} rows{classes}, accuracy {self.accuracy:.4f})"
+
+    # -- storing ------------------------------------------------------------------------------------------
+
+    def _fill(
+        self,
+        kind: Kind,
+        rows: Rows | None,
+        top: tuple[Codes | None, Floats],
+        correct: Bools,
+        labels: Codes | None,
+        class_names: tuple[str, ...] | None,
+        weights: ArrayLike | None,
+        metadata: pd.DataFrame | None,
+        notes: tuple[str, ...],
+    ) -> None:
+        n = len(correct)
+        row_weights, note = self._weighed(weights, n)
+        fields: dict[str, Any] = {
+            "kind": kind,
+            "_rows": rows,
+            "_top": top,
+            "_correct": frozen(correct),
+            "labels": labels,
+            "class_names": class_names,
+            "logits": None,
+            "weights": row_weights,
+            "metadata": self._described(metadata, n),
+            "abstained": None,
+            "discrete": False,
+            "notes": notes + note,
+        }
+        self.__dict__.update(fields)
+
+    def _with(self, fields: Mapping[str, Any]) -> Self:
+        """A copy with these fields, which are not checked again."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **fields)
+        return other
+
+    @staticmethod
+    def _weighed(weights: ArrayLike | None, n: int) -> tuple[Float64s | None, tuple[str, ...]]:
+        return (None, ()) if weights is None else as_weights(check_weights(weights, n))
+
+    @staticmethod
+    def _described(metadata: pd.DataFrame | None, n: int) -> pd.DataFrame | None:
+        if metadata is not None and len(metadata) != n:
+            raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
+        return None if metadata is None else metadata.reset_index(drop=True)
+
+
+def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
+    """True for the rows of the first part: seeded, and within one row of ``share`` in every group.
+
+    Rows are ordered by group, at random within it, and every 1/share-th is taken from a random start.
+    """
+    if not 0 < share < 1:
+        raise InputError(f"share is {share}; it must lie between 0 and 1, both excluded")
+    rng = np.random.default_rng(random_state)
+    order = np.lexsort((rng.random(len(groups)), groups))
+    ticks = np.floor(np.arange(len(groups) + 1) * share + rng.random())
+    chosen = np.zeros(len(groups), dtype=bool)
+    chosen[order] = np.diff(ticks) > 0
+    return chosen
+
+
+def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:
+    n = rows.shape[0]
+    classes, probs = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=rows.dtype)
+
+    def work(chunk: slice) -> None:
+        part = rows.part(chunk)
+        for where, block in part.blocks(LARGE_BLOCK_BYTES):
+            span = slice(chunk.start + where.start, chunk.start + where.stop)
+            left = block.copy()
+            line = np.arange(len(left))
+            for rank in range(k):
+                best = left.argmax(axis=1) if rank else first[span]
+                classes[span, rank] = best
+                probs[span, rank] = left[line, best]
+                left[line, best] = -1
+
+    for _ in over_chunks(n, work):
+        pass
+    return frozen(classes), frozen(probs)

@@ -1,0 +1,210 @@
+"""Two models, or several, on the same rows: how far their errors differ, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib_core.binning import BinningScheme, Distinct, Groups, cuts
+from calib_core.claims import Claims, FlatClaims
+from calib_core.estimators import Estimator, as_estimator, own_bins, traits
+from calib_core.estimators.base import Question
+from calib_core.inference.cell_differences import BinsOf, in_cells, of_cells
+from calib_core.inference.interval_differences import of_intervals
+from calib_core.inference.judged_bins import target
+from calib_core.inference.multiple import holm
+from calib_core.inference.paired_result import PairedDifference
+from calib_core.inference.score_differences import of_scores
+from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
+from calib_core.reductions import Reduction, as_reduction
+from calib_core.registry import RegistryError
+from calib_core.vectors import Vectors
+
+DEFAULT = "debiased-l2"
+"""The estimator whose differences are told most sharply."""
+
+GROUP_ROWS = {1: 50, 2: 20}
+"""Fewest rows of the groups that claims by class are put in where no bins are given, by the order of the error."""
+
+
+def paired_difference(
+    a: Predictions,
+    b: Predictions,
+    reduction: str | Reduction | None = "confidence",
+    estimator: str | Estimator = DEFAULT,
+    bins: int | str | BinningScheme | None = None,
+    *,
+    bins_of: BinsOf = "each",
+    level: float = 0.9,
+    random_state: int = 0,
+) -> PairedDifference:
+    """How much larger a's error is than b's on the same rows: its interval, and a test of no difference.
+
+    What is done depends on the estimator.
+
+    - Debiased squared error, where a row makes one claim (confidence, top-label, one class): an unbiased estimate from
+      pairs of rows that share a cell, with a normal interval from rows and pairs under both models
+      (``joint_cells.squared_difference``).
+    - ECE and debiased ECE of such claims: residuals summed by signs that other rows tell
+      (``joint_cells.absolute_difference``).
+    - Both, with fewer than ten outcomes' worth of squared residuals: bounds from counts, which never tell the models
+      apart.
+    - Scores of whole predictions (``reduction`` None): Student's interval for the mean of the rows' differences; a
+      score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
+    - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
+      not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
+      both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
+      smallest of ``LADDER`` at which the two intervals part.
+
+    ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims
+    about the same outcomes. Where no bins are given (``declared_bins``): a model that is declared discrete and one that
+    is not are both judged one bin a value of the discrete one, as the base model of a recalibration has to be (P1 App.
+    F); two discrete ones each one bin a value; of others claims by class are judged in groups of at least 20 rows (ECE:
+    50), each model in its own. ``about`` says which.
+
+    Models that make the same claims differ by 0, exactly. The rows must be the same in the same order: InputError
+    names the first whose labels differ. (Bare confidences have no labels to compare.) What can mislead: errors on bins
+    placed by each model's own scores differ by the bins.
+
+    References: P1 App. F; P2 Def. 5.2.
+
+    >>> a = Predictions([[0.9, 0.1]] * 200, [0] * 180 + [1] * 20)
+    >>> b = Predictions([[0.6, 0.4]] * 200, [0] * 180 + [1] * 20)
+    >>> gain = paired_difference(a, b, None, "brier")  # 0.18 - 0.36: nine rows of ten gain 0.3, one loses 0.9
+    >>> round(gain.value, 2), gain.low < -0.18 < gain.high
+    (-0.18, True)
+    >>> gain = paired_difference(a, b)  # a is right as often as it says, b says 0.3 too little: 0 - 0.3^2
+    >>> round(gain.point, 2), gain.high < 0
+    (-0.09, True)
+    """
+    if not 0 < level < 1:
+        raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    first, second = _same_rows(a, b)
+    if reduction is None:
+        return _of_scores(first, second, as_estimator(estimator, bins), level)
+    notion = as_reduction(reduction)
+    if bins is None and bins_of == "each":
+        bins, bins_of = declared_bins(first, second, notion, estimator)
+    method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
+    questions = (Question(first.answered, notion, method), Question(second.answered, notion, method))
+    if all(map(in_cells, questions)):
+        return of_cells(questions, bins_of, level, random_state)
+    if bins_of != "each":
+        raise NotAnswerable(
+            "one model's bins can be used for both only where a row makes one claim and the error is the ECE or the "
+            "debiased squared error"
+        )
+    return of_intervals(questions, level, random_state)
+
+
+def compare(
+    models: Mapping[str, Predictions],
+    reduction: str | Reduction | None = "confidence",
+    estimator: str | Estimator = DEFAULT,
+    bins: int | str | BinningScheme | None = None,
+    *,
+    level: float = 0.9,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Every pair of models on the same rows: their errors, the paired difference, its interval, and tests.
+
+    One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, method, tested, about.
+    ``difference`` is the one that lies in the interval, which that of two plug-in values need not be. p_holm is
+    corrected for the number of pairs; the intervals are each at ``level``, not all at once.
+
+    >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
+    >>> compare({"one": p, "same": p}, None, "log-loss")[["difference", "p", "p_holm"]].values.tolist()
+    [[0.0, 1.0, 1.0]]
+    """
+    if len(models) < 2:
+        raise InputError("one model alone has nothing to be compared with; give two or more")
+    names = list(combinations(models, 2))
+    differences = [
+        paired_difference(models[p], models[q], reduction, estimator, bins, level=level, random_state=random_state)
+        for p, q in names
+    ]
+    lines = [
+        (*pair, d.first, d.second, d.point, d.low, d.high, d.p_value)
+        for pair, d in zip(names, differences, strict=True)
+    ]
+    frame = pd.DataFrame(
+        lines, columns=["first", "second", "first_value", "second_value", "difference", "low", "high", "p"]
+    )
+    return frame.assign(
+        p_holm=holm(frame["p"].to_numpy()),
+        method=[d.method for d in differences],
+        tested=[d.tested for d in differences],
+        about=[d.about for d in differences],
+    )
+
+
+def declared_bins(
+    a: Predictions, b: Predictions, reduction: str | Reduction, estimator: str | Estimator = DEFAULT
+) -> tuple[BinningScheme | None, BinsOf]:
+    """The bins in which two models are compared where none are given, and whose they are.
+
+    One bin a value where outputs are declared discrete, and that model's for both: wider bins flatter the discrete
+    model, other bins compare bins and not models. None where neither is declared discrete, where the estimator has bins
+    of its own, and where bins cannot be shared: a row makes several claims, or the two make claims about different
+    outcomes.
+
+    References: P1 App. F, Remark 1.
+
+    >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
+    >>> declared_bins(p, p.as_discrete(), "confidence"), declared_bins(p, p, "confidence")
+    ((Distinct(), 'second'), (None, 'each'))
+    """
+    if not isinstance(estimator, str) or not (a.discrete or b.discrete):
+        return None, "each"
+    schemes = [own_bins(p, estimator) for p in (a, b)]
+    first, second = (scheme is not None and cuts(scheme).one_a_value for scheme in schemes)
+    notion, method = as_reduction(reduction), as_estimator(estimator)
+    questions = [Question(p.answered, notion, method) for p in (a, b)]
+    if not all(map(in_cells, questions)) or not (first or second):
+        return None, "each"
+    if first and second:
+        return Distinct(), "each"
+    alike = np.array_equal(questions[0].claims.outcomes, questions[1].claims.outcomes)
+    return (Distinct(), "first" if first else "second") if alike else (None, "each")
+
+
+def _same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]:
+    check_same_rows(a, b)
+    weights = [np.ones(p.n_rows) if p.weights is None else p.weights for p in (a, b)]
+    differ = np.flatnonzero(weights[0] != weights[1])
+    if len(differ):
+        i = int(differ[0])
+        raise InputError(
+            f"row {i} has the weight {weights[0][i]:g} in one model and {weights[1][i]:g} in the other: models are "
+            "compared on the same rows with the same weights"
+        )
+    declined = [np.zeros(p.n_rows, dtype=bool) if p.abstained is None else p.abstained for p in (a, b)]
+    differ = np.flatnonzero(declined[0] != declined[1])
+    if len(differ):
+        raise NotAnswerable(
+            f"row {int(differ[0])} is answered by one model and not by the other ({len(differ)} rows in all): they "
+            "make no claims about the same rows; compare them on the rows both answer"
+        )
+    return a.written_out(), b.written_out()
+
+
+def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> PairedDifference:
+    if "predictions" not in traits(score).takes:
+        raise RegistryError("this estimator needs a notion: give reduction=")
+    difference, method, tested = of_scores(a, b, score, level)
+    values = (score.of(a), score.of(b))
+    return PairedDifference.of(values, difference, level, method, tested, "the difference of expected scores")
+
+
+def _with_groups(estimator: str | Estimator, claims: Claims | Vectors) -> Any:
+    """The estimator in groups of enough rows, where it is given by key, reads bins and the claims are by class."""
+    method = as_estimator(estimator)
+    order = (target(method) or ("max", float))[0]
+    by_class = isinstance(claims, FlatClaims) and len(claims.strata) > 1
+    if isinstance(estimator, str) and by_class and order in GROUP_ROWS:
+        return as_estimator(estimator, Groups(GROUP_ROWS[int(order)]))
+    return method

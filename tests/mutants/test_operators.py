@@ -1,0 +1,44 @@
+"""Every operator plants the fault it is named after, and the sample is the same every time."""
+
+import fault_operators as operators
+import pytest
+
+PLANTED = {
+    "swapped name": ("lower + upper", "upper + upper"),
+    "swapped arguments": ("draw(base, recalibrated)", "draw(recalibrated, base)"),
+    "another column": ('t["p"] + t["share"]', 't["share"] + t["share"]'),
+    "another attribute": ("f(e.floor, e.value)", "f(e.value, e.value)"),
+    "another key": ('f(by="ece") + f(by="mce")', 'f(by="mce") + f(by="mce")'),
+    "sign": ("a - b", "a + b"),
+    "off by one": ("a[2:]", "a[3:]"),
+    "threshold times 100": ("p < 0.05", "p < 5.0"),
+    "best for worst": ("t.sort(ascending=False)", "t.sort(ascending=True)"),
+    "percent for share": ('f"ä {p:.1%}"', 'f"ä {p:.1f}"'),
+    "another model": ("style(model)", "style(model + 1)"),
+    "other branch": ("a if shown else b", "a if (not (shown)) else b"),
+}
+
+
+@pytest.mark.parametrize("operator", [operator.__name__.replace("_", " ") for operator in operators.OPERATORS])
+def test_the_operator_plants_its_fault(operator):
+    before, after = PLANTED[operator]
+    module = operators.Module("m.py", f"z = {before}\n".encode())
+    found = [fault.planted(module.source).decode() for fault in module.faults() if fault.operator == operator]
+    assert f"z = {after}\n" in found
+
+
+def test_nothing_is_planted_in_docstrings_annotations_and_what_is_written_to():
+    module = operators.Module("m.py", b'"""lower"""\ndef f(lower: upper) -> lower:\n    """upper"""\n    upper = 1\n')
+    assert not list(module.faults())
+
+
+def test_the_sample_is_spread_and_survives_a_shift_of_lines():
+    source = "".join(f"z = {before}\n" for before, _ in PLANTED.values())
+    modules = [operators.Module(path, source.encode()) for path in ("a.py", "b.py")]
+    shifted = [operators.Module(path, b"\n\n" + source.encode()) for path in ("a.py", "b.py")]
+    taken = operators.sample(modules, 24)
+    assert [fault.name for fault in taken] == [fault.name for fault in operators.sample(shifted, 24)]
+    assert {fault.operator for fault in taken[:12]} == set(PLANTED)
+    assert {fault.module for fault in taken[:2]} == {"a.py", "b.py"}
+    assert len({fault.name for fault in taken}) == 24
+    assert all(module.changes(fault) for module in modules for fault in taken if fault.module == module.path)
