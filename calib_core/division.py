@@ -104,7 +104,7 @@ def divide(
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")), random_state=3)
     >>> rows.fit.n_rows, rows.test.n_rows, rows.rule
-    (88, 90, 'split at random, class by class')
+    (89, 89, 'split at random, class by class')
     """
     if like is not None:
         return _alike(whole, like)

@@ -15,7 +15,7 @@ from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.diagrams import BANDS, KERNEL_CURVE
 from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
-from calib_core.registry import FAMILIES, Part
+from calib_core.registry import FAMILIES, Choice, Param, Part
 from calib_core.three_classes import OTHERS
 
 VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
@@ -192,17 +192,28 @@ def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
     key, option = MOVED[name]
     registry = FAMILIES["EXHIBITS"]
     try:
-        value = registry[key].read(option, _plain(text))
+        value = registry[key].read(option, value_of(registry[key].param(option), text))
         given = {**dict(selection.exhibit(key).params), option: value}
         return selection.with_exhibit(registry.described(key, **given)), ""
     except (ValueError, TypeError, RecursionError):
         return selection, f"The link's {name} was left out: {text[:80]!r} is not possible."
 
 
-def _plain(text: str) -> Any:
-    """What a link's text says: a number, a truth value, a recipe, or the text itself."""
+def value_of(param: Param, text: str) -> Any:
+    """What a text says as the value of a parameter: one of its options, JSON, yes or no, or the text itself.
+
+    >>> from calib_core.registry import Flag
+    >>> flag = Param("slow", Flag(), False, "", False, False)
+    >>> [value_of(flag, text) for text in ("True", "no way", "3", "none")]
+    [True, 'no way', 3, None]
+    """
+    if isinstance(param.domain, Choice) and text in param.domain.options:
+        return text
+    words = {"true": True, "false": False, "none": None, "": None}
+    if text.strip().casefold() in words:
+        return words[text.strip().casefold()]
     try:
-        return json.loads({"True": "true", "False": "false"}.get(text, text))
+        return json.loads(text)
     except ValueError:
         return text
 

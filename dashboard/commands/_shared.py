@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
     from calib_core import Predictions, Recipe
     from calib_core.readers import Finding, Reading, Table
-    from calib_core.registry import Param, Registry
+    from calib_core.registry import Registry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -262,36 +262,15 @@ def binning_record(scheme: Recipe | None) -> Any:
 
 def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> Recipe:
     """The recipe of a member of a registry, with parameters given as name=value."""
+    from dashboard.selection import value_of
+
     entry, given = registry[key], {}
     for text in params:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="NAME=VALUE")
-        given[name.strip()] = entry.read(name.strip(), _read_text(entry.param(name.strip()), value))
+        given[name.strip()] = entry.read(name.strip(), value_of(entry.param(name.strip()), value))
     return registry.described(key, **given)
-
-
-def _read_text(param: Param, text: str) -> Any:
-    """What a text says as the value of a parameter: one of its options, a recipe as JSON, a number, or itself."""
-    import json
-
-    from calib_core.registry import Choice
-
-    if isinstance(param.domain, Choice) and text in param.domain.options:
-        return text
-    return json.loads(text) if text.startswith(("{", "[")) else _number_or_text(text)
-
-
-def _number_or_text(text: str) -> Any:
-    words = {"true": True, "false": False, "none": None, "": None}
-    if text.strip().casefold() in words:
-        return words[text.strip().casefold()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 # -- telling --------------------------------------------------------------------------------------------------
