@@ -491,8 +491,7 @@ def pairs(selection: Selection, models: Models) -> Iterator[tuple[Model, Model, 
 def _difference(
     a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe | None
 ) -> PairedDifference:
-    by_rows = notion is None and "predictions" not in ESTIMATORS[estimator].flags.takes
-    if by_rows:
+    if notion is None and "predictions" not in ESTIMATORS[estimator].flags.takes:
         raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
     bins = built(scheme) if takes_bins(estimator) else None
     return paired_difference(a, b, notion, estimator, bins)

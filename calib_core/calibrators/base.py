@@ -201,8 +201,8 @@ def as_calibrator(calibrator: Any) -> Calibrator:
     """A calibrator given by key, by recipe, or as it is."""
     if isinstance(calibrator, (str, Recipe)):
         calibrator = CALIBRATORS.recipe(calibrator).build()
-    made: Calibrator = calibrator
-    return made
+    ready: Calibrator = calibrator
+    return ready
 
 
 def check_scores(scores: ArrayLike) -> Floats:

@@ -141,8 +141,8 @@ class Reduced(Calibrator):
                 dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True)), claims.dtype, predictions
             )
         if scope(self.reduction).of == "class":
-            one: Any = self.reduction
-            return self._columns({one.cls: self.maps_[0]}, claims.dtype, predictions)
+            notion: Any = self.reduction
+            return self._columns({notion.cls: self.maps_[0]}, claims.dtype, predictions)
         values = np.empty(claims.scores.shape, dtype=claims.dtype)
         for s, binary in enumerate(self.maps_):
             mine = claims.codes == s
@@ -171,9 +171,9 @@ class Reduced(Calibrator):
     def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
         if scope(self.reduction).of == "vector":
             raise NotAnswerable("this notion makes no binary claims; a binary calibrator cannot be lifted through it")
-        claims: Any = self.reduction.split(predictions)
-        made: FlatClaims | ColumnClaims = claims
-        return made
+        split: Any = self.reduction.split(predictions)
+        claims: FlatClaims | ColumnClaims = split
+        return claims
 
 
 def _ranked(values: Floats, predictions: Predictions) -> Predictions:
