@@ -14,6 +14,7 @@ from calib_core.estimators import KernelECE
 from calib_core.registry import Choice, Part
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.kernel_curve import curve_notes
 from dashboard.session import Call, Model, Scene, call
 
 
@@ -96,14 +97,8 @@ class Reliability(Exhibit):
                 band.about if band else f"No band: {why}." if why and self.band != "none" else "",
             )
         if self.overlay == "kernel":
-            return kernel_notes(title, drawn["kernel_band"])
+            return curve_notes(title, drawn["kernel_band"])
         return ()
-
-
-def kernel_notes(title: str, curve: Any) -> tuple[str, ...]:
-    """What has to be known of a kernel curve: bandwidth, distance from the diagonal, and what its band is of."""
-    distance = f"mean distance of the curve from the diagonal {error(curve.error)}"
-    return f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. {curve.about}", curve.warning
 
 
 def _answered(scene: Scene, model: Model) -> str:
