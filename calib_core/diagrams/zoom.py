@@ -12,9 +12,9 @@ from calib_core._arrays import Codes, Float64s
 from calib_core.binning import tabulate_at
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.lookup import row_table
 from calib_core.predictions import InputError, Predictions
 from calib_core.reductions import TopLabel
-from calib_core.lookup import row_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

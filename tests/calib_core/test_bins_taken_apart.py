@@ -74,7 +74,8 @@ def test_the_parts_of_the_brier_score_add_up(test: Predictions) -> None:
     curves = {"first": cc.diagrams.corp(test), "second": cc.diagrams.corp(test.take(range(100)))}
     frame = brier_parts(curves)
     assert frame["model"].tolist() == ["first", "second"]
-    np.testing.assert_allclose(frame["brier"], frame.eval("miscalibration - discrimination + uncertainty"), atol=1e-12)
+    parts = frame["miscalibration"] - frame["discrimination"] + frame["uncertainty"]
+    np.testing.assert_allclose(frame["brier"], parts, atol=1e-12)
     assert frame["miscalibration"].tolist() == [curve.miscalibration for curve in curves.values()]
     squares = np.square(test.confidence.astype(float) - test.correct).mean()
     assert frame["brier"][0] == pytest.approx(squares)
