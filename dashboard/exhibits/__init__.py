@@ -1,9 +1,23 @@
 """Exhibits: what is shown, one file each. To add one, write its file and import it here."""
 
 from dashboard.exhibits import (
+    banded_bins,
+    before_and_after,
+    bin_apart,
+    isotonic_curve,
     kernel_curve,
     reliability,
 )
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 
-__all__ = ["EXHIBITS", "Exhibit", "Words", "kernel_curve", "reliability"]
+__all__ = [
+    "EXHIBITS",
+    "Exhibit",
+    "Words",
+    "banded_bins",
+    "before_and_after",
+    "bin_apart",
+    "isotonic_curve",
+    "kernel_curve",
+    "reliability",
+]

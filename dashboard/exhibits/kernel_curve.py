@@ -15,6 +15,7 @@ from calib_core.estimators import KernelECE
 from calib_core.registry import Choice, Part, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.stars import stars
 from dashboard.session import Call, Scene, call
 
 
@@ -28,6 +29,7 @@ class KernelReliability(Exhibit):
     score: Annotated[float, Range(0.0, 1.0, step=0.01), "where the local calibration error is read off"] = 0.8
 
     printed = 0
+    height = 560
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, {scene.model.title: self._curve(scene)})
@@ -36,9 +38,8 @@ class KernelReliability(Exhibit):
         return CURVE_COLUMNS
 
     def figure(self, scene: Scene) -> Call[Any]:
-        stars = call(cc.diagrams.reliability, scene.model.predictions, bins=scene.bins)
         curve: Call[Any] = call("figures.kernel_band", self._curve(scene))
-        return call("figures.reliability", {scene.model.title: stars}, over=[curve], looks=scene.titles)
+        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[curve], looks=scene.titles)
 
     def words(self, scene: Scene) -> Words:
         title, curve = scene.model.title, scene.get(self._curve(scene))
