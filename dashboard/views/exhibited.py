@@ -60,8 +60,8 @@ def exhibited(
     """Draw an exhibit with the options chosen for it; hand back a click on its figure.
 
     ``name`` tells several of one kind apart; ``title`` replaces its own (None: no heading); ``folded`` puts the table
-    into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns where
-    it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place.
+    into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns
+    where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place.
     """
     recipe = widgets.selection().exhibit(key)
     if limits:
@@ -72,8 +72,8 @@ def exhibited(
         st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     if controls and EXHIBITS[key].params:
         names = scene.class_names
-        keys = {"key": f"exhibit.{name}", "class_names": names, "only": exhibit.used}
-        widgets.recipe_controls(recipe, changed=widgets.change_exhibit, **keys)
+        key, changed = f"exhibit.{name}", widgets.change_exhibit
+        widgets.recipe_controls(recipe, key=key, changed=changed, class_names=names, only=exhibit.used)
     with progress(scene) as scene:
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)
