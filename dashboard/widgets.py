@@ -246,13 +246,14 @@ class _Control:
         def other(part: str) -> None:
             self._chosen(registry.described(part))
 
-        st.selectbox(
-            self.label,
-            domain.keys,
-            format_func=lambda part: registry[part].title,
-            help=text,
-            **tied(f"{self.key}.key", self.value.key, other),
-        )
+        if len(domain.keys) > 1:
+            st.selectbox(
+                self.label,
+                domain.keys,
+                format_func=lambda part: registry[part].title,
+                help=text,
+                **tied(f"{self.key}.key", self.value.key, other),
+            )
         recipe_controls(
             self.value, key=f"{self.key}.{self.value.key}", changed=self._chosen, class_names=self.class_names
         )

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe, figures
+from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe, figures, row_table
 from calib_core._text import count, error
 from calib_core.diagrams import RecalibrationDiagram
 from calib_core.figures.recalibration import speaking
