@@ -11,7 +11,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core._text import error
 from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.estimators import KernelECE
+from calib_core.estimators import KernelECE, draws_curve
 from calib_core.registry import Choice, Part, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -24,7 +24,7 @@ from dashboard.session import Call, Scene, call
 class KernelReliability(Exhibit):
     """How often the model looked at is right at each confidence, without bins, over its stars."""
 
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", KernelECE), "how the curve is smoothed"] = KERNEL_CURVE
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the curve is smoothed"] = KERNEL_CURVE
     band: Annotated[str, Choice(tuple(BANDS)), "around the curve"] = "pointwise"
     score: Annotated[float, Range(0.0, 1.0, step=0.01), "where the local calibration error is read off"] = 0.8
 

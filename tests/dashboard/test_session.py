@@ -199,7 +199,6 @@ def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
     frame = cc.study.summaries(compute.judged(model), [compute.built(selection.scheme)])[0].set_index("measure")[
         "value"
     ]
-    # The slider's bins are merged from one fine grid: sums of the same numbers in another order.
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)
     assert frame["Log loss"] == cc.estimate(test, None, "log-loss").value
