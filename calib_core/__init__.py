@@ -14,6 +14,7 @@ from calib_core import (
     inference,
     readers,
     reductions,
+    side_by_side,
     study,
 )
 from calib_core.binning import BINNINGS
@@ -69,6 +70,7 @@ __all__ = [
     "readers",
     "recalibrated",
     "reductions",
+    "side_by_side",
     "stacked",
     "study",
     "three_corners",
