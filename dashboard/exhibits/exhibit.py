@@ -36,9 +36,11 @@ class Exhibit:
 
     ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
     sentence that stands in its place wherever it would be shown. ``printed``: lines a page prints at most, worst first.
+    ``static``: a table to read, not to sort, which the screen writes as a page does.
     """
 
     printed: ClassVar[int | None] = None
+    static: ClassVar[bool] = False
     height: ClassVar[int] = 420
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
