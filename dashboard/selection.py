@@ -13,7 +13,6 @@ from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Choice, Param, Part
 from calib_core.three_classes import OTHERS
@@ -29,8 +28,6 @@ CURVES = ("reliability", "validity", "kernel")
 OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
 MOST_OTHERS = 7
-WHOLE = "whole"
-"""In place of a notion: whole predictions, which scores judge."""
 MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
@@ -82,15 +79,11 @@ class Selection:
     search: str = ""
     page: int = 1
     curve: str = "reliability"
-    map_of: str = ""
-    stratum: int = 0
     asked: str = "top-label"
     slow: bool = False
     about: str = "ece"
     eps: float = TOLERANCE
     overlay: str = "none"
-    differ: str = DEFAULT
-    differ_in: str = "confidence"
     at: float = 0.8
     kernel: Recipe = field(default_factory=lambda: ESTIMATORS.recipe(KERNEL_CURVE))
     band: str = "pointwise"
@@ -128,11 +121,6 @@ class Selection:
     def files(self) -> tuple[str, ...]:
         """Keys of the files compared, the one in use first."""
         return self.source.data, *(data for data, _ in self.others)
-
-    @property
-    def compared(self) -> str | None:
-        """The notion in which pairs of models are compared; None for whole predictions."""
-        return None if self.differ_in == WHOLE else self.differ_in
 
     @property
     def scheme(self) -> Recipe | None:
@@ -183,13 +171,23 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED: dict[str, tuple[str, str]] = {}
-"""Names that links of release 0.1 used for options of exhibits: the exhibit and its option. Dropped in 0.3."""
+MOVED: dict[str, tuple[str, str]] = {
+    "map_of": ("", "model"),
+    "stratum": ("binary-map", "stratum"),
+    "differ": ("pairs", "estimator"),
+    "differ_in": ("pairs", "notion"),
+}
+"""Names that links of release 0.1 used for options of exhibits: the exhibit ("": all of them) and its option.
+
+Dropped in 0.3.
+"""
 
 
 def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
     """The choices with an option that an older link writes under a name of its own; why it is left out, or nothing."""
     key, option = MOVED[name]
+    if not key:
+        return selection.replace(**{option: _READERS[option](text)}), ""
     registry = FAMILIES["EXHIBITS"]
     try:
         value = registry[key].read(option, value_of(registry[key].param(option), text))
@@ -440,8 +438,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "search": _short,
     "page": _within(1, 10_000, int),
     "curve": _one_of(*CURVES),
-    "map_of": _short,
-    "stratum": _within(0, 1_000_000, int),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),
     "slow": lambda text: _one_of("True", "False")(text) == "True",
     "about": _short,
@@ -451,8 +447,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "band": _one_of(*BANDS),
     "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "trade": lambda text: _one_of("True", "False")(text) == "True",
-    "differ": lambda text: _one_of(*ESTIMATORS)(text),
-    "differ_in": lambda text: _one_of(WHOLE, *REDUCTIONS)(text),
     "overlay": lambda text: _one_of(*OVERLAYS)(text),
     "three": _corners,
     "partitions": _partitions,

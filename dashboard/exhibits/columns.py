@@ -76,7 +76,7 @@ def marks(frame: pd.DataFrame, marked: Sequence[str]) -> tuple[Column, ...]:
 
     The frame has a column ``about``, which the marks stand for, and ``tested``.
     """
-    known = dict(zip(zip(frame["about"], frame["tested"].astype(str), strict=True), marked, strict=True))
+    known = dict(zip(zip(frame["about"], map(str, frame["tested"].tolist()), strict=True), marked, strict=True))
     column = Column("mark", ("about", "tested"), lambda about, tested: known[about, str(tested)], numeric=False)
     return (column,) if any(marked) else ()
 

@@ -15,6 +15,7 @@ from dashboard import session, widgets
 from dashboard.chart import chart
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.columns import Column, written
 from dashboard.export import csv_bytes
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -92,18 +93,16 @@ def progress(scene: Scene) -> Iterator[Scene]:
 def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     """The frame, sortable, at four digits; what no column is made of stays in the download."""
     columns = exhibit.columns(frame)
-    config = {
-        part: st.column_config.NumberColumn(
-            column.heading if len(column.made_of) == 1 else f"{column.heading}: {part}", format=column.digits or None
-        )
-        if column.digits
-        else st.column_config.TextColumn(column.heading)
-        for column in columns
-        for part in column.made_of
-        if part in frame
-    }
+    if exhibit.static:
+        cells = [[markdown_plain(cell) for cell in line] for line in written(frame, columns)]
+        table = pd.DataFrame(cells, columns=[column.heading for column in columns])
+        st.table(table.set_index(columns[0].heading))
+        return
+    config = {part: setting for i, column in enumerate(columns) for part, setting in _settings(column, i == 0)}
+    # What is written from several texts is no column of the frame.
+    marks = {c.heading: [line[0] for line in written(frame, (c,))] for c in columns if not c.digits and c.made_of[1:]}
     st.dataframe(
-        frame,
+        frame.assign(**marks),
         key=f"{name}.table",
         hide_index=True,
         width="stretch",
@@ -111,6 +110,17 @@ def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
         column_order=list(config),
         column_config=config,
     )
+
+
+def _settings(column: Column, first: bool) -> Iterator[tuple[str, Any]]:
+    """How the parts of a column are shown; the first column stays where a wide table is scrolled."""
+    if not column.digits:
+        part = column.heading if column.made_of[1:] else column.made_of[0]
+        yield part, st.column_config.Column(column.heading, pinned=first or None)
+        return
+    for part in column.made_of:
+        heading = f"{column.heading}: {part}" if column.made_of[1:] else column.heading
+        yield part, st.column_config.NumberColumn(heading, format=column.digits)
 
 
 def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -> None:
@@ -121,7 +131,8 @@ def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -
             st.caption("Python, on the library alone.")
             st.code(exhibit.python(scene), language="python")
             st.caption("Command: this table.")
-            st.code(session.show_line(widgets.selection(), EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
+            chosen = widgets.selection().replace(model=scene.focus.model, asked=scene.focus.notion)
+            st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
 
 
 def _sentence(text: str) -> str:
