@@ -103,9 +103,8 @@ def test_side_effects_are_after_less_before(models, fitted):
 def test_lines_of_models_are_those_of_each_estimate(models):
     pair = {name: models[name] for name in ("base", "top-label-hb")}
     told = []
-    table = lines_of_models(
-        pair, ("confidence", "class-wise"), ("ece", "ece-adaptive"), 7, eps=0.05, progress=told.append
-    )
+    keys = ("ece", "ece-adaptive")
+    table = lines_of_models(pair, ("confidence", "class-wise"), keys, 7, eps=0.05, progress=told.append)
     assert told
     assert table[["notion", "estimator", "model"]].to_numpy().tolist()[:4] == [
         ["confidence", key, name] for key in keys for name in pair
