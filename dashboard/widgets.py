@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import NotAnswerable, Recipe, RegistryError
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 
@@ -209,6 +209,10 @@ class _Control:
         elif isinstance(domain, Choice):
             own = () if self.value in domain.options else (self.value,)
             st.selectbox(self.label, (*domain.options, *own), help=text, **self._tied())
+        elif isinstance(domain, Key):
+            registry = FAMILIES[domain.family]
+            titles = {key: registry[key].title if key in registry else key.capitalize() for key in domain.options}
+            st.selectbox(self.label, domain.options, format_func=titles.__getitem__, help=text, **self._tied())
         elif isinstance(domain, Flag):
             st.toggle(self.label, help=text, **self._tied())
         elif isinstance(domain, ClassIndex):

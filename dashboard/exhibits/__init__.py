@@ -4,9 +4,17 @@ from dashboard.exhibits import (
     banded_bins,
     before_and_after,
     bin_apart,
+    binary_map,
+    calibrator_errors,
+    calibrator_scores,
+    calibrators,
     isotonic_curve,
     kernel_curve,
+    pairs,
+    promises,
+    rates,
     reliability,
+    side_effects,
 )
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 
@@ -17,7 +25,15 @@ __all__ = [
     "banded_bins",
     "before_and_after",
     "bin_apart",
+    "binary_map",
+    "calibrator_errors",
+    "calibrator_scores",
+    "calibrators",
     "isotonic_curve",
     "kernel_curve",
+    "pairs",
+    "promises",
+    "rates",
     "reliability",
+    "side_effects",
 ]
