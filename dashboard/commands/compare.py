@@ -126,10 +126,12 @@ def _show(frame: pd.DataFrame, as_csv: bool) -> None:
     shown = answered.drop(columns=["method", "tested", "note"] + ([] if any(marks) else ["about"]))
     click.echo(_shared.table_text(shown.assign(about=marks) if any(marks) else shown))
     for line in frame[frame["note"] != ""].to_dict("records"):
-        click.echo(_shared.plain(f"{_asked(line)}: {line['note']}."))
+        click.echo(_shared.plain(f"{_question(line)}: {line['note']}."))
     for text in (*below, *([VALUES_DIFFER] if len(answered) else [])):
         click.echo(_shared.plain(text))
 
 
-def _asked(line: dict[Any, Any]) -> str:
-    return f"{line['notion'] or ''} {line['estimator']}".strip()
+def _question(line: dict[Any, Any]) -> str:
+    """What a line is about: notion and estimator, and the pair where others of them are compared."""
+    pair = f", {line['first']} and {line['second']}" if isinstance(line["first"], str) else ""
+    return f"{line['notion'] or ''} {line['estimator']}{pair}".strip()

@@ -374,6 +374,17 @@ def test_compare_says_what_the_library_says(file):
     assert STAR in rough
 
 
+def test_compare_names_the_pair_that_has_no_difference(file):
+    table().to_csv("other.csv", index=False)
+    run("fit", file, "--calibrator", "top-label-hb", "-o", "cal.json")
+    run("apply", "cal.json", file, "-o", "top.csv")
+    ended = run("compare", file, "other.csv", "top.csv", "--notion", "class-wise", "--estimator", "ece")
+    refused = [line for line in ended.stdout.splitlines() if line.startswith("class-wise ece, ")]
+    assert [line.partition(":")[0] for line in refused] == [
+        f"class-wise ece, {name} and top.csv" for name in ("p.csv", "other.csv")
+    ]
+
+
 def test_compare_names_the_row_that_differs(file):
     other = table()
     other.loc[41, "label"] = "class 0" if other.loc[41, "label"] != "class 0" else "class 1"
