@@ -21,6 +21,7 @@ from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibra
 from calib_core.division import divide, fitted, marked_rows, read_as, recalibrated, three_corners
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.inference import compare
+from calib_core.lookup import row_table
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.readers import read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
@@ -69,6 +70,7 @@ __all__ = [
     "readers",
     "recalibrated",
     "reductions",
+    "row_table",
     "stacked",
     "study",
     "three_corners",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from calib_core._arrays import Codes
@@ -32,6 +33,22 @@ class Division(OneLine):
     rule: str
     whole: Predictions | None = None
     merging: str = ""
+
+    def frame(self) -> pd.DataFrame:
+        """Calibration rows and test rows, a line each: how many, their accuracy, and how sure the model is on average.
+
+        ``accuracy`` and ``confidence`` weigh rows by their weights. What can mislead: two parts of one file differ by
+        chance; a distance between accuracy and confidence is looked into with an estimate, which knows how much.
+        """
+        parts = {"calibration": self.fit, "test": self.test}
+        return pd.DataFrame(
+            {
+                "part": list(parts),
+                "rows": [rows.n_rows for rows in parts.values()],
+                "accuracy": [rows.accuracy for rows in parts.values()],
+                "confidence": [rows.mean_confidence for rows in parts.values()],
+            }
+        )
 
 
 def read_as(table: Table, reading: Mapping[str, Any] | None = None) -> Predictions:
@@ -171,12 +188,17 @@ def fitted(division: Division, calibrator: str | Calibrator) -> Calibrator:
     return fresh.fit_on(division.fit)
 
 
-def recalibrated(division: Division, calibrator: Calibrator) -> Predictions:
+def recalibrated(division: Division, calibrator: Calibrator, part: Literal["test", "fit"] = "test") -> Predictions:
     """The test rows after a calibrator fitted on the calibration rows (``fitted``).
+
+    ``part="fit"``: the calibration rows themselves after it, which what is fitted next to it learns from. What can
+    mislead: they are the rows it was fitted on, so no error of it is judged on them.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
     >>> recalibrated(rows, fitted(rows, "temperature")).n_rows == rows.test.n_rows
     True
     """
-    return calibrator.apply(division.test)
+    if part not in ("test", "fit"):
+        raise InputError(f"part is {part!r}; it must be 'test' or 'fit'")
+    return calibrator.apply(division.test if part == "test" else division.fit)

@@ -35,6 +35,7 @@ MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
 MIN_ROWS = (1, 100)
+"""Numbers of rows that can be asked of a cell for an arrow."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,6 @@ class Selection:
     trade: bool = False
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
-    min_rows: int = 10
     part: int = 0
     cell: int | None = None
     title: str = ""
@@ -183,7 +183,7 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED: dict[str, tuple[str, str]] = {}
+MOVED: dict[str, tuple[str, str]] = {"min_rows": ("triangle", "min_rows")}
 """Names that links of release 0.1 used for options of exhibits: the exhibit and its option. Dropped in 0.3."""
 
 
@@ -456,7 +456,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "overlay": lambda text: _one_of(*OVERLAYS)(text),
     "three": _corners,
     "partitions": _partitions,
-    "min_rows": _within(*MIN_ROWS, int),
     "part": _within(0, MOST_PARTITIONS, int),
     "cell": lambda text: _within(0, 2**63 - 1, int)(text) if text else None,
     "title": _short,

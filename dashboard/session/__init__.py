@@ -13,6 +13,7 @@ from dashboard.session.models import (
     split_by,
     told_apart,
     triangle,
+    truth,
 )
 from dashboard.session.scene import Focus, Scene, scene_of
 from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
@@ -50,5 +51,6 @@ __all__ = [
     "split_by",
     "told_apart",
     "triangle",
+    "truth",
     "whole",
 ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions, Recipe
@@ -72,6 +73,13 @@ def triangle(source: Source, three: str) -> Source:
     return dataclasses.replace(source, corners=three if known else written_corners(largest, OTHERS[0]))
 
 
+def truth(source: Source) -> Call[Any] | None:
+    """What predictions should have been, as a function of them, where the file's labels were drawn from it."""
+    demo = file(source.data).demo
+    changed = source.test or source.reading or source.corners
+    return None if demo is None or demo.truth is None or changed else call(cc.datasets.truth, demo.key, stem="truth")
+
+
 # -- models ----------------------------------------------------------------------------------------------------
 
 
@@ -127,6 +135,13 @@ class Model:
             return self.division.part("test")
         return call(cc.recalibrated, self.division, self.fitted, stem=f"{self.recipe.key} test")
 
+    @cached_property
+    def calibration(self) -> Call[Predictions]:
+        """What it says of the calibration rows, its own among them."""
+        if self.is_base:
+            return self.division.part("fit")
+        return call(cc.recalibrated, self.division, self.fitted, "fit", stem=f"{self.recipe.key} fit")
+
 
 @dataclass(frozen=True)
 class Models:
@@ -147,9 +162,13 @@ class Models:
 
 def models(selection: Selection) -> Models:
     """Every file in use as it is and after every ticked calibrator; what cannot be made says why."""
+    return _made(_wanted(selection))
+
+
+def _made(wanted: Iterable[Model]) -> Models:
     shown: list[Model] = []
     refused: list[tuple[Model, str]] = []
-    for model in _wanted(selection):
+    for model in wanted:
         if any(model.source == lost.source and lost.is_base for lost, _ in refused):
             continue  # its file cannot be used: said once
         try:
@@ -158,6 +177,13 @@ def models(selection: Selection) -> Models:
         except InputError as why:
             refused.append((model, str(why)))
     return Models(tuple(shown), tuple(refused))
+
+
+def over(models: Models, source: Source) -> Models:
+    """The first file's models made anew over other rows, or other classes, of it."""
+    first = models.shown[0].source
+    every = [*models.shown, *(model for model, _ in models.refused)]
+    return _made(dataclasses.replace(model, source=source, name="") for model in every if model.source == first)
 
 
 def _wanted(selection: Selection) -> Iterator[Model]:
