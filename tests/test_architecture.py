@@ -342,7 +342,8 @@ ALIKE = {
     "_text": 2,
     "base": 5,
     "binary_map": 2,
-    "calibration_map": 2,
+    "calibration_map": 3,
+    "canonical_errors": 2,
     "classes": 4,
     "constraint": 2,
     "recalibration": 2,
@@ -363,6 +364,7 @@ ALIKE = {
     "data": 2,
     "estimators": 2,
     "simplex": 2,
+    "triangle": 2,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

@@ -136,7 +136,7 @@ def shared_scale(maps: Sequence[CalibrationMap]) -> float:
     >>> shared_scale([true_map(true_valk_kull)]) == true_map(true_valk_kull).largest
     True
     """
-    return max([one.largest for one in maps] + [1e-9])
+    return max([drawn.largest for drawn in maps] + [1e-9])
 
 
 def small_triangles(n: int) -> Float64s:

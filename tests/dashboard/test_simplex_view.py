@@ -6,12 +6,15 @@ import dataclasses
 import io
 import json
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
@@ -22,8 +25,10 @@ from calib_core.inference import estimate_line
 from dashboard import session, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
+from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
+from dashboard.export import csv_bytes
 from dashboard.lines import STAR
 from dashboard.selection import Selection, Source, simplex_schemes
 from tests.dashboard.test_views import opened
@@ -154,7 +159,8 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
     weights = np.linspace(0.5, 1.5, test.n_rows)
     for many, guide in ((None, False), (weights, True)):
         data = io.BytesIO()
-        np.savez(data, probs=test.probs, labels=test.true_labels, **({} if many is None else {"weights": many}))
+        arrays: dict[str, Any] = {} if many is None else {"weights": many}
+        np.savez(data, probs=test.probs, labels=test.true_labels, **arrays)
         source = Source(data=session.hold(data.getvalue(), f"guide-{guide}.npz").key)
         scene = session.scene_of(Selection(source=source))
         assert (scene.get(scene.model.predictions).weights is not None) == guide
@@ -235,6 +241,51 @@ def test_calibrators_are_fitted_on_the_three_corners() -> None:
     map_ = diagrams.calibration_map(CALIBRATORS.make("temperature").fit_on(fit))
     path = path_of(drawn(app)["simplex-maps"].figure, "arrows of Temperature scaling")
     np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
+
+
+def test_copied_lines_and_commands_of_three_corners_give_the_tables_on_screen() -> None:
+    """Corners, partitions, rows for an arrow and the cell looked at are all in what is copied."""
+    app = opened(Selection(source=SEVEN, view="simplex", three="1,0,2,condition", partitions=(GRID,), cell=3))
+    tables = {column: table(app, column) for column in ("bound", "norm", "eps", "map", "row")}
+    lines = [block.value for block in app.code if block.language == "python"]
+    commands = [shlex.split(block.value)[1:] for block in app.code if block.language == "sh"]
+    assert len(lines) == len(commands) == len(tables)
+    for text, words in zip(lines, commands, strict=True):
+        names: dict[str, Any] = {}
+        exec(compile(text, "copied", "exec"), names)
+        column = next(column for column in tables if column in names["table"])
+        pd.testing.assert_frame_equal(tables.pop(column), names["table"], check_exact=True)
+        answer = CliRunner().invoke(main, [*words, "--format", "csv"])
+        assert answer.stdout == csv_bytes(names["table"]).decode(), words
+
+
+def test_a_model_that_answers_for_the_predicted_class_only_gives_way_to_the_base_model() -> None:
+    ticked = (Recipe("CALIBRATORS", "top-label-hb"), Recipe("CALIBRATORS", "temperature"))
+    selection = Selection(source=THREE, calibrators=ticked)
+    for model, shown in ((ticked[0].title, session.BASE.title), (ticked[1].title, ticked[1].title)):
+        scene = session.scene_of(selection.replace(model=model))
+        frame = scene.get(EXHIBITS.make("triangle").table(scene))
+        assert frame["model"].unique().tolist() == [shown]
+    parts = session.parts(THREE)
+    fitted = CALIBRATORS.make("temperature").fit_on(parts.fit)
+    made = diagrams.recalibration("grid", fitted.apply(parts.fit), fitted.apply(parts.test))
+    pd.testing.assert_frame_equal(frame.drop(columns="model"), made.frame(), check_exact=True)
+
+
+def test_old_links_say_how_many_rows_an_arrow_needs() -> None:
+    selection, problems = Selection.from_query({"min_rows": "30"})
+    assert (selection.exhibit("triangle").params, problems) == ((("min_rows", 30),), ())
+    app = opened(selection.replace(data=THREE.data, view="simplex", partitions=(GRID,)))
+    parts = session.parts(THREE)
+    made = diagrams.recalibration("grid", parts.fit, parts.test)
+    assert 0 < made.holding(30).sum() < made.holding(10).sum()
+    path = path_of(drawn(app)["simplex-0"].figure, "arrows")
+    np.testing.assert_allclose(from_xy(path[:, 1]), made.target[made.holding(30)], atol=1e-12)
+    slider = next(s for s in app.slider if "arrow" in s.label)
+    assert slider.value == 30
+    slider.set_value(10).run()
+    assert not app.exception
+    assert "exhibits" not in link(app)
 
 
 @pytest.mark.parametrize(
