@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from calib_core._arrays import Codes
 from calib_core._repr import OneLine
+from calib_core._text import count, percent
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
@@ -63,6 +64,40 @@ def read_as(table: Table, reading: Mapping[str, Any] | None = None) -> Predictio
     (2, ('a', 'b'))
     """
     return predictions(table, _reading(table, reading))
+
+
+HOLDS = {
+    "full": "a probability for every class",
+    "per-class": "a probability for every class, rows need not sum to one",
+    "top-label": "the predicted class and its confidence only",
+    "confidence": "confidence and whether it was right only",
+}
+"""What each kind of predictions holds, in words."""
+
+
+def described(table: Table, reading: Mapping[str, Any] | None = None, sha256: str = "") -> pd.DataFrame:
+    """A file of predictions as it is read: what it holds, how many rows, and how it was read, a line per ``property``.
+
+    ``reading`` as in ``read_as``; ``sha256`` is the digest of the file's bytes, where it is known. Every ``value`` is a
+    text; accuracy and mean confidence are over all rows, those that calibrators are fitted on among them.
+
+    >>> import calib_core as cc
+    >>> described(cc.read_table(*cc.datasets.demo("wine-logistic")))["value"].tolist()[1:4]
+    ['178', '3', 'a probability for every class']
+    """
+    whole = read_as(table, reading)
+    facts = {
+        "file": table.name,
+        "SHA-256 of its bytes": sha256,
+        "rows": count(whole.n_rows),
+        "classes": "unknown" if whole.n_classes is None else count(whole.n_classes),
+        "holds": HOLDS[whole.kind],
+        "accuracy, all rows": percent(whole.accuracy),
+        "mean confidence, all rows": percent(whole.mean_confidence),
+        "read as": _reading(table, reading).to_json() if reading else "proposed by its names and values",
+    }
+    known = {name: value for name, value in facts.items() if value}
+    return pd.DataFrame({"property": list(known), "value": list(known.values())})
 
 
 def _reading(table: Table, given: Mapping[str, Any] | None) -> Reading:

@@ -49,9 +49,6 @@ from calib_core.inference import (
 from calib_core.inference import primary as _primary
 from calib_core.inference.counted import of_counts as counted
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
-from calib_core.readers import (
-    shared_rows,
-)
 from calib_core.reductions import claims_of
 from calib_core.study import summaries
 from dashboard.lines import without_bins
@@ -59,7 +56,6 @@ from dashboard.selection import (
     FEWEST,
     MOST,
     Selection,
-    Source,
     scheme_of,
 )
 from dashboard.session.files import whole
@@ -461,8 +457,3 @@ def class_panels(model: Model, notion: str, scheme: Recipe | None, classes: tupl
 
 def _memo(key: Hashable, make: Callable[[], T]) -> T:
     return RESULTS.put(repr(key), make)
-
-
-def shared(source: Source) -> int:
-    """Number of test rows that are also calibration rows, score for score and label for label."""
-    return _memo(("shared", source), lambda: shared_rows(parts(source).fit, parts(source).test))

@@ -5,7 +5,9 @@ from dashboard.exhibits import (
     canonical_errors,
     canonical_validity,
     cell_rows,
+    file,
     reliability,
+    rows,
     triangle,
 )
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -18,6 +20,8 @@ __all__ = [
     "canonical_errors",
     "canonical_validity",
     "cell_rows",
+    "file",
     "reliability",
+    "rows",
     "triangle",
 ]

@@ -15,10 +15,11 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions, Recipe
 from calib_core.calibrators import Calibrator
 from calib_core.division import Division
+from calib_core.readers import Finding
 from calib_core.three_classes import OTHERS, largest_three
 from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
-from dashboard.session.files import changes, file, is_here, reading, whole_call
+from dashboard.session.files import changes, file, findings, is_here, reading, whole_call
 from dashboard.session.shelf import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
@@ -58,6 +59,24 @@ def division(source: Source) -> Call[Division]:
 def parts(source: Source) -> Division:
     """The rows themselves; InputError says why there are none."""
     return RESULTS.get(division(source))
+
+
+def shared(source: Source) -> Finding | None:
+    """What there is to say about test rows that are calibration rows too."""
+    rows = division(source)
+    n = RESULTS.get(call(cc.readers.shared_rows, rows.part("fit"), rows.part("test")))
+    if not n or source.test == source.data:
+        return None
+    divided = RESULTS.get(rows)
+    message = f"{n:,} of {divided.test.n_rows:,} test rows are also calibration rows, score for score and label."
+    # Where so many rows of the file repeat, or scores are that coarse, equal rows in both parts mean nothing.
+    repeated = any(
+        finding.code in ("duplicates", "constant") and finding.severity == "warning"
+        for finding in findings(source.data, source.reading)
+    )
+    if divided.fit.kind != "full" or repeated:
+        return Finding("note", "shared", f"{message} Scores as coarse as these repeat by themselves.")
+    return Finding("warning", "shared", f"{message} On them a calibrator looks better than it is.")
 
 
 def triangle(source: Source, three: str) -> Source:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
 from calib_core.defaults import TOLERANCE
-from dashboard.selection import Selection
+from dashboard.selection import Selection, Source
 from dashboard.session.call import Call, call
 from dashboard.session.models import Model, Models, models, over, triangle
 from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
@@ -92,6 +92,16 @@ class Scene:
         whole = [model.title for model in shown.shown if self.get(model.predictions).kind == "full"]
         looked_at = shown.titled(self.focus.model).title
         return dataclasses.replace(self, models=shown).focused(model=looked_at if looked_at in whole else whole[0])
+
+    @property
+    def bases(self) -> tuple[Model, ...]:
+        """The models before recalibration, one a file."""
+        return tuple(model for model in self.models.shown if model.is_base)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The rows of every file, those of the file in use first."""
+        return tuple(model.source for model in self.bases)
 
     def focused(self, **changes: Any) -> Scene:
         """The same scene with something else looked at."""

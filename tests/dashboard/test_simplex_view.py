@@ -275,9 +275,10 @@ def test_a_model_that_answers_for_the_predicted_class_only_gives_way_to_the_base
 def test_old_links_say_how_many_rows_an_arrow_needs() -> None:
     selection, problems = Selection.from_query({"min_rows": "30"})
     assert (selection.exhibit("triangle").params, problems) == ((("min_rows", 30),), ())
-    app = opened(selection.replace(data=THREE.data, view="simplex", partitions=(GRID,)))
+    fine = BINNINGS.described("grid", cells=10)
+    app = opened(selection.replace(data=THREE.data, view="simplex", partitions=(fine,)))
     parts = session.parts(THREE)
-    made = diagrams.recalibration("grid", parts.fit, parts.test)
+    made = diagrams.recalibration(fine.build(), parts.fit, parts.test)
     assert 0 < made.holding(30).sum() < made.holding(10).sum()
     path = path_of(drawn(app)["simplex-0"].figure, "arrows")
     np.testing.assert_allclose(from_xy(path[:, 1]), made.target[made.holding(30)], atol=1e-12)
