@@ -26,6 +26,7 @@ from calib_core.predictions import InputError, Logits, NotAnswerable, Prediction
 from calib_core.readers import read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
+from calib_core.side_by_side import measured
 from calib_core.study import evaluate, stacked
 from calib_core.three_classes import corners
 
@@ -65,6 +66,7 @@ __all__ = [
     "inference",
     "load_calibrator",
     "marked_rows",
+    "measured",
     "read_as",
     "read_predictions",
     "read_table",
