@@ -19,7 +19,7 @@ from calib_core import (
 )
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator
-from calib_core.division import divide, fitted, marked_rows, read_as, recalibrated, three_corners
+from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.inference import compare
 from calib_core.lookup import row_table
@@ -55,6 +55,7 @@ __all__ = [
     "compare",
     "corners",
     "datasets",
+    "described",
     "diagrams",
     "divide",
     "estimate",

@@ -114,6 +114,13 @@ class Stored(ReadOnly):
             return float(np.average(self._correct, weights=self.weights))
         return self.answered.accuracy if not self.abstained.all() else float("nan")
 
+    @property
+    def mean_confidence(self) -> float:
+        """How sure the model is of the answered rows on average, by weight; NaN when none is answered."""
+        if self.abstained is None:
+            return float(np.average(self.confidence.astype(np.float64), weights=self.weights))
+        return self.answered.mean_confidence if not self.abstained.all() else float("nan")
+
     # -- what only some kinds answer -----------------------------------------------------------------------
 
     @property

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from calib_core._repr import OneLine
-from calib_core.predictions import Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 
 __all__ = [
     "DEMOS",
@@ -30,6 +30,7 @@ __all__ = [
     "six_points",
     "true_kumar",
     "true_valk_kull",
+    "truth",
     "valk_kull",
 ]
 
@@ -293,6 +294,20 @@ def demo(key: str) -> tuple[bytes, str]:
     """
     file = _entry(key).file
     return resources.files("demo_data").joinpath(file).read_bytes(), file
+
+
+def truth(key: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """What predictions (m, K) of a demo file should have been, as a function of them.
+
+    NotAnswerable for demos whose labels were not drawn from probabilities that are known.
+
+    >>> truth("synthetic-three-class") is true_valk_kull
+    True
+    """
+    entry = _entry(key)
+    if entry.truth is None:
+        raise NotAnswerable(f"the true probabilities of {entry.title!r} are not known")
+    return entry.truth
 
 
 def _entry(key: str) -> Demo:

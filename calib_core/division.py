@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from calib_core._arrays import Codes
 from calib_core._repr import OneLine
+from calib_core._text import count, percent
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
@@ -33,6 +35,22 @@ class Division(OneLine):
     whole: Predictions | None = None
     merging: str = ""
 
+    def frame(self) -> pd.DataFrame:
+        """Calibration rows and test rows, a line each: how many, their accuracy, and how sure the model is on average.
+
+        ``accuracy`` and ``confidence`` weigh rows by their weights. What can mislead: two parts of one file differ by
+        chance; a distance between accuracy and confidence is looked into with an estimate, which knows how much.
+        """
+        parts = {"calibration": self.fit, "test": self.test}
+        return pd.DataFrame(
+            {
+                "part": list(parts),
+                "rows": [rows.n_rows for rows in parts.values()],
+                "accuracy": [rows.accuracy for rows in parts.values()],
+                "confidence": [rows.mean_confidence for rows in parts.values()],
+            }
+        )
+
 
 def read_as(table: Table, reading: Mapping[str, Any] | None = None) -> Predictions:
     """The predictions in a table, read as it suggests but for some fields of the reading.
@@ -46,6 +64,40 @@ def read_as(table: Table, reading: Mapping[str, Any] | None = None) -> Predictio
     (2, ('a', 'b'))
     """
     return predictions(table, _reading(table, reading))
+
+
+HOLDS = {
+    "full": "a probability for every class",
+    "per-class": "a probability for every class, rows need not sum to one",
+    "top-label": "the predicted class and its confidence only",
+    "confidence": "confidence and whether it was right only",
+}
+"""What each kind of predictions holds, in words."""
+
+
+def described(table: Table, reading: Mapping[str, Any] | None = None, sha256: str = "") -> pd.DataFrame:
+    """A file of predictions as it is read: what it holds, how many rows, and how it was read, a line per ``property``.
+
+    ``reading`` as in ``read_as``; ``sha256`` is the digest of the file's bytes, where it is known. Every ``value`` is a
+    text; accuracy and mean confidence are over all rows, those that calibrators are fitted on among them.
+
+    >>> import calib_core as cc
+    >>> described(cc.read_table(*cc.datasets.demo("wine-logistic")))["value"].tolist()[1:4]
+    ['178', '3', 'a probability for every class']
+    """
+    whole = read_as(table, reading)
+    facts = {
+        "file": table.name,
+        "SHA-256 of its bytes": sha256,
+        "rows": count(whole.n_rows),
+        "classes": "unknown" if whole.n_classes is None else count(whole.n_classes),
+        "holds": HOLDS[whole.kind],
+        "accuracy, all rows": percent(whole.accuracy),
+        "mean confidence, all rows": percent(whole.mean_confidence),
+        "read as": _reading(table, reading).to_json() if reading else "proposed by its names and values",
+    }
+    known = {name: value for name, value in facts.items() if value}
+    return pd.DataFrame({"property": list(known), "value": list(known.values())})
 
 
 def _reading(table: Table, given: Mapping[str, Any] | None) -> Reading:
@@ -171,12 +223,17 @@ def fitted(division: Division, calibrator: str | Calibrator) -> Calibrator:
     return fresh.fit_on(division.fit)
 
 
-def recalibrated(division: Division, calibrator: Calibrator) -> Predictions:
+def recalibrated(division: Division, calibrator: Calibrator, part: Literal["test", "fit"] = "test") -> Predictions:
     """The test rows after a calibrator fitted on the calibration rows (``fitted``).
+
+    ``part="fit"``: the calibration rows themselves after it, which what is fitted next to it learns from. What can
+    mislead: they are the rows it was fitted on, so no error of it is judged on them.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
     >>> recalibrated(rows, fitted(rows, "temperature")).n_rows == rows.test.n_rows
     True
     """
-    return calibrator.apply(division.test)
+    if part not in ("test", "fit"):
+        raise InputError(f"part is {part!r}; it must be 'test' or 'fit'")
+    return calibrator.apply(division.test if part == "test" else division.fit)

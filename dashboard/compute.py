@@ -14,7 +14,6 @@ from typing import TypeVar
 import pandas as pd
 
 from calib_core import (
-    CALIBRATORS,
     Estimate,
     InputError,
     NotAnswerable,
@@ -41,16 +40,11 @@ from calib_core.inference import (
 from calib_core.inference import primary as _primary
 from calib_core.inference.counted import of_counts as counted
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
-from calib_core.readers import (
-    shared_rows,
-)
 from calib_core.reductions import claims_of
 from dashboard.lines import without_bins
 from dashboard.selection import (
     Selection,
-    Source,
 )
-from dashboard.session.files import file
 from dashboard.session.models import Model, Models, models, parts
 from dashboard.session.scene import DECLARED
 from dashboard.session.shelf import RESULTS, Missing
@@ -242,55 +236,6 @@ def _paired(model: Model, notion: str, scheme: Recipe | None, stratum: int | Non
     return diagrams.validity_pair(parts(model.source).test, judged(model), notion, built(scheme), stratum)
 
 
-# -- the triangle ---------------------------------------------------------------------------------------------
-
-
-def recalibration(model: Model, scheme: Recipe) -> diagrams.RecalibrationDiagram:
-    """A model's test rows in the cells of a partition, and what the calibration rows say of each cell."""
-    return _asked_once(("recalibration", model, scheme), lambda: _recalibration(model, scheme))
-
-
-def _recalibration(model: Model, scheme: Recipe) -> diagrams.RecalibrationDiagram:
-    calibration_rows = fitted(model).apply(parts(model.source).fit)
-    return diagrams.recalibration(scheme.build(), calibration_rows, judged(model))
-
-
-def canonical_validity(model: Model, scheme: Recipe) -> diagrams.ValidityPair:
-    """V(eps) of a model and of the model recalibrated cell by cell, on the same cells."""
-    return _asked_once(("canonical validity", model, scheme), lambda: _canonical_validity(model, scheme))
-
-
-def _canonical_validity(model: Model, scheme: Recipe) -> diagrams.ValidityPair:
-    calibration_rows = fitted(model).apply(parts(model.source).fit)
-    after = by_cell(scheme).build().fit_on(calibration_rows)
-    before = judged(model)
-    return diagrams.canonical_validity(before, after.apply(before), scheme.build(), calibration_rows)
-
-
-def by_cell(scheme: Recipe) -> Recipe:
-    """The calibrator that recalibrates cell by cell of a partition."""
-    return CALIBRATORS.described(scheme.key, **dict(scheme.params))
-
-
-def calibration_map(model: Model) -> diagrams.CalibrationMap:
-    """Where a model's calibrator sends the points of the triangle; NotAnswerable says why it has no such map."""
-    return _asked_once(("calibration map", model, model.title), lambda: _calibration_map(model))
-
-
-def _calibration_map(model: Model) -> diagrams.CalibrationMap:
-    names = parts(model.source).fit.class_names or ()
-    return diagrams.calibration_map(fitted(model), title=model.title, class_names=names)
-
-
-def true_map(source: Source) -> diagrams.CalibrationMap | None:
-    """The true map of data whose truth is known."""
-    held = file(source.data)
-    truth = held.demo.truth if held.demo else None
-    if truth is None or source.test or source.reading or source.corners:
-        return None
-    return diagrams.true_map(truth, class_names=parts(source).test.class_names or ())
-
-
 def _asked_once(key: Hashable, make: Callable[[], T]) -> T:
     """A value made once; NotAnswerable with the same sentence every time where it cannot be made."""
     made = _memo(key, lambda: _or_why(make))
@@ -322,8 +267,3 @@ def class_panels(model: Model, notion: str, scheme: Recipe | None, classes: tupl
 
 def _memo(key: Hashable, make: Callable[[], T]) -> T:
     return RESULTS.put(repr(key), make)
-
-
-def shared(source: Source) -> int:
-    """Number of test rows that are also calibration rows, score for score and label for label."""
-    return _memo(("shared", source), lambda: shared_rows(parts(source).fit, parts(source).test))

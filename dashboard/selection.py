@@ -30,6 +30,7 @@ MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
 MIN_ROWS = (1, 100)
+"""Numbers of rows that can be asked of a cell for an arrow."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,6 @@ class Selection:
     trade: bool = False
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
-    min_rows: int = 10
     part: int = 0
     cell: int | None = None
     title: str = ""
@@ -174,6 +174,7 @@ MOVED: dict[str, tuple[tuple[str, str], ...]] = {
     "stratum": (("binary-map", "stratum"),),
     "differ": (("pairs", "estimator"),),
     "differ_in": (("pairs", "notion"),),
+    "min_rows": (("triangle", "min_rows"),),
 }
 """Names that links of release 0.1 used: exhibits ("": all of them) and the options they became. Dropped in 0.3."""
 
@@ -436,7 +437,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "trade": lambda text: _one_of("True", "False")(text) == "True",
     "three": _corners,
     "partitions": _partitions,
-    "min_rows": _within(*MIN_ROWS, int),
     "part": _within(0, MOST_PARTITIONS, int),
     "cell": lambda text: _within(0, 2**63 - 1, int)(text) if text else None,
     "title": _short,

@@ -4,15 +4,7 @@ import re
 
 from calib_core._text import without_controls
 
-__all__ = ["HOLDS", "markdown_plain"]
-
-HOLDS = {
-    "full": "a probability for every class",
-    "per-class": "a probability for every class, rows need not sum to one",
-    "top-label": "the predicted class and its confidence only",
-    "confidence": "confidence and whether it was right only",
-}
-"""What each kind of predictions holds, in words."""
+__all__ = ["markdown_plain"]
 
 
 def markdown_plain(text: object) -> str:

@@ -342,7 +342,8 @@ ALIKE = {
     "_text": 2,
     "base": 5,
     "binary_map": 3,
-    "calibration_map": 2,
+    "calibration_map": 3,
+    "canonical_errors": 2,
     "classes": 4,
     "constraint": 2,
     "recalibration": 2,
@@ -352,8 +353,9 @@ ALIKE = {
     "zoom": 2,
     "kernel": 2,
     "verdict": 2,
+    "file": 2,
     "lines": 2,
-    "rows": 2,
+    "rows": 3,
     "table": 2,
     "show": 2,
     "_exhibited": 4,
@@ -364,6 +366,7 @@ ALIKE = {
     "data": 2,
     "estimators": 2,
     "simplex": 2,
+    "triangle": 2,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

@@ -2,13 +2,19 @@
 
 from calib_core.diagrams.bands import ReliabilityBands, banded_bins, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
-from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, true_map
+from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, shared_scale, true_map
 from calib_core.diagrams.classes import ClassPanels, ClassTable, class_panels, class_table
 from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
-from calib_core.diagrams.recalibration import RecalibrationDiagram, canonical_validity, recalibration
+from calib_core.diagrams.recalibration import (
+    RecalibrationDiagram,
+    canonical_validity,
+    cell_rows,
+    recalibration,
+    validity_by_cell,
+)
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.trade import TradeOff, trade_off
 from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
@@ -40,6 +46,7 @@ __all__ = [
     "brier_parts",
     "calibration_map",
     "canonical_validity",
+    "cell_rows",
     "class_panels",
     "class_table",
     "constraint",
@@ -52,9 +59,11 @@ __all__ = [
     "recalibration",
     "reliability",
     "reliability_bands",
+    "shared_scale",
     "trade_off",
     "true_map",
     "validity",
+    "validity_by_cell",
     "validity_pair",
     "wanted_rates",
     "zoom",

@@ -56,7 +56,8 @@ class CalibrationMap(Diagram):
     def frame(self) -> pd.DataFrame:
         """One line per arrow, exactly the numbers drawn."""
         parts = {"start": self.start, "to": self.to, "error": self.error}
-        return pd.DataFrame({f"{name}_{j}": values[:, j] for name, values in parts.items() for j in range(3)})
+        names = list(enumerate(self.class_names))
+        return pd.DataFrame({f"{part} {name}": values[:, j] for part, values in parts.items() for j, name in names})
 
 
 def calibration_map(
@@ -126,6 +127,16 @@ def map_difference(learned: CalibrationMap, truth: CalibrationMap) -> Calibratio
     to, ground = learned.start + (learned.to - truth.to), learned.ground - truth.ground
     title = f"{learned.title} minus truth"
     return CalibrationMap(title, learned.class_names, learned.start, to, ground, learned.cells, learned.note)
+
+
+def shared_scale(maps: Sequence[CalibrationMap]) -> float:
+    """The error that has full colour: the largest change of a class's probability in any of the maps, never 0.
+
+    >>> from calib_core.datasets import true_valk_kull
+    >>> shared_scale([true_map(true_valk_kull)]) == true_map(true_valk_kull).largest
+    True
+    """
+    return max([drawn.largest for drawn in maps] + [1e-9])
 
 
 def small_triangles(n: int) -> Float64s:

@@ -57,11 +57,22 @@ class RecalibrationDiagram(Diagram):
         return np.asarray(self.positions[self.cells == b])
 
     def frame(self) -> pd.DataFrame:
-        """One line per cell, exactly the numbers drawn."""
-        k = range(len(self.class_names))
-        columns = {"cell": np.arange(len(self.count)), "count": self.count, "fit_count": self.fit_count}
-        columns |= {f"mean_{j}": self.mean[:, j] for j in k} | {f"target_{j}": self.target[:, j] for j in k}
-        return pd.DataFrame({**columns, "bound": self.bound})
+        """One line per cell, exactly the numbers drawn: its place and its rows, both ends of its arrow and its length.
+
+        ``length`` is the sum over classes of |target - mean|, in [0, 2], the norm that ``bound`` is in.
+        """
+        ends = {"mean": self.mean, "target": self.target}
+        named = {
+            f"{end} {name}": values[:, j] for end, values in ends.items() for j, name in enumerate(self.class_names)
+        }
+        counts = {"count": self.count, "fit_count": self.fit_count}
+        length = np.abs(self.target - self.mean).sum(axis=1)
+        cells = {"cell": np.arange(len(self.count)), "place": list(self.places)}
+        return pd.DataFrame({**cells, **counts, "length": length, **named, "bound": self.bound})
+
+    def holding(self, min_rows: int) -> Bools:
+        """The cells that hold ``min_rows`` or more of both test and calibration rows: only their arrows are drawn."""
+        return np.asarray(np.minimum(self.count, self.fit_count) >= min_rows)
 
 
 def recalibration(
@@ -104,6 +115,38 @@ def recalibration(
         all_outlines=outlines,
         positions=np.flatnonzero(kept),
     )
+
+
+def cell_rows(diagram: RecalibrationDiagram, cell: int) -> Codes:
+    """Positions of the rows of the test predictions that lie in one cell of the diagram.
+
+    ``cell`` is its position among the cells with rows, as in the diagram's frame; NotAnswerable where there is none.
+
+    >>> rows = Predictions([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1]], [0, 1, 1])
+    >>> cell_rows(recalibration("sierpinski", rows, rows), 0).tolist()
+    [0, 2]
+    """
+    cells = len(diagram.count)
+    if not 0 <= cell < cells:
+        raise NotAnswerable(f"there is no cell {cell} here: those with rows are numbered 0 to {cells - 1}")
+    return diagram.rows(cell)
+
+
+def validity_by_cell(scheme: str | SimplexScheme, fit: Predictions, test: Predictions) -> ValidityPair:
+    """V(eps) of a model and of the model recalibrated cell by cell on ``fit``, on the same cells of ``test``.
+
+    What ``canonical_validity`` says of the recalibration that the diagram of these cells shows (``recalibration``).
+    What can mislead: the cells that are judged are those that were changed, so that errors inside them stay unseen.
+
+    References: P1 Appendix G.4 and Fig. 12 (left).
+
+    >>> fit = Predictions([[0.9, 0.1]] * 4, [0, 0, 0, 1])
+    >>> validity_by_cell("sierpinski", fit, fit).after.eps.tolist()
+    [0.0]
+    """
+    chosen = as_simplex(scheme)
+    after = SimplexBinning(chosen).fit_on(fit).apply(test)
+    return canonical_validity(test, after, chosen, fit)
 
 
 def canonical_validity(

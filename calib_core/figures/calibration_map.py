@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calib_core._text import plain
-from calib_core.diagrams import CalibrationMap
+from calib_core.diagrams import CalibrationMap, shared_scale
 from calib_core.figures.look import finished
 from calib_core.figures.raster import ground
 from calib_core.figures.shown import draws
@@ -29,10 +29,15 @@ _HOVER = (
 
 
 @draws(CalibrationMap)
-def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: float | None = None) -> go.Figure:
-    """One triangle per map: an arrow from each prediction to the answer, on colours of one scale (`shared_scale`)."""
+def calibration_map(
+    maps: CalibrationMap | Sequence[CalibrationMap], *, beside: Sequence[CalibrationMap] = ()
+) -> go.Figure:
+    """One triangle per map: an arrow from each prediction to the answer, on colours of one scale (`shared_scale`).
+
+    ``beside``: maps drawn elsewhere that have the same scale.
+    """
     maps = [maps] if isinstance(maps, CalibrationMap) else maps
-    largest = shared_scale(maps) if scale is None else scale
+    largest = shared_scale([*maps, *beside])
     columns = min(COLUMNS, len(maps))
     rows = -(-len(maps) // columns)
     titles = [textwrap.wrap(one.title, _CHARACTERS, max_lines=4, placeholder=" …") for one in maps]
@@ -54,11 +59,6 @@ def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: f
         uirevision=f"maps {len(maps)}",
         height=16 + rows * (_PANEL + above),
     )
-
-
-def shared_scale(maps: Sequence[CalibrationMap]) -> float:
-    """The error that has full colour: the largest change of a class's probability in any of the maps, never 0."""
-    return max([one.largest for one in maps] + [1e-9])
 
 
 def error_colours(error: NDArray[np.float64], scale: float) -> NDArray[np.uint8]:

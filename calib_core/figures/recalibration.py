@@ -30,14 +30,14 @@ CELL_HOVER = "%{text}<extra></extra>"
 def recalibration(diagram: RecalibrationDiagram, *, min_rows: int = 10, selected: int | None = None) -> go.Figure:
     """Test rows in ten colours by cell, cell edges, and an arrow per cell from its mean to its recalibrated vector.
 
-    Cells with fewer than ``min_rows`` test or calibration rows get no arrow (`speaking`). A mark's record
-    has its ``cell``, a position in the diagram's arrays; ``selected`` is such a position.
+    Cells with fewer than ``min_rows`` test or calibration rows get no arrow. A mark's record
+    has its ``cell``, a position in the diagram's arrays; ``selected`` is such a position, where it has that cell.
     """
-    arrowed = speaking(diagram, min_rows)
+    arrowed = diagram.holding(min_rows)
     path = arrows(to_xy(diagram.mean[arrowed]), to_xy(diagram.target[arrowed]))
     figure = go.Figure(frame_traces(diagram.class_names))
     figure.add_trace(_edges(diagram))
-    if selected is not None and diagram.outlines:
+    if selected is not None and selected < len(diagram.outlines):
         figure.add_trace(_chosen(diagram, selected))
     texts = [_in_words(diagram, b) for b in range(len(diagram.count))]
     figure.add_trace(_rows(diagram, texts))
@@ -53,11 +53,6 @@ def recalibration(diagram: RecalibrationDiagram, *, min_rows: int = 10, selected
         uirevision=f"recalibration {diagram.title}",
         height=520,
     )
-
-
-def speaking(diagram: RecalibrationDiagram, min_rows: int) -> NDArray[np.bool_]:
-    """The cells that hold ``min_rows`` or more of both test and calibration rows."""
-    return np.asarray(np.minimum(diagram.count, diagram.fit_count) >= min_rows)
 
 
 def _edges(diagram: RecalibrationDiagram) -> go.Scatter:

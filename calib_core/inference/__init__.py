@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calib_core.estimators.base import INFERENCE, Estimate, Question
+from calib_core.inference.by_partition import canonical_errors
 from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
@@ -32,6 +33,7 @@ __all__ = [
     "UnbinnedBound",
     "Verdict",
     "bootstrap",
+    "canonical_errors",
     "clopper_pearson",
     "compare",
     "coverage_table",

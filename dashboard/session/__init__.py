@@ -10,9 +10,11 @@ from dashboard.session.models import (
     file_names,
     models,
     parts,
+    shared,
     split_by,
     told_apart,
     triangle,
+    truth,
 )
 from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
 from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
@@ -47,9 +49,11 @@ __all__ = [
     "reading",
     "report_line",
     "scene_of",
+    "shared",
     "show_line",
     "split_by",
     "told_apart",
     "triangle",
+    "truth",
     "whole",
 ]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions, Recipe
 from calib_core.calibrators import Calibrator
 from calib_core.division import Division
+from calib_core.readers import Finding
 from calib_core.three_classes import OTHERS, largest_three
 from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
-from dashboard.session.files import changes, file, is_here, reading, whole_call
+from dashboard.session.files import changes, file, findings, is_here, reading, whole_call
 from dashboard.session.shelf import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
@@ -59,6 +61,24 @@ def parts(source: Source) -> Division:
     return RESULTS.get(division(source))
 
 
+def shared(source: Source) -> Finding | None:
+    """What there is to say about test rows that are calibration rows too."""
+    rows = division(source)
+    n = RESULTS.get(call(cc.readers.shared_rows, rows.part("fit"), rows.part("test")))
+    if not n or source.test == source.data:
+        return None
+    divided = RESULTS.get(rows)
+    message = f"{n:,} of {divided.test.n_rows:,} test rows are also calibration rows, score for score and label."
+    # Where so many rows of the file repeat, or scores are that coarse, equal rows in both parts mean nothing.
+    repeated = any(
+        finding.code in ("duplicates", "constant") and finding.severity == "warning"
+        for finding in findings(source.data, source.reading)
+    )
+    if divided.fit.kind != "full" or repeated:
+        return Finding("note", "shared", f"{message} Scores as coarse as these repeat by themselves.")
+    return Finding("warning", "shared", f"{message} On them a calibrator looks better than it is.")
+
+
 def triangle(source: Source, three: str) -> Source:
     """The same rows with three classes as corners: those asked for where they exist, else the three largest, pooled.
 
@@ -70,6 +90,13 @@ def triangle(source: Source, three: str) -> Source:
         return source
     known = three and max(read_corners(three)[0]) < (test.n_classes or 0) and len(set(read_corners(three)[0])) == 3
     return dataclasses.replace(source, corners=three if known else written_corners(largest, OTHERS[0]))
+
+
+def truth(source: Source) -> Call[Any] | None:
+    """What predictions should have been, as a function of them, where the file's labels were drawn from it."""
+    demo = file(source.data).demo
+    changed = source.test or source.reading or source.corners
+    return None if demo is None or demo.truth is None or changed else call(cc.datasets.truth, demo.key, stem="truth")
 
 
 # -- models ----------------------------------------------------------------------------------------------------
@@ -132,6 +159,13 @@ class Model:
             return self.division.part("test")
         return call(cc.recalibrated, self.division, self.fitted, stem=f"{self.recipe.key} test")
 
+    @cached_property
+    def calibration(self) -> Call[Predictions]:
+        """What it says of the calibration rows, its own among them."""
+        if self.is_base:
+            return self.division.part("fit")
+        return call(cc.recalibrated, self.division, self.fitted, "fit", stem=f"{self.recipe.key} fit")
+
 
 @dataclass(frozen=True)
 class Models:
@@ -152,9 +186,13 @@ class Models:
 
 def models(selection: Selection) -> Models:
     """Every file in use as it is and after every ticked calibrator; what cannot be made says why."""
+    return _made(_wanted(selection))
+
+
+def _made(wanted: Iterable[Model]) -> Models:
     shown: list[Model] = []
     refused: list[tuple[Model, str]] = []
-    for model in _wanted(selection):
+    for model in wanted:
         if any(model.source == lost.source and lost.is_base for lost, _ in refused):
             continue  # its file cannot be used: said once
         try:
@@ -163,6 +201,13 @@ def models(selection: Selection) -> Models:
         except InputError as why:
             refused.append((model, str(why)))
     return Models(tuple(shown), tuple(refused))
+
+
+def over(models: Models, source: Source) -> Models:
+    """The first file's models made anew over other rows, or other classes, of it."""
+    first = models.shown[0].source
+    every = [*models.shown, *(model for model, _ in models.refused)]
+    return _made(dataclasses.replace(model, source=source, name="") for model in every if model.source == first)
 
 
 def _wanted(selection: Selection) -> Iterator[Model]:

@@ -11,9 +11,9 @@ import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
 from calib_core.binning import bins_said
 from calib_core.defaults import BINS, TOLERANCE
-from dashboard.selection import Selection
+from dashboard.selection import Selection, Source
 from dashboard.session.call import Call, call
-from dashboard.session.models import Model, Models, models
+from dashboard.session.models import Model, Models, models, over, triangle
 from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
 
 T = TypeVar("T")
@@ -38,7 +38,8 @@ class Focus:
 class Scene:
     """The models on show, the bins they are judged in (None: as their outputs are declared), the tolerance, the focus.
 
-    ``counting`` says which rows a table of several models is over where some abstain.
+    ``counting`` says which rows a table of several models is over where some abstain; ``partitions`` cut the triangle
+    of ``three`` classes into cells (``written_corners``).
     """
 
     models: Models
@@ -46,6 +47,8 @@ class Scene:
     focus: Focus = Focus()
     tolerance: float = TOLERANCE
     counting: str = "answered"
+    partitions: tuple[Recipe, ...] = ()
+    three: str = ""
     progress: Progress | None = None
     shelf: Shelf = field(default=RESULTS, repr=False)
     scope: str = EVERYBODY
@@ -80,6 +83,30 @@ class Scene:
     def class_names(self) -> tuple[str, ...]:
         """Names of the classes, where they are known."""
         return self.get(self.models.shown[0].predictions).class_names or ()
+
+    @property
+    def triangle(self) -> Scene:
+        """The first file's models over three classes, the one looked at among those that answer for all of them.
+
+        NotAnswerable where rows are no points of a triangle.
+        """
+        source = triangle(self.models.shown[0].source, self.three)
+        shown = over(self.models, source)
+        if not shown.shown:
+            raise NotAnswerable(shown.refused[0][1])
+        whole = [model.title for model in shown.shown if self.get(model.predictions).kind == "full"]
+        looked_at = shown.titled(self.focus.model).title
+        return dataclasses.replace(self, models=shown).focused(model=looked_at if looked_at in whole else whole[0])
+
+    @property
+    def bases(self) -> tuple[Model, ...]:
+        """The models before recalibration, one a file."""
+        return tuple(model for model in self.models.shown if model.is_base)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The rows of every file, those of the file in use first."""
+        return tuple(model.source for model in self.bases)
 
     def focused(self, **changes: Any) -> Scene:
         """The same scene with something else looked at."""
@@ -144,5 +171,7 @@ def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
         Focus(selection.model, selection.asked, selection.zoom, selection.one, selection.cell),
         selection.eps,
         selection.counting,
+        selection.partitions,
+        selection.three,
         progress,
     )

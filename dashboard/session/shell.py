@@ -21,6 +21,7 @@ def show_line(selection: Selection, exhibit: Recipe) -> str:
     words = ["calib", "show", exhibit.key, *_data(selection)]
     words += ["--model", selection.model] if selection.model else []
     words += ["--notion", selection.asked] if selection.asked != Selection().asked else []
+    words += _rest(selection, leaving=("model", "asked", "exhibits"))
     for name, value in exhibit.params:
         words += ["--set", f"{name}={value.to_json() if isinstance(value, Recipe) else value}"]
     return shlex.join(words)
@@ -42,20 +43,27 @@ def report_line(selection: Selection, only: str = "") -> str:
     """The command that writes a report with the numbers on screen for these choices, or one section of it."""
     file, *words = _data(selection)
     words = ["calib", "report", file, "-o", "report.html", *words]
+    words += _rest(selection)
     query = selection.to_query()
-    rest = {name: text for name, text in query.items() if name not in _NAMED}
+    for flag in ("title", "author"):
+        words += [f"--{flag}", query[flag]] if flag in query else []
+    for flag, key in [("--only", only)] if only else [("--leave-out", key) for key in selection.left_out]:
+        words += [flag, key]
+    return shlex.join(words)
+
+
+def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
+    """The words that say all other choices but for some that are said elsewhere."""
+    query = selection.to_query()
+    rest = {name: text for name, text in query.items() if name not in (*_NAMED, *leaving)}
+    words: list[str] = []
     for flag in ("binning", "bins", "points", "share", "seed"):
         words += [f"--{flag}", rest.pop(flag)] if flag in rest else []
     words += ["--tolerance", rest.pop("eps")] if "eps" in rest else []
     rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
     if any(changed for _, changed in selection.others):
         rest["others"] = query["others"]
-    words += ["--choices", urlencode(rest)] if rest else []
-    for flag in ("title", "author"):
-        words += [f"--{flag}", query[flag]] if flag in query else []
-    for flag, key in [("--only", only)] if only else [("--leave-out", key) for key in selection.left_out]:
-        words += [flag, key]
-    return shlex.join(words)
+    return [*words, "--choices", urlencode(rest)] if rest else words
 
 
 def _file_name(key: str) -> str:

@@ -23,6 +23,7 @@ from dashboard.views import (
     data_rows,
 )
 from dashboard.views.data_trial import Role, in_use, said, trial
+from dashboard.views.exhibited import exhibited
 
 _OPENED = "calib.data.opened"
 
@@ -102,6 +103,7 @@ def _in_use() -> None:
     if readable:
         with card:
             data_card.draw(key, changed)
+            exhibited("file", session.scene_of(widgets.selection().replace(calibrators=())), title=None)
         with divided:
             data_rows.draw()
         with models:

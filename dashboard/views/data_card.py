@@ -8,8 +8,9 @@ import streamlit as st
 
 from calib_core import Predictions
 from calib_core._text import count, percent
+from calib_core.division import HOLDS
 from dashboard import session
-from dashboard.theme import HOLDS, markdown_plain
+from dashboard.theme import markdown_plain
 
 ALL_CLASSES = 30
 """Up to this many classes are listed, else the largest and the smallest."""
@@ -61,12 +62,11 @@ def class_shares(predictions: Predictions) -> pd.DataFrame:
 
 def _numbers(predictions: Predictions) -> None:
     classes = "unknown" if predictions.n_classes is None else count(predictions.n_classes)
-    confidence = float(np.average(predictions.confidence.astype(np.float64), weights=predictions.weights))
     with st.container(horizontal=True, gap="medium"):
         st.metric("Rows", count(predictions.n_rows), width="content")
         st.metric("Classes", classes, width="content")
         st.metric("Accuracy, all rows", percent(predictions.accuracy), width="content")
-        st.metric("Mean confidence", percent(confidence), width="content")
+        st.metric("Mean confidence", percent(predictions.mean_confidence), width="content")
 
 
 def _shares(predictions: Predictions) -> None:

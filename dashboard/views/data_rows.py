@@ -7,13 +7,13 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.division import Division
-from calib_core.readers import Finding
-from dashboard import compute, session, widgets
+from dashboard import session, widgets
 from dashboard.selection import Source
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect, data_reading
 from dashboard.views.data_choice import another, demo_keys, files_of_session
 from dashboard.views.data_trial import SAME_FILE, drop, trial
+from dashboard.views.exhibited import exhibited
 
 _WORDS = {"share": "Split at random", "column": "Split column", "files": "Two files"}
 _TWO = "calib.data.two-files"
@@ -69,23 +69,6 @@ def sentence(source: Source, parts: Division) -> str:
     return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}"
 
 
-def shared_finding(source: Source, parts: Division) -> Finding | None:
-    """What there is to say about test rows that are calibration rows too."""
-    n = 0 if source.test == source.data else compute.shared(source)
-    if not n:
-        return None
-    said = f"{count(n)} of {count(parts.test.n_rows)} test rows are also calibration rows, score for score and label."
-    if parts.fit.kind != "full" or _coarse(source):
-        return Finding("note", "shared", f"{said} Scores as coarse as these repeat by themselves.")
-    return Finding("warning", "shared", f"{said} On them a calibrator looks better than it is.")
-
-
-def _coarse(source: Source) -> bool:
-    """Whether so many rows of the file repeat that equal rows in both parts mean nothing."""
-    every = session.findings(source.data, source.reading)
-    return any(f.code in ("duplicates", "constant") and f.severity == "warning" for f in every)
-
-
 def _by(source: Source) -> str:
     if source.test or st.session_state.get(_TWO) or trial("test"):
         return "files"
@@ -113,11 +96,10 @@ def _result(source: Source) -> None:
     if st.session_state.get(_TWO) and not source.test:
         st.info("Choose or upload the file of the test rows. Until it is in use:", icon=data_findings.ICONS["note"])
     st.markdown(f"{markdown_plain(sentence(source, parts))}.")
-    found = shared_finding(source, parts)
-    if found is not None and found.severity == "note":
-        st.caption(markdown_plain(found.message))
-    elif found is not None:
+    found = session.shared(source)
+    if found is not None and found.severity == "warning":
         data_findings.show([found], key="data.rows.shared", change=lambda _: None)
+    exhibited("rows", session.scene_of(widgets.selection().replace(calibrators=())), title=None)
 
 
 def _second_file() -> None:

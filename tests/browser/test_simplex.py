@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from calib_core import Recipe
-from calib_core.figures.recalibration import speaking
+from calib_core import Recipe, diagrams
+from calib_core.datasets import true_valk_kull
 from calib_core.figures.triangle import ARROW_POINTS, from_xy
-from dashboard import compute, session
+from dashboard import session
 from dashboard.selection import Selection, Source
 
 SOURCE = Source(data="demo:synthetic-three-class")
@@ -52,19 +52,20 @@ def arrows(page: Page, key: str, name: str) -> tuple[np.ndarray, np.ndarray]:  #
 
 def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # type: ignore[no-untyped-def]
     selection = Selection(source=SOURCE, view="simplex", partitions=PARTITIONS)
+    parts = session.parts(SOURCE)
     page = open_page(f"{served().url}/?{urlencode(selection.to_query())}", height=1500)
     for part, scheme in enumerate(PARTITIONS):
-        diagram = compute.recalibration(session.Model(SOURCE), scheme)
-        frame = diagram.frame()[speaking(diagram, selection.min_rows)]
+        diagram = diagrams.recalibration(scheme.build(), parts.fit, parts.test)
+        arrowed = diagram.holding(10)
         tails, heads = arrows(page, f"simplex-{part}", "arrows")
-        np.testing.assert_allclose(tails, frame[["mean_0", "mean_1", "mean_2"]], atol=1e-9)
-        np.testing.assert_allclose(heads, frame[["target_0", "target_1", "target_2"]], atol=1e-9)
+        np.testing.assert_allclose(tails, diagram.mean[arrowed], atol=1e-9)
+        np.testing.assert_allclose(heads, diagram.target[arrowed], atol=1e-9)
     across, up = chart(page, "simplex-0").evaluate(SCALES)
     assert across == pytest.approx(up, rel=1e-6)
-    temperature = session.Model(SOURCE, Recipe("CALIBRATORS", "temperature"))
+    temperature = Recipe("CALIBRATORS", "temperature").build().fit_on(parts.fit)
     for title, map_ in (
-        ("Temperature scaling", compute.calibration_map(temperature)),
-        ("True map", compute.true_map(SOURCE)),
+        ("Temperature scaling", diagrams.calibration_map(temperature)),
+        ("True map", diagrams.true_map(true_valk_kull)),
     ):
         tails, heads = arrows(page, "simplex-maps", f"arrows of {title}")
         np.testing.assert_allclose(tails, map_.start, atol=1e-9)
@@ -74,10 +75,10 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
     place = chart(page, "simplex-0").evaluate(MEAN, cell)
     page.mouse.move(place["x"], place["y"])
     page.mouse.click(place["x"], place["y"])
-    diagram = compute.recalibration(session.Model(SOURCE), PARTITIONS[0])
+    diagram = diagrams.recalibration(PARTITIONS[0].build(), parts.fit, parts.test)
     expect(page.get_by_text(f"Rows of cell {cell}, {diagram.places[cell]}")).to_be_visible()
     with page.expect_download() as downloading:
-        page.get_by_role("button", name="Download these rows (CSV)").click()
+        page.locator(".st-key-download-cell-rows-csv").get_by_role("button").click()
     rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
     assert rows["row"].tolist() == session.parts(SOURCE).test_rows[diagram.rows(cell)].tolist()
     assert f"cell={cell}" in page.url

@@ -50,9 +50,9 @@ def test_arrows_start_inside_and_evenly(lattice: int) -> None:
 
 def test_the_frame_is_what_is_held() -> None:
     frame = TRUTH.frame()
-    np.testing.assert_array_equal(frame[["start_0", "start_1", "start_2"]], TRUTH.start)
-    np.testing.assert_array_equal(frame[["to_0", "to_1", "to_2"]], TRUTH.to)
-    np.testing.assert_array_equal(frame[["error_0", "error_1", "error_2"]], TRUTH.to - TRUTH.start)
+    np.testing.assert_array_equal(frame[["start 0", "start 1", "start 2"]], TRUTH.start)
+    np.testing.assert_array_equal(frame[["to 0", "to 1", "to 2"]], TRUTH.to)
+    np.testing.assert_array_equal(frame[["error 0", "error 1", "error 2"]], TRUTH.to - TRUTH.start)
 
 
 def test_the_ground_is_the_error_at_the_middles_of_the_small_triangles() -> None:

@@ -1,6 +1,7 @@
 """Canonical calibration on the simplex: errors, floors, intervals, bounds, calibrators and diagrams by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from generated import full_predictions, of_kind, rows
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from calib_core import CALIBRATORS, ESTIMATORS, NotAnswerable, Predictions, RegistryError, estimate, guarantees
 from calib_core.binning import EqualWidth, Grid, Projection, Sierpinski
 from calib_core.calibrators import SimplexBinning
-from calib_core.diagrams import canonical_validity, recalibration
+from calib_core.diagrams import canonical_validity, cell_rows, recalibration, validity_by_cell
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.inference import canonical_noise, coverage_table
 from calib_core.inference.domain import CANONICAL
@@ -292,8 +293,9 @@ def test_the_recalibration_diagram_shows_means_and_frequencies_of_every_cell():
     (fit, _), (test, _) = drawn(200, 1, confidence=0.8), drawn(300, 2, confidence=0.8)
     made = recalibration("grid", fit, test, alpha=0.2)
     frame = made.frame()
-    names = ["cell", "count", "fit_count", *(f"{w}_{j}" for w in ("mean", "target") for j in range(3)), "bound"]
-    assert frame.columns.tolist() == names
+    ends = [f"{end} {j}" for end in ("mean", "target") for j in range(3)]
+    assert frame.columns.tolist() == ["cell", "place", "count", "fit_count", "length", *ends, "bound"]
+    assert frame["place"].tolist() == list(made.places)
     assert made.title == "Grid"
     np.testing.assert_array_equal(made.points, test.probs)
     calibrator = CALIBRATORS.make("grid").fit_on(fit)
@@ -302,14 +304,22 @@ def test_the_recalibration_diagram_shows_means_and_frequencies_of_every_cell():
         mine = made.rows(b)
         np.testing.assert_array_equal(made.cells[mine], b)
         assert line["count"] == len(mine)
-        np.testing.assert_allclose(line[["mean_0", "mean_1", "mean_2"]], test.probs[mine].mean(0))
+        np.testing.assert_allclose(line[ends[:3]].astype(float), test.probs[mine].mean(0))
         others = fit_cells == test_cells[mine[0]]
         assert line["fit_count"] == others.sum()
         target = np.eye(3)[fit.labels[others]].mean(0) if others.any() else np.full(3, 1 / 3)
-        np.testing.assert_allclose(line[["target_0", "target_1", "target_2"]].astype(float), target)
+        np.testing.assert_allclose(line[ends[3:]].astype(float), target)
+        assert line["length"] == pytest.approx(np.abs(target - test.probs[mine].mean(0)).sum())
+        np.testing.assert_array_equal(cell_rows(made, b), mine)
         rows_ = int(others.sum())
         assert line["bound"] == (guarantees.cell_eps(rows_, 3, 0.2) if rows_ else 2.0)
     np.testing.assert_allclose(made.target[made.cells], calibrator.apply(test).probs)
+    enough = (frame["count"] >= 12) & (frame["fit_count"] >= 12)
+    assert 0 < enough.sum() < len(frame)
+    np.testing.assert_array_equal(made.holding(12), enough)
+    for cell in (-1, len(frame)):
+        with pytest.raises(NotAnswerable, match=f"there is no cell {cell} here"):
+            cell_rows(made, cell)
     assert len(made.outlines) == len(made.places) == len(frame) <= len(made.all_outlines) == 25
     assert recalibration("grid", drawn(50, k=4)[0], drawn(50, k=4)[0]).outlines == ()
 
@@ -330,6 +340,7 @@ def test_validity_of_base_and_recalibrated_model_on_the_same_cells():
     (fit, _), (test, _) = drawn(400, 1, confidence=0.6), drawn(400, 2, confidence=0.6)
     after = CALIBRATORS.make("projection", bins=5).fit_on(fit).apply(test)
     pair = canonical_validity(test, after, Projection(5), fit)
+    pd.testing.assert_frame_equal(validity_by_cell(Projection(5), fit, test).frame(), pair.frame(), check_exact=True)
     cells = SimplexBinning(Projection(5)).fit_on(fit).partition.codes(test.rows)
     for plot, model in ((pair.before, test), (pair.after, after)):
         gaps = np.empty(400)

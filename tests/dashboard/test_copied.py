@@ -46,8 +46,10 @@ SHOWN = {
     "classes": DIGITS.replace(curve="kernel", notion="class-wise"),
     "calibrators": DIGITS.replace(calibrators=(*TICKED, Recipe("CALIBRATORS", "metacal-miscoverage"))),
     "estimators": DIGITS.replace(asked="class-wise"),
-    "simplex": Selection(source=Source(data="demo:synthetic-three-class"), calibrators=TICKED),
 }
+
+EXHIBITED = ("reliability", "simplex")
+"""Views of exhibits alone, whose lines the law of exhibits runs."""
 
 
 @pytest.mark.parametrize("view", SHOWN)
@@ -64,7 +66,7 @@ def test_lines_of_every_figure_and_table_run(view: str) -> None:
 
 
 def test_every_view_with_results_has_lines() -> None:
-    assert set(SHOWN) == set(VIEWS) - {"data", "report", "reliability"}
+    assert set(SHOWN) == set(VIEWS) - {"data", "report", *EXHIBITED}
 
 
 def test_lines_of_the_estimators_give_the_numbers_on_screen() -> None:
@@ -75,23 +77,6 @@ def test_lines_of_the_estimators_give_the_numbers_on_screen() -> None:
     for (key, notion), one in made.items():
         expected = compute.estimate(Model(DIGITS.source), notion, key, selection.scheme)
         assert one.value == expected.value, (key, notion)
-
-
-def test_lines_of_three_corners_give_the_numbers_on_screen() -> None:
-    selection = DIGITS.replace(view="simplex", three="8,1,3,pool", calibrators=TICKED[:1])
-    lines = copied(opened(selection), "python")
-    drawn = next(run(text) for shown, text in lines.items() if "diagrams.recalibration(" in shown)
-    source = session.triangle(selection.source, selection.three)
-    expected = compute.recalibration(Model(source), selection.partitions[0]).frame()
-    pd.testing.assert_frame_equal(drawn, expected)
-
-
-def test_the_command_of_a_triangle_names_its_corners() -> None:
-    app = opened(DIGITS.replace(view="simplex", calibrators=TICKED[:1]))
-    commands = [shlex.split(text) for text in copied(app, "sh")]
-    assert commands
-    for words in commands:
-        assert "three=" in words[words.index("--choices") + 1]
 
 
 def test_lines_of_several_files_give_the_numbers_on_screen() -> None:

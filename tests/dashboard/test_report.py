@@ -292,9 +292,11 @@ def test_of_more_classes_the_triangle_is_that_of_the_screen() -> None:
     made = report.build(chosen(), Options(left_out=others))
     source = session.triangle(Source(), "")
     assert session.parts(source).rule in text_of(made)
-    model = session.Model(source)
-    value = compute.estimate(model, "canonical", "ece", Selection().partitions[0]).value
+    rows = session.parts(source)
+    value = cc.estimate(rows.test, "canonical", "ece", Selection().partitions[0].build()).value
     assert table(made, "canonical")["value"][0] == value
+    cells = cc.diagrams.recalibration(Selection().partitions[0].build(), rows.fit, rows.test).frame()
+    pd.testing.assert_frame_equal(table(made, "triangle-1").drop(columns="model"), cells, check_exact=True)
 
 
 # -- making it can be watched and stopped ----------------------------------------------------------------------

@@ -6,24 +6,31 @@ import dataclasses
 import io
 import json
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams, figures
-from calib_core.figures.recalibration import MARKS, cells_at, speaking
+from calib_core.figures.recalibration import MARKS, cells_at
 from calib_core.figures.triangle import from_xy, to_xy
-from calib_core.inference import estimate_line, sharpen
-from dashboard import compute, session, widgets
+from calib_core.inference import estimate_line
+from dashboard import session, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.lines import STAR, below, marks
+from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.columns import written
+from dashboard.export import csv_bytes
+from dashboard.lines import STAR
 from dashboard.selection import Selection, Source, simplex_schemes
-from dashboard.views.simplex_cells import cell_table
 from tests.dashboard.test_views import opened
 
 THREE = Source(data="demo:synthetic-three-class")
@@ -33,6 +40,11 @@ GRID = Recipe("BINNINGS", "grid")
 
 def said(app: AppTest) -> str:
     return " ".join(m.value for m in (*app.markdown, *app.caption, *app.info, *app.warning)).replace("\\", "")
+
+
+def table(app: AppTest, column: str) -> pd.DataFrame:
+    """The first table on screen that has such a column."""
+    return next(shown.value for shown in app.dataframe if column in shown.value.columns)
 
 
 def link(app: AppTest) -> dict[str, str]:
@@ -64,9 +76,9 @@ def test_arrows_are_the_frames_of_the_cells_with_enough_rows(
     enough = frame[(frame["count"] >= min_rows) & (frame["fit_count"] >= min_rows)]
     assert (len(enough) < len(frame)) == (min_rows > 1)
     path = path_of({"data": [t.to_plotly_json() for t in figure.data]}, "arrows")
-    np.testing.assert_allclose(from_xy(path[:, 0]), enough[["mean_0", "mean_1", "mean_2"]], atol=1e-12)
-    np.testing.assert_allclose(from_xy(path[:, 1]), enough[["target_0", "target_1", "target_2"]], atol=1e-12)
-    np.testing.assert_array_equal(speaking(diagram, min_rows), frame.index.isin(enough.index))
+    ends = [[f"{end} {name}" for name in diagram.class_names] for end in ("mean", "target")]
+    np.testing.assert_allclose(from_xy(path[:, 0]), enough[ends[0]], atol=1e-12)
+    np.testing.assert_allclose(from_xy(path[:, 1]), enough[ends[1]], atol=1e-12)
 
 
 def test_marks_say_their_cell_and_no_name_becomes_markup(diagram: diagrams.RecalibrationDiagram) -> None:
@@ -122,19 +134,19 @@ def test_every_partition_is_drawn_with_its_arrows_and_its_error(key: str) -> Non
     assert not app.error
     parts = session.parts(THREE)
     made = diagrams.recalibration(scheme.build(), parts.fit, parts.test)
-    frame = made.frame()[speaking(made, 10)]
     path = path_of(drawn(app)["simplex-0"].figure, "arrows")
-    np.testing.assert_allclose(from_xy(path[:, 0]), frame[["mean_0", "mean_1", "mean_2"]], atol=1e-12)
-    np.testing.assert_allclose(from_xy(path[:, 1]), frame[["target_0", "target_1", "target_2"]], atol=1e-12)
-    table = next(t.value for t in app.dataframe if "off by" in t.value.columns)
-    np.testing.assert_allclose(table["bound"], made.bound)
-    np.testing.assert_allclose(table["off by"], np.abs(made.target - made.mean).sum(axis=1))
-    for estimator, norm in (("ece", "L1"), ("rmsce", "L2")):
-        one = cc.estimate(parts.test, "canonical", estimator, scheme.build())
-        line = estimate_line(one)
-        assert f"Canonical error, {norm}: {line.written(line.point)}" in said(app)
-        for told in (line.interval, f"by the formula {line.written(line.value)}", f"floor {line.written(line.floor)}"):
-            assert told in said(app)
+    np.testing.assert_allclose(from_xy(path[:, 0]), made.mean[made.holding(10)], atol=1e-12)
+    np.testing.assert_allclose(from_xy(path[:, 1]), made.target[made.holding(10)], atol=1e-12)
+    cells = table(app, "bound")
+    assert cells["model"].unique().tolist() == [session.Model(THREE).title]
+    pd.testing.assert_frame_equal(cells.drop(columns="model"), made.frame(), check_exact=True)
+    np.testing.assert_array_equal(cells["length"], np.abs(made.target - made.mean).sum(axis=1))
+    errors = table(app, "norm")
+    assert errors["norm"].tolist() == ["L1", "L2"]
+    for (_, shown), estimator in zip(errors.iterrows(), ("ece", "rmsce"), strict=True):
+        line = estimate_line(cc.estimate(parts.test, "canonical", estimator, scheme.build())).record()
+        names = ("value", "point", "low", "high", "floor", "p", "about", "tested", "note")
+        assert {name: shown[name] for name in names} == {name: line[name] for name in names}
     pair = drawn(app)["simplex-validity"].figure["data"]
     by_cell = CALIBRATORS.make(key).fit_on(parts.fit)
     expected = diagrams.canonical_validity(parts.test, by_cell.apply(parts.test), scheme.build(), parts.fit)
@@ -144,12 +156,19 @@ def test_every_partition_is_drawn_with_its_arrows_and_its_error(key: str) -> Non
 
 def test_an_interval_that_was_not_simulated_says_so() -> None:
     test = session.parts(THREE).test
-    weighted = Predictions(test.probs, test.true_labels, weights=np.linspace(0.5, 1.5, test.n_rows))
-    for predictions, guide in ((test, False), (weighted, True)):
-        made = cc.estimate(predictions, "canonical", "ece", bins="sierpinski")
-        sharpen([made])
-        assert (marks([estimate_line(made)]) == ["*"]) == guide
-        assert (STAR in below([estimate_line(made)])) == guide
+    weights = np.linspace(0.5, 1.5, test.n_rows)
+    for many, guide in ((None, False), (weights, True)):
+        data = io.BytesIO()
+        arrays: dict[str, Any] = {} if many is None else {"weights": many}
+        np.savez(data, probs=test.probs, labels=test.true_labels, **arrays)
+        source = Source(data=session.hold(data.getvalue(), f"guide-{guide}.npz").key)
+        scene = session.scene_of(Selection(source=source))
+        assert (scene.get(scene.model.predictions).weights is not None) == guide
+        exhibit = EXHIBITS.make("canonical-errors")
+        frame = scene.get(exhibit.table(scene))
+        first = written(frame, exhibit.columns(frame))[0][3]
+        assert first.endswith("*") == guide
+        assert (STAR in exhibit.words(scene).notes) == guide
 
 
 def test_cells_that_have_no_bound_say_why() -> None:
@@ -172,11 +191,13 @@ def test_maps_of_all_ticked_calibrators_stand_beside_the_true_one() -> None:
     map_ = diagrams.calibration_map(ticked[0].build().fit_on(parts.fit))
     path = path_of(figure, "arrows of Temperature scaling")
     np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
-    assert "Top-label histogram binning has no map: this calibrator answers for the predicted class only" in said(
-        app
-    ).replace("**", "")
+    assert "Top-label histogram binning: this calibrator answers for the predicted class only" in said(app)
     assert "drawn divided by their sum" in said(app)
-    assert len(drawn(app)["simplex-differences"].figure["layout"]["annotations"]) == 2
+    truth = diagrams.true_map(cc.datasets.true_valk_kull, class_names=parts.test.class_names or ())
+    wrong = drawn(app)["simplex-wrong"].figure
+    assert len(wrong["layout"]["annotations"]) == 2
+    path = path_of(wrong, "arrows of Temperature scaling minus truth")
+    np.testing.assert_allclose(from_xy(path[:, 1]), map_.start + map_.to - truth.to, atol=1e-12)
 
 
 def test_a_click_takes_a_cell_apart() -> None:
@@ -184,9 +205,9 @@ def test_a_click_takes_a_cell_apart() -> None:
     app.session_state[slot("simplex-0")] = Click(0, 0, {"cell": 4}, 0.5, 0.5, 1)
     app.run()
     assert not app.exception
-    made = compute.recalibration(session.Model(THREE), GRID)
-    rows = next(t.value for t in app.dataframe if "row" in t.value.columns)
     parts = session.parts(THREE)
+    made = diagrams.recalibration("grid", parts.fit, parts.test)
+    rows = table(app, "row")
     np.testing.assert_array_equal(rows["row"], parts.test_rows[made.rows(4)])
     np.testing.assert_allclose(rows["P(B)"], parts.test.probs[made.rows(4), 1])
     assert link(app)["cell"] == "4"
@@ -219,6 +240,52 @@ def test_calibrators_are_fitted_on_the_three_corners() -> None:
     map_ = diagrams.calibration_map(CALIBRATORS.make("temperature").fit_on(fit))
     path = path_of(drawn(app)["simplex-maps"].figure, "arrows of Temperature scaling")
     np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)
+
+
+def test_copied_lines_and_commands_of_three_corners_give_the_tables_on_screen() -> None:
+    """Corners, partitions, rows for an arrow and the cell looked at are all in what is copied."""
+    app = opened(Selection(source=SEVEN, view="simplex", three="1,0,2,condition", partitions=(GRID,), cell=3))
+    tables = {column: table(app, column) for column in ("bound", "norm", "eps", "map", "row")}
+    lines = [block.value for block in app.code if block.language == "python"]
+    commands = [shlex.split(block.value)[1:] for block in app.code if block.language == "sh"]
+    assert len(lines) == len(commands) == len(tables)
+    for text, words in zip(lines, commands, strict=True):
+        names: dict[str, Any] = {}
+        exec(compile(text, "copied", "exec"), names)
+        column = next(column for column in tables if column in names["table"])
+        pd.testing.assert_frame_equal(tables.pop(column), names["table"], check_exact=True)
+        answer = CliRunner().invoke(main, [*words, "--format", "csv"])
+        assert answer.stdout == csv_bytes(names["table"]).decode(), words
+
+
+def test_a_model_that_answers_for_the_predicted_class_only_gives_way_to_the_base_model() -> None:
+    ticked = (Recipe("CALIBRATORS", "top-label-hb"), Recipe("CALIBRATORS", "temperature"))
+    selection = Selection(source=THREE, calibrators=ticked)
+    for model, shown in ((ticked[0].title, session.BASE.title), (ticked[1].title, ticked[1].title)):
+        scene = session.scene_of(selection.replace(model=model))
+        frame = scene.get(EXHIBITS.make("triangle").table(scene))
+        assert frame["model"].unique().tolist() == [shown]
+    parts = session.parts(THREE)
+    fitted = CALIBRATORS.make("temperature").fit_on(parts.fit)
+    made = diagrams.recalibration("grid", fitted.apply(parts.fit), fitted.apply(parts.test))
+    pd.testing.assert_frame_equal(frame.drop(columns="model"), made.frame(), check_exact=True)
+
+
+def test_old_links_say_how_many_rows_an_arrow_needs() -> None:
+    selection, problems = Selection.from_query({"min_rows": "30"})
+    assert (selection.exhibit("triangle").params, problems) == ((("min_rows", 30),), ())
+    fine = BINNINGS.described("grid", cells=10)
+    app = opened(selection.replace(data=THREE.data, view="simplex", partitions=(fine,)))
+    parts = session.parts(THREE)
+    made = diagrams.recalibration(fine.build(), parts.fit, parts.test)
+    assert 0 < made.holding(30).sum() < made.holding(10).sum()
+    path = path_of(drawn(app)["simplex-0"].figure, "arrows")
+    np.testing.assert_allclose(from_xy(path[:, 1]), made.target[made.holding(30)], atol=1e-12)
+    slider = next(s for s in app.slider if "arrow" in s.label)
+    assert slider.value == 30
+    slider.set_value(10).run()
+    assert not app.exception
+    assert "exhibits" not in link(app)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +338,8 @@ def test_all_choices_are_in_the_link() -> None:
         GRID,
     )
     selection = Selection(
-        source=SEVEN, view="simplex", three="1,0,2,condition", partitions=twice, min_rows=30, part=1, cell=3
-    )
+        source=SEVEN, view="simplex", three="1,0,2,condition", partitions=twice, part=1, cell=3
+    ).with_exhibit(EXHIBITS.described("triangle", min_rows=30))
     assert Selection.from_query(selection.to_query()) == (selection, ())
     app = opened(selection)
     assert [key for key in drawn(app) if key.startswith("simplex-") and key[-1].isdigit()] == [
@@ -377,10 +444,3 @@ def test_one_calibrator_with_two_settings_is_two_models() -> None:
     pills.set_value([]).run()
     assert not app.exception
     assert link(app)["calibrators"] == "[]"
-
-
-def test_the_table_of_cells_has_the_classes_names(diagram: diagrams.RecalibrationDiagram) -> None:
-    columns = cell_table(diagram).columns.tolist()
-    assert columns[:5] == ["cell", "place", "count", "fit_count", "off by"]
-    assert "mean plain" in columns
-    assert "target plain" in columns

@@ -38,6 +38,8 @@ pytestmark = pytest.mark.law
 DATA = law_data() if EVERYTHING else [LawData("synthetic-three-class"), LawData("language-model")]
 """In an ordinary run three classes, which have all pictures, and confidences only, which are refused most."""
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
+CELL = 2
+"""The cell of a triangle that is looked at."""
 
 
 RUN = """
@@ -116,7 +118,7 @@ def scene(data: LawData) -> Scene:
     """What is on screen: several calibrators, one that abstains; fewer where rows say less."""
     key = session.hold(*data.file()).key if data.path else f"demo:{data.name}"
     ticked = tuple(Recipe("CALIBRATORS", key) for key in CALIBRATORS)
-    return session.scene_of(Selection(source=Source(data=key), calibrators=ticked))
+    return session.scene_of(Selection(source=Source(data=key), calibrators=ticked, cell=CELL))
 
 
 @pytest.fixture
@@ -124,7 +126,7 @@ def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     """`calib show` with the same choices."""
     monkeypatch.chdir(folder)
     file = data.path.name if data.path else f"demo:{data.name}"
-    options = [text for key in CALIBRATORS for text in ("--calibrator", key)]
+    options = [*(text for key in CALIBRATORS for text in ("--calibrator", key)), "--choices", f"cell={CELL}"]
 
     def run_it(key: str, *words: str) -> Any:
         return CliRunner().invoke(main, ["show", key, file, *options, *words], prog_name="calib")

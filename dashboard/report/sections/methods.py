@@ -112,7 +112,7 @@ def _settings(asked: Asked) -> Table:
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
         "band of curves": curve.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
-        "fewest rows for an arrow": f"{selection.min_rows}",
+        "fewest rows for an arrow": f"{selection.exhibit('triangle').build().min_rows}",
         "slow estimators": "with intervals and floors" if selection.slow else "values only",
         **_division(source),
         "seed of resampling": "0",

@@ -16,7 +16,7 @@ import calib_core as cc
 from calib_core import diagrams, figures
 from calib_core.datasets import true_valk_kull, valk_kull
 from calib_core.diagrams.calibration_map import small_triangles
-from calib_core.figures.calibration_map import error_colours, shared_scale
+from calib_core.figures.calibration_map import error_colours
 from calib_core.figures.raster import CLOUD, GROUND, cloud, ground, triangle_of
 from calib_core.figures.triangle import (
     CORNERS,
@@ -176,14 +176,14 @@ def test_maps_draw_their_frames(maps: list[diagrams.CalibrationMap]) -> None:
         drawn = [trace for trace in figure.data if trace.xaxis in (f"x{i + 1}", "x" if i == 0 else None)]
         (trace,) = [t for t in drawn if t.name.startswith("arrows of") and "edge" not in t.name]
         path = np.column_stack([trace.x, trace.y]).reshape(-1, 6, 2)
-        np.testing.assert_allclose(from_xy(path[:, 0]), frame[["start_0", "start_1", "start_2"]], atol=1e-12)
-        np.testing.assert_allclose(from_xy(path[:, 1]), frame[["to_0", "to_1", "to_2"]], atol=1e-12)
+        np.testing.assert_allclose(from_xy(path[:, 0]), frame[[f"start {name}" for name in HOSTILE]], atol=1e-12)
+        np.testing.assert_allclose(from_xy(path[:, 1]), frame[[f"to {name}" for name in HOSTILE]], atol=1e-12)
     assert len(figure.layout.images) == 3
 
 
 def test_maps_side_by_side_share_their_colours(maps: list[diagrams.CalibrationMap]) -> None:
-    assert shared_scale(maps) == max(one.largest for one in maps)
-    alone = figures.calibration_map([maps[2]], scale=shared_scale(maps)).layout.images[0].source
+    assert diagrams.shared_scale(maps) == max(one.largest for one in maps)
+    alone = figures.calibration_map([maps[2]], beside=maps).layout.images[0].source
     assert alone == figures.calibration_map(maps).layout.images[2].source
 
 
@@ -197,4 +197,4 @@ def test_a_map_without_change_is_grey_and_needs_no_scale() -> None:
     same = cc.CALIBRATORS.make("identity").fit(np.full((3, 3), 1 / 3), [0, 1, 2])
     one = diagrams.calibration_map(same, 3, cells=5)
     assert one.largest < 1e-12
-    assert (error_colours(one.ground, shared_scale([one]))[:, :3] == 128).all()
+    assert (error_colours(one.ground, diagrams.shared_scale([one]))[:, :3] == 128).all()

@@ -1,0 +1,64 @@
+"""Canonical calibration errors on the cells of several partitions of the simplex, each with what surrounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import pandas as pd
+
+from calib_core.binning import BINNINGS, SimplexScheme, as_simplex
+from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.estimators.base import Estimate, estimate
+from calib_core.inference.result_line import EstimateLine, estimate_line
+from calib_core.inference.together import sharpen
+from calib_core.predictions import NotAnswerable, Predictions
+
+NORMS = {"L1": "ece", "L2": "rmsce"}
+"""Names of the norms, and the estimator of the canonical error in each."""
+
+
+def canonical_errors(
+    predictions: Predictions,
+    partitions: Sequence[str | SimplexScheme],
+    eps: float = TOLERANCE,
+    level: float = LEVEL,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Canonical calibration error on the cells of each partition, in L1 and L2, with interval, noise floor and p.
+
+    L1 = sum over cells b of w_b ||E[Y | b] - mean prediction in b||_1, in [0, 2], with w_b the share of the rows that
+    lie in b and ||.||_1 the sum over classes of absolute differences; L2 the root of the same average of squared
+    Euclidean distances. One line per ``partition`` and ``norm`` with the fields of an ``EstimateLine`` at the nominal
+    ``level``, judged by the tolerance ``eps``; ``note`` says why a number is missing. ``progress`` is told the share
+    done, in percent. What can mislead: each partition sees the errors between its cells only, and each line stands
+    alone. NotAnswerable where no line has a value.
+
+    References: P1 Appendix G.
+
+    >>> p = Predictions([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1]] * 20, [0, 1] * 20)
+    >>> table = canonical_errors(p, ["sierpinski"])
+    >>> table["norm"].tolist(), table["value"].round(2).tolist()
+    (['L1', 'L2'], [0.5, 0.32])
+    """
+    looks = [(as_simplex(scheme), norm) for scheme in partitions for norm in NORMS]
+    if not looks:
+        raise NotAnswerable("no partition of the simplex is chosen")
+    estimates = [_estimate_or_why(predictions, norm, scheme) for scheme, norm in looks]
+    known = [found for found in estimates if isinstance(found, Estimate)]
+    if not known:
+        raise NotAnswerable(str(estimates[0]))
+    sharpen(known, level, progress or (lambda _: None))
+    lines = []
+    for (scheme, norm), found in zip(looks, estimates, strict=True):
+        line: dict[str, Any] = {"note": found} if isinstance(found, str) else asdict(estimate_line(found, eps, level))
+        lines.append({"partition": BINNINGS.recipe(scheme).title, "norm": norm, **line})
+    return pd.DataFrame(lines, columns=["partition", "norm", *(field.name for field in fields(EstimateLine))])
+
+
+def _estimate_or_why(predictions: Predictions, norm: str, scheme: SimplexScheme) -> Estimate | str:
+    try:
+        return estimate(predictions, "canonical", NORMS[norm], scheme)
+    except NotAnswerable as why:
+        return str(why)

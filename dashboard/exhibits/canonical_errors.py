@@ -1,0 +1,52 @@
+"""How far off a model is between the cells of each partition of the triangle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.inference import EstimateLine
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("canonical-errors", "Canonical calibration error", reference="P1 Appendix G")
+@dataclass(frozen=True)
+class CanonicalErrors(Exhibit):
+    """The canonical error of the model looked at on the cells of every partition chosen, in L1 and in L2."""
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        scene = scene.triangle
+        return call(cc.inference.canonical_errors, scene.model.predictions, scene.partitions, scene.tolerance)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("partition"),
+            of.text("norm"),
+            of.number("estimate", "point"),
+            of.Column(AT_LEVEL, ("low", "high", "tested"), _marked, digits="%.4f"),
+            of.number("value"),
+            of.number("noise floor", "floor"),
+            of.probability("p"),
+            *([of.text("intervals about", "about")] if frame["about"].nunique() > 1 else []),
+            *([of.text("note")] if frame["note"].any() else []),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        frame, title = scene.get(self.table(scene)), scene.triangle.model.title
+        records: list[Any] = frame.drop(columns=["partition", "norm"]).to_dict("records")
+        lines = [EstimateLine(**record) for record in records]
+        return Words(
+            f"Canonical calibration error of {title} on the cells of each partition. L1: the sum over classes of the "
+            "absolute differences between frequencies and mean prediction of a cell's test rows (at most 2), on "
+            f"average over rows; L2: the root of the average sum of their squares. {VALUE} {FLOOR}"
+        ).also(*below(lines))
+
+
+def _marked(low: float | None, high: float | None, tested: bool | None) -> str:
+    return f"{of.span(low, high)}{' *' if tested is False else ''}"
