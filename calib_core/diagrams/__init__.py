@@ -10,8 +10,15 @@ from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_c
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.recalibration import RecalibrationDiagram, canonical_validity, recalibration
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.diagrams.trade import TradeOff, trade_off
-from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
+from calib_core.diagrams.trade import TradeOff, TradePoints, trade_off, trade_points
+from calib_core.diagrams.validity import (
+    ValidityPair,
+    ValidityPlot,
+    validity,
+    validity_against,
+    validity_of,
+    validity_pair,
+)
 from calib_core.diagrams.zoom import BinZoom, zoom
 
 __all__ = [
@@ -31,6 +38,7 @@ __all__ = [
     "ReliabilityBands",
     "ReliabilityDiagram",
     "TradeOff",
+    "TradePoints",
     "ValidityPair",
     "ValidityPlot",
     "binary_map",
@@ -49,8 +57,11 @@ __all__ = [
     "reliability",
     "reliability_bands",
     "trade_off",
+    "trade_points",
     "true_map",
     "validity",
+    "validity_against",
+    "validity_of",
     "validity_pair",
     "zoom",
 ]

@@ -10,6 +10,7 @@ from calib_core.estimators.base import (
     estimate,
     own_bins,
     reads_bins,
+    takes_bins,
 )
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
@@ -47,4 +48,5 @@ __all__ = [
     "estimate",
     "own_bins",
     "reads_bins",
+    "takes_bins",
 ]

@@ -240,6 +240,15 @@ def reads_bins(estimator: str) -> bool:
     return any(p.name == "binning" and p.default == EqualWidth() for p in entry.params)
 
 
+def takes_bins(estimator: str) -> bool:
+    """Whether an estimator has a binning that can be given.
+
+    >>> takes_bins("ece"), takes_bins("convex-binned"), takes_bins("smece")
+    (True, True, False)
+    """
+    return any(param.name == "binning" for param in ESTIMATORS[estimator].params)
+
+
 def own_bins(predictions: Predictions, estimator: str) -> BinningScheme | None:
     """The bins an estimator reads where none are given; None where it places its own, or reads none."""
     if not reads_bins(estimator):

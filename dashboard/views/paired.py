@@ -9,7 +9,8 @@ from calib_core import ESTIMATORS, REDUCTIONS
 from calib_core.inference import holm
 from dashboard import compute, widgets
 from dashboard.export import csv_bytes
-from dashboard.lines import AT_LEVEL, VALUES_DIFFER, difference_record, marked, takes_bins
+from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.lines import VALUES_DIFFER, difference_record
 from dashboard.selection import WHOLE, Selection
 from dashboard.session import Models
 from dashboard.theme import markdown_plain

@@ -18,7 +18,8 @@ from calib_core.inference import EstimateLine, plain_line, sharpen
 from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
 from dashboard.export import csv_bytes
-from dashboard.lines import AT_LEVEL, below, marks
+from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.lines import below, marks
 from dashboard.selection import Selection
 from dashboard.session import Model
 from dashboard.theme import markdown_plain

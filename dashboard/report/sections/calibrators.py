@@ -12,7 +12,7 @@ from calib_core._text import percent
 from calib_core.inference import EstimateLine, holm
 from calib_core.study import every_measure
 from dashboard import compute
-from dashboard.lines import VALUES_DIFFER, difference_record, marked
+from dashboard.lines import VALUES_DIFFER, difference_record
 from dashboard.report import measured, tables
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Figure, Heading, Paragraph
