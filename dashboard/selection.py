@@ -85,7 +85,6 @@ class Selection:
     map_of: str = ""
     stratum: int = 0
     asked: str = "top-label"
-    slow: bool = False
     about: str = "ece"
     eps: float = TOLERANCE
     overlay: str = "none"
@@ -95,7 +94,6 @@ class Selection:
     kernel: Recipe = field(default_factory=lambda: ESTIMATORS.recipe(KERNEL_CURVE))
     band: str = "pointwise"
     one: int | None = None
-    trade: bool = False
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
     min_rows: int = 10
@@ -183,7 +181,7 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED: dict[str, tuple[str, str]] = {}
+MOVED: dict[str, tuple[str, str]] = {"slow": ("estimators", "slow"), "trade": ("trade", "curves")}
 """Names that links of release 0.1 used for options of exhibits: the exhibit and its option. Dropped in 0.3."""
 
 
@@ -443,14 +441,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "map_of": _short,
     "stratum": _within(0, 1_000_000, int),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),
-    "slow": lambda text: _one_of("True", "False")(text) == "True",
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
     "at": _within(0.0, 1.0, float),
     "kernel": lambda text: _kernel(text),
     "band": _one_of(*BANDS),
     "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
-    "trade": lambda text: _one_of("True", "False")(text) == "True",
     "differ": lambda text: _one_of(*ESTIMATORS)(text),
     "differ_in": lambda text: _one_of(WHOLE, *REDUCTIONS)(text),
     "overlay": lambda text: _one_of(*OVERLAYS)(text),

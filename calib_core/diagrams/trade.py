@@ -55,7 +55,7 @@ class TradeOff(Diagram):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradePoints(Diagram):
-    """A point per model: debiased squared calibration error and mean squared error of the same claims; NaN where none."""
+    """A point per model: squared calibration error (debiased) and mean squared error of its claims; NaN where none."""
 
     models: tuple[str, ...]
     error: Float64s

@@ -2,6 +2,7 @@
 
 from dashboard.exhibits import (
     estimators,
+    line_words,
     notions,
     reliability,
     scores,
@@ -19,6 +20,7 @@ __all__ = [
     "Exhibit",
     "Words",
     "estimators",
+    "line_words",
     "notions",
     "reliability",
     "scores",

@@ -22,6 +22,7 @@ FLOOR = (
     "Noise floor: the 95 % point of what perfectly calibrated models with these predictions show; p: the share of them "
     "that show as much as the value, or more."
 )
+NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
     "Within: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above. Too close to "

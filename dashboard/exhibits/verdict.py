@@ -27,12 +27,16 @@ class Verdict(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        sentences = [f"{model}: {text}" for model, text in zip(frame["model"], frame["sentence"], strict=True)]
+        sentences = (
+            f"{line['model']}: {line['sentence']} Bins: {line['bins']}. By its formula the {line['title']} is "
+            f"{percent(line['value'])}."
+            for line in frame.to_dict("records")
+        )
         caption = (
             f"Verdicts for a tolerance of {percent(scene.tolerance)}, each on the line that decides, chosen before "
             f"outcomes are looked at. {line_words.READING}"
         )
-        refused = (f"{text[:-1]}: no verdict could be made." for text in line_words.answering(scene)[1])
+        refused = (f"{text} {line_words.NO_VERDICT.capitalize()}." for text in line_words.answering(scene)[1])
         return Words(caption).also(*sentences, *refused, *line_words.notes(frame), line_words.WORDS)
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:

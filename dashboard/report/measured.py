@@ -11,7 +11,9 @@ import pandas as pd
 from calib_core import Estimate, NotAnswerable
 from calib_core.inference import EstimateLine, sharpen
 from dashboard import compute
-from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, marks
+from dashboard.exhibits import line_words
+from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.lines import below, marks
 from dashboard.report import tables
 from dashboard.report.asked import Asked
 from dashboard.report.tables import Column
@@ -30,14 +32,12 @@ _COLUMNS: tuple[Column, ...] = (
 )
 """Printed for every line, wherever it stands."""
 VERDICT = tables.text("verdict")
+READING = line_words.READING
 
 
 def columns(frame: pd.DataFrame) -> tuple[Column, ...]:
     """What is printed of every line; with the bins where lines of the table were judged in different ones."""
     return (*_COLUMNS, tables.text("bins")) if mixed(frame["bins"]) else _COLUMNS
-
-
-READING = f"{VALUE} {FLOOR}"
 
 
 def framed(made: Sequence[EstimateLine], **about: Sequence[Any]) -> pd.DataFrame:
@@ -49,14 +49,6 @@ def framed(made: Sequence[EstimateLine], **about: Sequence[Any]) -> pd.DataFrame
 def reading(made: Sequence[EstimateLine]) -> str:
     """What has to be said below a table of these lines: how many looks it is, and what its intervals are about."""
     return " ".join(["", *below(made)])
-
-
-def estimated(asked: Asked, model: Model, notion: str | None, estimator: str) -> Estimate | str:
-    """The estimate, or why there is none."""
-    try:
-        return compute.estimate(model, notion, estimator, asked.scheme)
-    except NotAnswerable as why:
-        return str(why)
 
 
 def ranked(asked: Asked, model: Model, notion: str | None, estimator: str) -> Estimate | str:

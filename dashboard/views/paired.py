@@ -6,10 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS
-from calib_core.inference import holm
+from calib_core.estimators import takes_bins
+from calib_core.inference import holm, marked
 from dashboard import compute, widgets
-from dashboard.export import csv_bytes
 from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.export import csv_bytes
 from dashboard.lines import VALUES_DIFFER, difference_record
 from dashboard.selection import WHOLE, Selection
 from dashboard.session import Models

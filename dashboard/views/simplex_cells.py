@@ -17,8 +17,8 @@ from calib_core.figures.recalibration import speaking
 from calib_core.inference import EstimateLine, plain_line, sharpen
 from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
-from dashboard.export import csv_bytes
 from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.export import csv_bytes
 from dashboard.lines import below, marks
 from dashboard.selection import Selection
 from dashboard.session import Model

@@ -9,7 +9,7 @@ import pandas as pd
 
 from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, figures
 from calib_core._text import percent
-from calib_core.inference import EstimateLine, holm
+from calib_core.inference import EstimateLine, holm, marked
 from calib_core.study import every_measure
 from dashboard import compute
 from dashboard.lines import VALUES_DIFFER, difference_record

@@ -114,7 +114,7 @@ def _settings(asked: Asked) -> Table:
         "band of curves": selection.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
         "fewest rows for an arrow": f"{selection.min_rows}",
-        "slow estimators": "with intervals and floors" if selection.slow else "values only",
+        "slow estimators": "with intervals and floors" if selection.exhibit("estimators").params else "values only",
         **_division(source),
         "seed of resampling": "0",
         "redraws and resamples": f"{RESAMPLES:,}",
