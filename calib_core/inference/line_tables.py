@@ -22,6 +22,7 @@ from calib_core.reductions import REDUCTIONS
 
 NOT_MADE = "interval and noise floor take minutes and were not made (slow)"
 """Note of a line that only has a value because more was not asked for."""
+_NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit")
 SLOPE = 1.0
 """The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
 
@@ -162,6 +163,8 @@ def _framed(lines: Sequence[tuple[str, EstimateLine]]) -> pd.DataFrame:
     """Lines as a table, after the names of the models they are of."""
     columns = ["model", *(field.name for field in fields(EstimateLine))]
     frame = pd.DataFrame([{"model": name, **line.record()} for name, line in lines], columns=columns)
+    # A column of nothing but None is one of numbers all the same.
+    frame = frame.astype(dict.fromkeys(_NUMBERS, float))
     return frame.assign(mark=marked((line.about, line.tested) for _, line in lines)[0])
 
 

@@ -21,6 +21,8 @@ from dashboard.theme import markdown_plain
 
 TALLEST = 460
 """Pixels of a table on screen at most; it scrolls."""
+_BOLD = "background-color: rgba(213, 94, 0, 0.2)"
+"""Lines that a page prints in bold."""
 
 
 def exhibited(
@@ -102,8 +104,9 @@ def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
         for part in column.made_of
         if part in frame
     }
+    bold = exhibit.bold(frame)
     st.dataframe(
-        frame,
+        frame.style.apply(lambda line: [_BOLD * (line.name in bold)] * len(line), axis=1) if bold else frame,
         key=f"{name}.table",
         hide_index=True,
         width="stretch",

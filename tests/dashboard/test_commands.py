@@ -121,6 +121,16 @@ def test_audit_bounds_the_error_without_bins_when_asked(file):
     assert all(sentence in text for sentence in record["models"]["as given"]["unbinned"])
 
 
+def test_audit_takes_the_level_of_its_intervals(file):
+    asked = ("audit", file, "--notion", "confidence", "--estimator", "ece", "--level", 0.99)
+    record = json.loads(run(*asked, "--json").stdout)
+    (line,) = record["lines"]
+    span = cc.estimate(cc.read_predictions(file), "confidence").interval(0.99)
+    assert (line["low"], line["high"], line["level"], record["level"]) == (span.low, span.high, 0.99, 0.99)
+    assert record["models"]["as given"]["primary"]["line"]["level"] == 0.99
+    assert "99 % interval" in run(*asked).stdout
+
+
 def test_audit_explains_a_value_above_its_own_interval():
     data, name = cc.datasets.demo("digits-naive-bayes")
     Path(name).write_bytes(data)

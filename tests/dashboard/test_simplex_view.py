@@ -18,10 +18,11 @@ from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams, fig
 from calib_core.figures.recalibration import MARKS, cells_at, speaking
 from calib_core.figures.triangle import from_xy, to_xy
 from calib_core.inference import estimate_line, sharpen
+from calib_core.inference.result_line import ROUGH_GUIDE
 from dashboard import compute, session, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.lines import STAR, below, marks
+from dashboard.lines import below, marks
 from dashboard.selection import Selection, Source, simplex_schemes
 from dashboard.views.simplex_cells import cell_table
 from tests.dashboard.test_views import opened
@@ -149,7 +150,7 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
         made = cc.estimate(predictions, "canonical", "ece", bins="sierpinski")
         sharpen([made])
         assert (marks([estimate_line(made)]) == ["*"]) == guide
-        assert (STAR in below([estimate_line(made)])) == guide
+        assert (ROUGH_GUIDE in below([estimate_line(made)])) == guide
 
 
 def test_cells_that_have_no_bound_say_why() -> None:
