@@ -32,7 +32,7 @@ from calib_core import (
 from calib_core import estimate as cc_estimate
 from calib_core.binning import BinningScheme
 from calib_core.binning import bins_said as in_words
-from calib_core.calibrators import Calibrator, Reduced
+from calib_core.calibrators import Calibrator
 from calib_core.defaults import BINS
 from calib_core.estimators import takes_bins
 from calib_core.inference import (
@@ -218,7 +218,7 @@ def side_effects(model: Model) -> study.SideEffects:
 def binary_map(model: Model, stratum: int) -> diagrams.BinaryMap:
     """The map of a multiclass-to-binary calibrator in one stratum, over the test rows' scores."""
     calibrator = fitted(model)
-    if not isinstance(calibrator, Reduced):
+    if not calibrator.binary_maps:
         raise NotAnswerable("this calibrator looks at whole rows: it has no map from one score to one score")
     key = ("binary_map", model, stratum)
     return _memo(key, lambda: diagrams.binary_map(calibrator, parts(model.source).test, stratum))
@@ -417,8 +417,7 @@ def pairs(selection: Selection, models: Models) -> Iterator[tuple[Model, Model, 
 def _difference(
     a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe | None
 ) -> PairedDifference:
-    by_rows = notion is None and not hasattr(ESTIMATORS.make(estimator), "losses")
-    if by_rows:
+    if notion is None and "predictions" not in ESTIMATORS[estimator].flags.takes:
         raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
     bins = built(scheme) if takes_bins(estimator) else None
     return paired_difference(a, b, notion, estimator, bins)

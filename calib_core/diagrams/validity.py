@@ -11,7 +11,7 @@ from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate, tabulate_alike
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, as_reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +62,7 @@ def validity_of(
     >>> validity_of(p, "confidence", 2).frame().values.tolist()
     [[0.25, 1.0]]
     """
-    return validity(tabulate(as_reduction(reduction).split(predictions), [bins_of(predictions, bins)])[0])
+    return validity(tabulate(claims_of(predictions, reduction), [bins_of(predictions, bins)])[0])
 
 
 def steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
@@ -111,7 +111,7 @@ def validity_pair(
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)
-    was, now = tabulate_alike(notion.split(before), notion.split(after), bins_of(after, bins))
+    was, now = tabulate_alike(claims_of(before, notion), claims_of(after, notion), bins_of(after, bins))
     return ValidityPair(validity(was, stratum), validity(now, stratum))
 
 

@@ -169,7 +169,7 @@ def _framed(lines: Sequence[tuple[str, EstimateLine]]) -> pd.DataFrame:
 
 
 def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bins: Any) -> Estimate | str:
-    given = bins if notion is not None and takes_bins(key) else None
+    given = bins if notion is not None and takes_bins(key, bins) else None
     try:
         return estimate(predictions, notion, key, given)
     except NotAnswerable as why:

@@ -161,7 +161,7 @@ def deciding(
         if estimator == ESTIMATOR:
             return first
         reduction, reason = first.notion, first.reason
-    given = bins if takes_bins(estimator) else None
+    given = bins if takes_bins(estimator, bins) else None
     return PrimaryLine(reduction, reason, estimate(predictions, reduction, estimator, given), eps, level)
 
 

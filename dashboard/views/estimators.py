@@ -7,7 +7,6 @@ import inspect
 import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS
-from calib_core.estimators import ELSEWHERE
 from calib_core.inference import coverage_table, rejection_table
 from dashboard import session, widgets
 from dashboard.lines import caption
@@ -66,5 +65,5 @@ def _about(selection: Selection) -> None:
     st.text((inspect.getdoc(entry.cls) or "").split("\n>>>")[0].replace("``", ""))
     if entry.reference:
         st.caption(markdown_plain(entry.reference))
-    if key in ELSEWHERE:
-        st.caption(markdown_plain(ELSEWHERE[key]))
+    if ESTIMATORS[key].elsewhere:
+        st.caption(markdown_plain(ESTIMATORS[key].elsewhere))

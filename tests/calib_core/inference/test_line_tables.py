@@ -8,6 +8,7 @@ import pytest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, inference
+from calib_core.estimators import takes_bins
 from calib_core.inference.line_tables import NOT_MADE
 from calib_core.study import error_keys
 
@@ -29,7 +30,7 @@ def test_lines_are_those_of_each_estimate_alone(slow: bool) -> None:
     table = inference.estimate_lines(inference.estimates({"m": FULL}, questions, 10, slow=slow), 0.05)
     assert table["model"].tolist() == ["m"] * 5
     for (notion, key), line in zip(questions, table.to_dict("records"), strict=True):
-        bins = 10 if key in ("ece", "debiased-l2") else None
+        bins = 10 if takes_bins(key, 10) else None
         expected = inference.estimate_line(cc.estimate(FULL, notion, key, bins), 0.05)
         if key == "smece" and not slow:
             assert (line["value"], line["note"]) == (expected.value, NOT_MADE)
