@@ -7,7 +7,6 @@ them, forget the least recently used things when they grow past their budget.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
@@ -24,28 +23,20 @@ from calib_core import (
     study,
 )
 from calib_core import estimate as cc_estimate
-from calib_core.binning import BinningScheme, bins_of, tabulate
+from calib_core.binning import BinningScheme
 from calib_core.binning import bins_said as in_words
 from calib_core.calibrators import Calibrator
 from calib_core.estimators import takes_bins
 from calib_core.inference import (
     EstimateLine,
-    PrimaryLine,
-    TestOfCalibration,
     estimate_line,
-    kuiper,
     per_class_tests,
-    spiegelhalter,
 )
-from calib_core.inference import primary as _primary
 from calib_core.inference.counted import of_counts as counted
-from calib_core.inference.primary import ESTIMATOR as PRIMARY
-from calib_core.reductions import claims_of
-from dashboard.lines import without_bins
 from dashboard.selection import (
     Selection,
 )
-from dashboard.session.models import Model, Models, models, parts
+from dashboard.session.models import Model, Models, parts
 from dashboard.session.scene import DECLARED
 from dashboard.session.shelf import RESULTS, Missing
 
@@ -137,23 +128,6 @@ def line(made: Estimate, selection: Selection) -> EstimateLine:
     return estimate_line(made, selection.eps)
 
 
-def primary(model: Model, selection: Selection) -> PrimaryLine:
-    """The line a verdict on a model rests on, in the base model's notion; NotAnswerable says why there is none."""
-    scheme, base = selection.scheme, models(selection).shown[0]
-    beside = None if model == base else primary(base, selection)
-    asked = ("primary", model, scheme, beside and beside.notion)
-    first = _asked_once(asked, lambda: _primary(judged(model), bins=built(scheme), beside=beside))
-    key = (*asked, selection.eps)
-    made = estimate(model, first.notion, PRIMARY, scheme)
-    return _memo(key, lambda: dataclasses.replace(first, estimate=made, eps=selection.eps))
-
-
-def unbinned(model: Model, selection: Selection) -> tuple[str, ...]:
-    """Bounds on the error without bins, in the notion of the primary line; NotAnswerable where there are none."""
-    notion = primary(model, selection).notion
-    return _asked_once(("unbinned", model, notion), lambda: without_bins(judged(model), notion))
-
-
 def sharpened(made: Estimate) -> bool:
     """Whether an estimate's interval and noise floor are made already."""
     return made.knows("interval") and made.knows("floor")
@@ -182,54 +156,6 @@ def class_pairs(
     """Base model and a recalibrated one on the same bins, class by class."""
     key = ("class_pairs", model, notion, scheme, classes)
     return _asked_once(key, lambda: [_paired(model, notion, scheme, c) for c in classes])
-
-
-def trade_off(model: Model, notion: str) -> diagrams.TradeOff:
-    """What finer bins cost and bring, over repeated splits of the base model's test rows."""
-    rows = parts(model.source).test
-    key = ("trade_off", model.base, notion)
-    return _asked_once(key, lambda: diagrams.trade_off(rows, reduction=notion, repeats=TRIES))
-
-
-TRIES = 5
-"""Splits over which calibrators that bin are compared."""
-
-
-def error_sweep(models: tuple[Model, ...]) -> diagrams.ErrorSweep:
-    """Confidence and top-label ECE of the models for every number of bins, with the base model's noise floor."""
-    known = all(judged(model).kind != "confidence" for model in models)
-    notions = ("confidence", "top-label") if known else ("confidence",)
-    named = {model.title: judged(model) for model in models}
-    return _memo(("sweep", tuple(named), models), lambda: diagrams.error_sweep(named, notions))
-
-
-def validity(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ValidityPlot:
-    """V(eps) of a model in one notion, on these bins."""
-    return _asked_once(("validity", model, notion, scheme), lambda: _validity(judged(model), notion, scheme))
-
-
-def _validity(predictions: Predictions, notion: str, scheme: Recipe | None) -> diagrams.ValidityPlot:
-    bins = bins_of(predictions, built(scheme))
-    return diagrams.validity(tabulate(claims_of(predictions, notion), [bins])[0])
-
-
-def tests_without_bins(model: Model) -> dict[str, TestOfCalibration | str]:
-    """Kuiper's and Spiegelhalter's tests of a model by their calls, or why one of them cannot be made."""
-    return _memo(("tests", model), lambda: _tests(judged(model)))
-
-
-def _tests(predictions: Predictions) -> dict[str, TestOfCalibration | str]:
-    asked: dict[str, Callable[[], TestOfCalibration]] = {
-        "kuiper({})": lambda: kuiper(predictions),
-        "spiegelhalter({})": lambda: spiegelhalter(predictions),
-        "spiegelhalter({}, 'log-loss')": lambda: spiegelhalter(predictions, "log-loss"),
-    }
-    return {call: _or_why(ask) for call, ask in asked.items()}
-
-
-def validity_pair(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ValidityPair:
-    """Base model and a recalibrated one on the same bins: the recalibrated one's values where it is discrete."""
-    return _asked_once(("validity pair", model, notion, scheme), lambda: _paired(model, notion, scheme, None))
 
 
 def _paired(model: Model, notion: str, scheme: Recipe | None, stratum: int | None) -> diagrams.ValidityPair:

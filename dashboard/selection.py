@@ -79,11 +79,9 @@ class Selection:
     page: int = 1
     curve: str = "reliability"
     asked: str = "top-label"
-    slow: bool = False
     about: str = "ece"
     eps: float = TOLERANCE
     one: int | None = None
-    trade: bool = False
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
     part: int = 0
@@ -175,6 +173,8 @@ MOVED: dict[str, tuple[tuple[str, str], ...]] = {
     "differ": (("pairs", "estimator"),),
     "differ_in": (("pairs", "notion"),),
     "min_rows": (("triangle", "min_rows"),),
+    "slow": (("estimators", "slow"),),
+    "trade": (("trade", "curves"),),
 }
 """Names that links of release 0.1 used: exhibits ("": all of them) and the options they became. Dropped in 0.3."""
 
@@ -430,11 +430,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "page": _within(1, 10_000, int),
     "curve": _one_of(*CURVES),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),
-    "slow": lambda text: _one_of("True", "False")(text) == "True",
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
     "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
-    "trade": lambda text: _one_of("True", "False")(text) == "True",
     "three": _corners,
     "partitions": _partitions,
     "part": _within(0, MOST_PARTITIONS, int),

@@ -348,11 +348,11 @@ ALIKE = {
     "constraint": 2,
     "recalibration": 2,
     "reliability": 5,
-    "trade": 2,
-    "validity": 2,
+    "trade": 3,
+    "validity": 3,
     "zoom": 2,
     "kernel": 2,
-    "verdict": 2,
+    "verdict": 3,
     "file": 2,
     "lines": 2,
     "rows": 3,
@@ -364,9 +364,12 @@ ALIKE = {
     "report": 2,
     "calibrators": 3,
     "data": 2,
-    "estimators": 2,
+    "estimators": 3,
     "simplex": 2,
     "triangle": 2,
+    "sweep": 2,
+    "unbinned": 2,
+    "scores": 2,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

@@ -16,8 +16,15 @@ from calib_core.diagrams.recalibration import (
     validity_by_cell,
 )
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.diagrams.trade import TradeOff, trade_off
-from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
+from calib_core.diagrams.trade import TradeOff, TradePoints, trade_off, trade_points
+from calib_core.diagrams.validity import (
+    ValidityPair,
+    ValidityPlot,
+    validity,
+    validity_against,
+    validity_of,
+    validity_pair,
+)
 from calib_core.diagrams.zoom import BinZoom, bin_rows, zoom
 
 __all__ = [
@@ -38,6 +45,7 @@ __all__ = [
     "ReliabilityBands",
     "ReliabilityDiagram",
     "TradeOff",
+    "TradePoints",
     "ValidityPair",
     "ValidityPlot",
     "banded_bins",
@@ -61,9 +69,12 @@ __all__ = [
     "reliability_bands",
     "shared_scale",
     "trade_off",
+    "trade_points",
     "true_map",
     "validity",
+    "validity_against",
     "validity_by_cell",
+    "validity_of",
     "validity_pair",
     "wanted_rates",
     "zoom",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,11 +54,13 @@ def error_sweep(
     bins: Sequence[int] = BINS,
     floor: bool = True,
     random_state: int = 0,
+    progress: Callable[[int], object] | None = None,
 ) -> ErrorSweep:
     """A binned error for every number of equal-width bins, of one model or of several (base and recalibrated).
 
     ``estimator`` is the key of an estimator with a ``binning``. What can mislead: the error rises with the number of
     bins also where the model is calibrated, since bins hold fewer rows; read it against the floor, which rises too.
+    ``progress`` is told percent.
 
     References: P1 §2.2 and Fig. 2.
 
@@ -70,7 +72,11 @@ def error_sweep(
         raise RegistryError(f"bins is {tuple(bins)!r}; it must hold whole numbers of at least 1")
     named = models if isinstance(models, dict) else {"model": models}
     lines = [(name, notion) for name in named for notion in notions]
-    points = [_line(named[name], notion, estimator, bins, floor, random_state) for name, notion in lines]
+    points = []
+    for name, notion in lines:
+        points.append(_line(named[name], notion, estimator, bins, floor, random_state))
+        if progress is not None:
+            progress(100 * len(points) // len(lines))
     numbers = np.array(points, dtype=np.float64).reshape(len(lines), len(bins), 2)
     return ErrorSweep(
         tuple(int(b) for b in bins),

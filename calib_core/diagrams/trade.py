@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import Distinct
+from calib_core.binning import BinningScheme, Distinct
 from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators import Brier, DebiasedL2, Estimator
+from calib_core.estimators import Brier, DebiasedL2, Estimator, estimate
 from calib_core.estimators.base import Question
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 BINS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
@@ -53,6 +53,59 @@ class TradeOff(Diagram):
         )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class TradePoints(Diagram):
+    """A point per model: squared calibration error (debiased) and mean squared error of its claims; NaN where none."""
+
+    models: tuple[str, ...]
+    error: Float64s
+    mse: Float64s
+    notes: tuple[str, ...]
+
+    @property
+    def points(self) -> dict[str, tuple[float, float]]:
+        """(error, mse) of the models that have them, by name."""
+        found = zip(self.models, self.error.tolist(), self.mse.tolist(), strict=True)
+        return {model: (error, mse) for model, error, mse in found if error == error}
+
+    def frame(self) -> pd.DataFrame:
+        """One line per model, exactly the numbers drawn and why a model has none."""
+        return pd.DataFrame({"model": self.models, "error": self.error, "mse": self.mse, "note": self.notes})
+
+
+def trade_points(
+    models: Mapping[str, Predictions],
+    reduction: str | Reduction = "class-wise",
+    bins: int | str | BinningScheme | None = None,
+) -> TradePoints:
+    """Squared calibration error (debiased, in ``bins``) and mean squared error of every model's claims in one notion.
+
+    Further left is better calibrated, further down is better all in all. A model that makes no such claims is NaN and
+    its note says why; NotAnswerable where none does. What can mislead: the debiased error can be below 0, and depends
+    on the bins; models that answer different rows do not compare.
+
+    References: P2 §2.1 and §4.
+
+    >>> p = Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
+    >>> trade_points({"one": p}, "confidence").frame()["mse"].tolist()  # 0.75 * 0.25
+    [0.1875]
+    """
+    found: list[tuple[float, float]] = []
+    notes: list[str] = []
+    for predictions in models.values():
+        try:
+            error = estimate(predictions, reduction, "debiased-l2", bins).value
+            found.append((error, estimate(predictions, reduction, "brier").value))
+            notes.append("")
+        except NotAnswerable as why:
+            found.append((float("nan"), float("nan")))
+            notes.append(str(why))
+    if all(notes):
+        raise NotAnswerable("; ".join(dict.fromkeys(notes)) or "there is no model to show")
+    error, mse = np.array(found).T
+    return TradePoints(tuple(models), error, mse, tuple(notes))
+
+
 def binning_calibrators() -> tuple[str, ...]:
     """Keys of the binary calibrators whose number of bins can be chosen.
 
@@ -70,6 +123,7 @@ def trade_off(
     share: float = 0.5,
     repeats: int = 10,
     random_state: int = 0,
+    progress: Callable[[int], object] | None = None,
 ) -> TradeOff:
     """Mean squared error against calibration error as bins grow in number, for calibrators that bin.
 
@@ -79,7 +133,7 @@ def trade_off(
     (higher calibration error); a curve further to the lower left is better at any budget of calibration error. What can
     mislead: the splits share rows, so deviations over them are smaller than for new data; the debiased error can be
     below 0; class-wise numbers are means over the classes, where P2 adds them up and halves them; ties can leave fewer
-    bins than asked for.
+    bins than asked for. ``progress`` is told percent.
 
     References: P2 §2.1, §4 and Fig. 3.
 
@@ -99,7 +153,10 @@ def trade_off(
     for r in range(repeats):
         fit, test = predictions.split(share, random_state=random_state + r)
         base[r] = _value(test, notion, Brier())
-        found[r] = [[_judged(fit, test, notion, key, b) for b in bins] for key in keys]
+        for k, key in enumerate(keys):
+            found[r, k] = [_judged(fit, test, notion, key, b) for b in bins]
+            if progress is not None:
+                progress(100 * (r * len(keys) + k + 1) // (repeats * len(keys)))
     means, deviations = found.mean(axis=0), found.std(axis=0)
     titles = tuple(BINARY_CALIBRATORS[key].title for key in keys)
     return TradeOff(

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate_alike
+from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate, tabulate_alike
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction, claims_of
 
 
@@ -40,7 +40,7 @@ def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:
     References: P1 Appendix F.
 
     >>> from calib_core.binning import EqualWidth, tabulate
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions import NotAnswerable, Predictions
     >>> from calib_core.reductions import Confidence
     >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
     >>> validity(tabulate(Confidence().split(p), [EqualWidth(2)])[0]).frame().values.tolist()
@@ -49,6 +49,20 @@ def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:
     weight = table.weight if stratum is None else table.within[stratum]
     gap = np.abs(table.gap if stratum is None else table.gap[stratum])
     return steps(gap[weight > 0], weight[weight > 0])
+
+
+def validity_of(
+    predictions: Predictions, reduction: str | Reduction = "top-label", bins: int | str | BinningScheme | None = None
+) -> ValidityPlot:
+    """V(eps) of predictions on their own bins: of their values where they are declared discrete, else 15 equal-width.
+
+    What can mislead: another model's curve is on other bins (``validity_against`` puts two on the same).
+
+    >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
+    >>> validity_of(p, "confidence", 2).frame().values.tolist()
+    [[0.25, 1.0]]
+    """
+    return validity(tabulate(claims_of(predictions, reduction), [bins_of(predictions, bins)])[0])
 
 
 def steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
@@ -60,10 +74,11 @@ def steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValidityPair(Diagram):
-    """Two validity plots on the same groups of rows: of the model before recalibration and after it."""
+    """Two validity plots: of the model before recalibration and after it; ``shared``: on the same groups of rows."""
 
     before: ValidityPlot
     after: ValidityPlot
+    shared: bool = True
 
     def frame(self) -> pd.DataFrame:
         """Both plots' steps, exactly the numbers drawn."""
@@ -86,7 +101,7 @@ def validity_pair(
 
     References: P1 Appendix F.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions import NotAnswerable, Predictions
     >>> base = Predictions.from_confidence([0.9, 0.8], [True, False])
     >>> better = Predictions.from_confidence([0.5, 0.5], [True, False])
     >>> pair = validity_pair(base, better, "confidence")
@@ -98,3 +113,24 @@ def validity_pair(
     notion = as_reduction(reduction)
     was, now = tabulate_alike(claims_of(before, notion), claims_of(after, notion), bins_of(after, bins))
     return ValidityPair(validity(was, stratum), validity(now, stratum))
+
+
+def validity_against(
+    before: Predictions,
+    after: Predictions,
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme | None = None,
+) -> ValidityPair:
+    """Base and recalibrated model on the same bins where they make the same claims (``validity_pair``), else own bins.
+
+    ``shared`` says which. What can mislead: on own bins a difference of the curves can be one of the bins.
+
+    >>> base = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> other = Predictions([[0.4, 0.6], [0.6, 0.4]], [0, 1])  # another class predicted
+    >>> validity_against(base, base).shared, validity_against(base, other).shared
+    (True, False)
+    """
+    try:
+        return validity_pair(before, after, reduction, bins)
+    except NotAnswerable:
+        return ValidityPair(validity_of(before, reduction, bins), validity_of(after, reduction, bins), shared=False)

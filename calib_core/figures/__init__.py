@@ -26,7 +26,7 @@ from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
 from calib_core.figures.shown import draw
 from calib_core.figures.sweep import error_sweep
-from calib_core.figures.trade import trade_off
+from calib_core.figures.trade import trade_off, trade_points
 from calib_core.figures.validity import validity, validity_pair
 from calib_core.figures.zoom import zoom
 
@@ -47,6 +47,7 @@ __all__ = [
     "reliability",
     "reliability_bands",
     "trade_off",
+    "trade_points",
     "validity",
     "validity_pair",
     "wilson_intervals",

@@ -9,27 +9,34 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from calib_core._text import plain
-from calib_core.diagrams import TradeOff
+from calib_core.diagrams import TradeOff, TradePoints
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.shown import draws
+
+
+@draws(TradePoints)
+def trade_points(points: TradePoints) -> go.Figure:
+    """A point per model: mean squared error against calibration error."""
+    return trade_off(points=points)
 
 
 @draws(TradeOff)
 def trade_off(
     curves: TradeOff | None = None,
     *,
-    points: Mapping[str, tuple[float, float]] | None = None,
+    points: TradePoints | Mapping[str, tuple[float, float]] | None = None,
     claims: str = "",
     looks: Sequence[str] | None = None,
 ) -> go.Figure:
     """Mean squared error against calibration error: a curve per calibrator over numbers of bins, a point per model.
 
-    ``points`` are (squared calibration error, mean squared error) by the model's title; ``claims`` names the claims
-    that all are about. A model keeps its colour among ``looks``, the titles of all that are shown.
+    ``points`` are those of ``diagrams.trade_points``, or (squared calibration error, mean squared error) by the model's
+    title; ``claims`` names the claims that all are about. A model keeps its colour among ``looks``, the titles of all
+    that are shown.
     """
-    shown = points or {}
-    places = numbers(shown, looks)
+    shown = points.points if isinstance(points, TradePoints) else points or {}
+    places = numbers(points.models if isinstance(points, TradePoints) else shown, looks)
     figure = go.Figure()
     if curves is not None:
         first = max(len(looks or ()), len(shown))

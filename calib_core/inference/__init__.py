@@ -7,15 +7,23 @@ from calib_core.inference.by_partition import canonical_errors
 from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
+from calib_core.inference.line_tables import (
+    Answer,
+    estimate_lines,
+    estimates,
+    unbinned_bounds,
+    unbinned_tests,
+    verdicts,
+)
 from calib_core.inference.model_differences import compare, paired_difference
 from calib_core.inference.model_lines import lines_of_models
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired_result import PairedDifference
 from calib_core.inference.per_class import per_class_tests
-from calib_core.inference.primary import PrimaryLine, primaries, primary
+from calib_core.inference.primary import PrimaryLine, deciding, primaries, primary
 from calib_core.inference.resampling import bootstrap
-from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, plain_line
+from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, marked, plain_line
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.simulation_tables import coverage_table, paired_table, rejection_table
 from calib_core.inference.together import sharpen
@@ -23,6 +31,7 @@ from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, on_scale_of, verdict
 
 __all__ = [
+    "Answer",
     "CellGaps",
     "EstimateLine",
     "Interval",
@@ -37,13 +46,17 @@ __all__ = [
     "clopper_pearson",
     "compare",
     "coverage_table",
+    "deciding",
     "each_alone",
     "estimate_line",
+    "estimate_lines",
+    "estimates",
     "holm",
     "interval",
     "inverted",
     "kuiper",
     "lines_of_models",
+    "marked",
     "noise_floor",
     "on_scale_of",
     "paired_difference",
@@ -59,7 +72,10 @@ __all__ = [
     "shown_at_all",
     "spiegelhalter",
     "unbinned_bound",
+    "unbinned_bounds",
+    "unbinned_tests",
     "verdict",
+    "verdicts",
     "wilson",
 ]
 

@@ -12,9 +12,9 @@ import numpy as np
 from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators.base import Estimate, estimate
+from calib_core.estimators.base import Estimate, estimate, takes_bins
 from calib_core.inference.bin_intervals import InBins
-from calib_core.inference.number_words import percent
+from calib_core.inference.number_words import at_level, percent
 from calib_core.inference.result_line import EstimateLine, estimate_line
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.verdict import any_size
@@ -65,6 +65,15 @@ class PrimaryLine(OneLine):
         verdict = self.line.sentence or self.line.note
         shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.line.low, self.shown)}"
         return f"{verdict}{shown} {self.reason}"
+
+    @property
+    def headline(self) -> str:
+        """The word, and what it rests on: the estimate with its interval; or why there is no verdict."""
+        line = self.line
+        if line.verdict is None:
+            return f"could not run ({line.note})"
+        ends = f"{at_level(line.level)} interval {line.interval}"
+        return f"{line.verdict}: {line.title} {line.written(line.point)}, {ends}"
 
 
 def primary(
@@ -127,6 +136,33 @@ def primaries(
     for name, predictions in models.items():
         found[name] = primary(predictions, eps, level, bins, next(iter(found.values()), None))
     return found
+
+
+def deciding(
+    predictions: Predictions,
+    reduction: str | None = None,
+    estimator: str = ESTIMATOR,
+    eps: float = TOLERANCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+) -> PrimaryLine:
+    """The primary line, or the line of the notion and the estimator that were asked for, which then decides.
+
+    ``bins`` are those of estimators that take a binning. What can mislead: a notion or an estimator chosen after its
+    number was seen decides nothing.
+
+    >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
+    >>> deciding(rows).reason == primary(rows).reason, deciding(rows, "top-label", "rmsce").reason
+    (True, 'Judged by top-label, as asked for.')
+    """
+    reason = f"Judged by {reduction}, as asked for."
+    if reduction is None:
+        first = primary(predictions, eps, level, bins)
+        if estimator == ESTIMATOR:
+            return first
+        reduction, reason = first.notion, first.reason
+    given = bins if takes_bins(estimator, bins) else None
+    return PrimaryLine(reduction, reason, estimate(predictions, reduction, estimator, given), eps, level)
 
 
 def expected_noise(measured: Estimate) -> tuple[float, float]:

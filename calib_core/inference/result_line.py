@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from string import ascii_lowercase
 from typing import Any, Literal
 
 from calib_core._repr import OneLine
@@ -133,17 +134,39 @@ def plain_line(estimate: Estimate) -> EstimateLine:
     )
 
 
-def each_alone(lines: Sequence[EstimateLine]) -> str:
-    """What a table of many lines has to say about looking at many; empty for fewer than two tests.
+def each_alone(p_values: Iterable[float | None]) -> str:
+    """What a table of many p-values has to say about looking at many; empty for fewer than two.
 
-    >>> line = EstimateLine("confidence", "ece", "Confidence ECE", 10, "", 0.1, p=0.2)
-    >>> each_alone([line] * 20)
+    >>> each_alone([0.2] * 20)
     'Each of the 20 lines stands alone: about 1 of 20 would stand out by chance (p at most 0.05) if all was calibrated.'
     """
-    tests = sum(line.p is not None for line in lines)
+    tests = sum(p is not None and p == p for p in p_values)
     if tests < 2:
         return ""
     return (
         f"Each of the {tests} lines stands alone: about {tests * SHOWN_AT:.2g} of {tests} would stand out by chance "
         f"(p at most {SHOWN_AT:g}) if all was calibrated."
     )
+
+
+ROUGH_GUIDE = "*: a rough guide; such cases were not simulated."
+
+
+def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
+    """A mark for every interval of a table, and the sentences below it that say what the marks mean, each once.
+
+    ``intervals`` are what each is about (empty where there is none) and whether it is tested. A letter tells intervals
+    about different things apart, a star marks a rough guide.
+
+    >>> marked([("the error in these bins", True)])
+    ([''], ('Intervals are about the error in these bins.',))
+    >>> marked([("one", True), ("", None), ("two", False)])
+    (['a', '', 'b*'], ('Intervals are about (a) one; (b) two.', '*: a rough guide; such cases were not simulated.'))
+    """
+    every = list(intervals)
+    abouts = list(dict.fromkeys(about for about, _ in every if about))
+    letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
+    marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
+    targets = "; ".join(f"({letters[about]}) {about}" if letters else about for about in abouts)
+    star = any("*" in mark for mark in marks)
+    return marks, (*([f"Intervals are about {targets}."] if targets else []), *([ROUGH_GUIDE] if star else []))

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _exhibited, _shared
 
 if TYPE_CHECKING:
-    from calib_core import Estimate, Predictions, Recipe
-    from calib_core.inference import EstimateLine, PrimaryLine
+    from collections.abc import Mapping
 
-Asked: TypeAlias = "tuple[str, str | None, str, Estimate | str]"
-"""Model, notion, estimator, and the estimate or why there is none."""
-Line: TypeAlias = "tuple[str, EstimateLine]"
-"""Model and line; a line without a value says why in its note."""
-Primary: TypeAlias = "tuple[PrimaryLine, tuple[str, ...]]"
-"""The primary line of a model, and bounds on its error without bins where they were asked for."""
+    import pandas as pd
+
+    from calib_core import Predictions
+    from calib_core.inference import Answer, PrimaryLine
 
 NOTIONS = ("confidence", "top-label", "class-wise")
-SHARES = ("value", "point", "low", "high", "floor")
-TABLE = ("model", "notion", "estimator", *SHARES, "about", "p", "verdict", "bins")
 
 
 @click.command("audit")
@@ -33,6 +27,7 @@ TABLE = ("model", "notion", "estimator", *SHARES, "about", "p", "verdict", "bins
 @click.option("--slow", is_flag=True, help="Every estimator, also those that take minutes for thousands of rows.")
 @click.option("--unbinned", is_flag=True, help="Also bounds on the error without bins, under stated assumptions.")
 @_shared.tolerance_option
+@_shared.level_option
 @_shared.bins_options
 @click.option("--counting", type=click.Choice(["answered", "all"]), default="answered", show_default=True,
               help="Where a calibrator abstains: every model on the rows that all answer, or on all rows.")  # fmt: skip
@@ -50,6 +45,7 @@ def command(
     slow: bool,
     unbinned: bool,
     tolerance: float,
+    level: float,
     bins: int | None,
     points: int | None,
     binning: str,
@@ -65,9 +61,8 @@ def command(
     """How far the predictions in FILE are from calibrated, and how sure that is.
 
     First the verdict, on one line chosen before outcomes are looked at, and whether an error of any size is shown. Then
-    for every notion and estimator: the value, the estimate that the 90 % interval is about (point), the interval, the
-    noise floor (the 95 % point of perfectly calibrated predictions), the p-value of calibration, and a verdict for the
-    tolerance.
+    for every notion and estimator: the estimate that the interval is about, the interval, the value, the noise floor
+    (the 95 % point of perfectly calibrated predictions), the p-value of calibration, and a verdict for the tolerance.
 
     \b
     Examples:
@@ -79,21 +74,22 @@ def command(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
 
+    from calib_core.inference import estimate_lines, primaries, unbinned_bounds, verdicts
+
     loaded = _shared.load(file, read)
     if not as_json:
         _shared.warn(loaded)
     scheme = _shared.scheme_of(binning, bins, points)
     models, over = _same_rows(_models(loaded, calibrators, share, seed, rows), counting)
-    lines = _lines(models, notions, keys, slow, scheme, tolerance)
+    built = None if scheme is None else scheme.build()
+    lines = estimate_lines(_answers(models, _questions(notions, keys, slow), built, level, bool(keys) or slow),
+                           tolerance, level)  # fmt: skip
     if as_csv:
-        import pandas as pd
-
-        _shared.write_csv(pd.DataFrame([_record(line) for line in lines]))
+        _shared.write_csv(lines.drop(columns="mark"))
         return
-    first = _primary(models, scheme, tolerance, unbinned)
+    first = primaries(models, tolerance, level, built)
+    bounds = unbinned_bounds(first, level) if unbinned else None
     if as_json:
-        from calib_core.defaults import LEVEL, SEED
-
         options = {
             "tolerance": tolerance,
             "binning": _shared.binning_record(scheme),
@@ -101,12 +97,9 @@ def command(
             "seed": seed,
             "rows": rows,
         }
-        judged = {name: _rows(model, over[name]) | _told(*first[name]) for name, model in models.items()}
-        record = {"file": _shared.file_record(loaded), "options": options, "models": judged}
-        told = {"lines": [_record(line) for line in lines], "level": LEVEL, "resamples_seed": SEED}
-        _shared.write_json("audit", record | told)
+        _write_json(loaded, options, models, over, first, bounds, lines, level)
         return
-    _show(loaded, models, over, first, lines)
+    _show(loaded, models, over, verdicts(first, tolerance, level), bounds, lines)
 
 
 def _models(
@@ -137,136 +130,88 @@ def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str,
     return dict(zip(models, rows, strict=True)), {name: model.coverage for name, model in models.items()}
 
 
-def _lines(
-    models: dict[str, Predictions],
-    notions: tuple[str, ...],
-    keys: tuple[str, ...],
-    slow: bool,
-    scheme: Recipe | None,
-    tolerance: float,
-) -> list[Line]:
-    from calib_core.inference import sharpen
-
-    asked = [
-        (name, notion, key, _estimate(model, notion, key, scheme))
-        for name, model in models.items()
-        for notion, key in _questions(notions, keys, slow)
-    ]
-    asked = _refused_once(asked)
-    wanted = [one for one in asked if keys or one[1] is None or slow or _counts_suffice(one[3])]
-    with _shared.progress("Intervals and noise floors", 100) as bar:
-        estimates = [made for _, notion, _, made in wanted if notion is not None and not isinstance(made, str)]
-        sharpen(estimates, done=lambda percent: bar.update(percent - bar.pos))
-    return [_line(name, notion, key, made, tolerance) for name, notion, key, made in wanted]
-
-
-def _refused_once(asked: list[Asked]) -> list[Asked]:
-    """Where a notion is refused whatever the estimator, it says so once."""
-    found: dict[tuple[Any, ...], Asked] = {}
-    for i, (name, notion, key, made) in enumerate(asked):
-        reason = ("", made) if isinstance(made, str) and notion is not None else (key, i)
-        found.setdefault((name, notion, *reason), (name, notion, key if reason[0] else "", made))
-    return list(found.values())
-
-
 def _questions(notions: tuple[str, ...], keys: tuple[str, ...], slow: bool) -> list[tuple[str | None, str]]:
     """Pairs of notion and estimator; without choices also the scores of whole predictions."""
-    from calib_core import ESTIMATORS
+    from calib_core.estimators import takes_bins
     from calib_core.study import SCORES, error_keys
 
-    every = keys or tuple(k for k in error_keys() if slow or any(p.name == "binning" for p in ESTIMATORS[k].params))
+    every = keys or tuple(key for key in error_keys() if slow or takes_bins(key))
     whole: list[tuple[str | None, str]] = [] if keys or notions else [(None, key) for key in SCORES]
     return whole + [(notion, key) for notion in notions or NOTIONS for key in every]
 
 
-def _estimate(model: Predictions, notion: str | None, key: str, scheme: Recipe | None) -> Estimate | str:
-    from calib_core import NotAnswerable
+def _answers(
+    models: Mapping[str, Predictions], questions: list[tuple[str | None, str]], bins: Any, level: float, slow: bool
+) -> list[Answer]:
+    """The estimates, without those whose intervals take minutes where these were not asked for."""
+    from calib_core.inference import estimates
 
-    try:
-        made: Estimate = _shared.as_estimate(model, notion, key, scheme)
-    except NotAnswerable as why:
-        return str(why)
-    return made
-
-
-def _counts_suffice(made: Estimate | str) -> bool:
-    """Are interval and noise floor of the estimate a matter of counts in bins, and so quick?"""
-    from calib_core.inference.together import shares_draws
-
-    return isinstance(made, str) or shares_draws(made)
+    with _shared.progress("Intervals and noise floors", 100) as bar:
+        found = estimates(models, questions, bins, level, slow, lambda percent: bar.update(percent - bar.pos))
+    return [answer for answer in found if answer.whole or isinstance(answer.estimate, str)]
 
 
-def _line(name: str, notion: str | None, key: str, made: Estimate | str, tolerance: float) -> Line:
-    from calib_core.inference import EstimateLine, estimate_line
+def _write_json(
+    loaded: _shared.Loaded,
+    options: dict[str, Any],
+    models: Mapping[str, Predictions],
+    over: Mapping[str, float],
+    first: Mapping[str, PrimaryLine],
+    bounds: pd.DataFrame | None,
+    lines: pd.DataFrame,
+    level: float,
+) -> None:
+    from calib_core.defaults import SEED
 
-    if isinstance(made, str):
-        title = " ".join(part for part in (notion, key) if part)
-        return name, EstimateLine(notion, key, title, 0, "", math.nan, note=made)
-    return name, estimate_line(made, tolerance)
-
-
-def _record(line: Line) -> dict[str, Any]:
-    name, told = line
-    return {"model": name, **told.record()}
-
-
-def _primary(
-    models: dict[str, Predictions], scheme: Recipe | None, tolerance: float, unbinned: bool
-) -> dict[str, Primary]:
-    from calib_core.inference import primaries
-    from dashboard.lines import without_bins
-
-    found = primaries(models, tolerance, bins=None if scheme is None else scheme.build())
-    return {
-        name: (first, without_bins(models[name], first.notion) if unbinned else ()) for name, first in found.items()
+    judged = {
+        name: {
+            "rows": model.n_rows,
+            "effective_rows": model.effective_rows,
+            "coverage": over[name],
+            "primary": {
+                "notion": first[name].notion,
+                "reason": first[name].reason,
+                "line": first[name].line.record(),
+                "shown": vars(first[name].shown),
+            },
+            "unbinned": _bounds(bounds, name),
+        }
+        for name, model in models.items()
     }
+    table = lines.drop(columns="mark").to_dict("records")
+    record = {"file": _shared.file_record(loaded), "options": options, "models": judged, "lines": table}
+    _shared.write_json("audit", record | {"level": level, "resamples_seed": SEED})
 
 
-def _told(first: PrimaryLine, bounds: tuple[str, ...]) -> dict[str, Any]:
-    line = {"notion": first.notion, "reason": first.reason, "line": first.line.record(), "shown": vars(first.shown)}
-    return {"primary": line, "unbinned": list(bounds)}
+def _bounds(bounds: pd.DataFrame | None, model: str) -> list[str]:
+    """The sentences about a model's error without bins, where they were asked for."""
+    from dashboard.exhibits.unbinned import ASSUMED
 
-
-def _rows(model: Predictions, coverage: float) -> dict[str, float]:
-    return {"rows": model.n_rows, "effective_rows": model.effective_rows, "coverage": coverage}
+    return [] if bounds is None else [*bounds.loc[bounds["model"] == model, "sentence"], ASSUMED]
 
 
 def _show(
     loaded: _shared.Loaded,
-    models: dict[str, Predictions],
-    over: dict[str, float],
-    first: dict[str, Primary],
-    lines: list[Line],
+    models: Mapping[str, Predictions],
+    over: Mapping[str, float],
+    first: pd.DataFrame,
+    bounds: pd.DataFrame | None,
+    lines: pd.DataFrame,
 ) -> None:
-    import pandas as pd
+    from dashboard.exhibits import columns as of
+    from dashboard.exhibits import line_words
 
-    from dashboard.lines import FLOOR, VALUE, below, marks
-    from dashboard.selection import mixed
-
-    one = next(iter(models.values()))
-    said = f"{_shared.plain(loaded.table.name)}: {one.n_rows:,} rows judged{one.worth_note}"
-    told = [said + (f", {one.n_classes} classes" if one.n_classes else "")]
-    for name, (line, bounds) in first.items():
-        told += [f"{name}: {text}" if len(models) > 1 else text for text in (line.sentence, *bounds)]
-    answered = [(name, line) for name, line in lines if line.value == line.value]
-    made = [line for _, line in answered]
-    if made:
-        cells = pd.DataFrame([_cells(name, line) for name, line in answered]).assign(about=marks(made))
-        needed = {"model": len(models) > 1, "about": any(cells["about"]), "bins": mixed(cells["bins"])}
-        told.append(_shared.table_text(cells[[name for name in TABLE if needed.get(name, True)]]))
+    judged = next(iter(models.values()))
+    head = f"{loaded.table.name}: {judged.n_rows:,} rows judged{judged.worth_note}"
+    texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
+    for name, sentence in zip(first["model"], first["sentence"], strict=True):
+        sentences = (sentence, *_bounds(bounds, name))
+        texts += [f"{name}: {text}" if len(models) > 1 else text for text in sentences]
+    answered = lines[lines["value"].notna()]
+    names = (*([of.text("model")] if len(models) > 1 else []), of.text("notion"), of.text("estimator"))
+    texts += _exhibited.aligned((*names, *line_words.columns(answered)), answered)
     for name, coverage in over.items():
         if coverage < 1:
-            told.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
-    told += [*below(made), *([VALUE, FLOOR] if made else [])]
-    noted = [line for _, line in lines if line.note]
-    for note in dict.fromkeys(line.note for line in noted):
-        titles = dict.fromkeys(line.title for line in noted if line.note == note)
-        told.append(f"{', '.join(titles)}: {note}.")
-    for text in told:
-        click.echo("\n".join(map(_shared.plain, text.split("\n"))))
-
-
-def _cells(name: str, line: EstimateLine) -> dict[str, Any]:
-    """A line as its table prints it."""
-    numbers = {key: "" if getattr(line, key) is None else line.written(getattr(line, key)) for key in SHARES}
-    return {"model": name, **line.record(), **numbers, "verdict": line.verdict or ""}
+            texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
+    for text in (*texts, line_words.VALUE, line_words.FLOOR, *line_words.notes(lines)):
+        click.echo(_shared.plain(text))

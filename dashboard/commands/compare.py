@@ -116,7 +116,8 @@ def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[st
 
 
 def _show(frame: pd.DataFrame, as_csv: bool) -> None:
-    from dashboard.lines import VALUES_DIFFER, marked
+    from calib_core.inference import marked
+    from dashboard.lines import VALUES_DIFFER
 
     if as_csv:
         _shared.write_csv(frame)

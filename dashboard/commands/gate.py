@@ -45,16 +45,17 @@ def command(
       calib gate predictions.csv --max-ece 0.05
       calib gate predictions.npz --max-ece 0.02 --notion confidence --bins 10 && ./deploy
     """
-    from dashboard.lines import below, deciding, headline
+    from calib_core.inference import deciding, marked
 
     loaded = _shared.load(file, read)
     _shared.warn(loaded)
     scheme = _shared.scheme_of(binning, bins, points)
-    first = deciding(loaded.rows(rows), notion, estimator, scheme, limit, level)
+    binned = None if scheme is None else scheme.build()
+    first = deciding(loaded.rows(rows), notion, estimator, limit, level, binned)
     line = first.line
     if line.verdict is None:
         _shared.fail(f"no verdict: {line.note}")
-    told = [f"{headline(first)}; {loaded.table.name}, {line.rows:,} rows", first.sentence, *below([line])]
-    told[-1:] = [f"{told[-1]} Bins: {line.bins}."] if line.bins else told[-1:]
-    click.echo("\n".join(map(_shared.plain, told)))
+    about = [*marked([(line.about, line.tested)])[1], *([f"Bins: {line.bins}."] if line.bins else [])]
+    for text in (f"{first.headline}; {loaded.table.name}, {line.rows:,} rows", first.sentence, " ".join(about)):
+        click.echo(_shared.plain(text))
     raise SystemExit(WITHIN if line.verdict == "within" else NOT_WITHIN)

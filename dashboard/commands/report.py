@@ -70,6 +70,7 @@ def command(
     # Its caches are used outside a running app, which it would remark on.
     logging.getLogger("streamlit").setLevel(logging.ERROR)
     from dashboard import session
+    from dashboard.exhibits import EXHIBITS
     from dashboard.report import Options, chromium
     from dashboard.report.picture import WIDTHS
 
@@ -83,7 +84,8 @@ def command(
             _choices.read_file(name)
         selection, options = _like(like, key, options)
     else:
-        selection = _choices.selection(file, slow=slow or None, **given)
+        selection = _choices.selection(file, **given)
+        selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
     report = _made(selection, options)
     output.write_bytes(report.html)

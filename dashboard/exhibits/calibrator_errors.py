@@ -12,7 +12,8 @@ from calib_core.inference import EstimateLine
 from calib_core.study import every_measure
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, marks
+from dashboard.exhibits.line_words import AT_LEVEL, FLOOR, VALUE
+from dashboard.lines import below, marks
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 

@@ -11,7 +11,8 @@ import calib_core as cc
 from calib_core.inference import EstimateLine
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below
+from dashboard.exhibits.line_words import AT_LEVEL, FLOOR, VALUE
+from dashboard.lines import below
 from dashboard.session import Call, Scene, call
 
 

@@ -10,11 +10,13 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.estimators import takes_bins
+from calib_core.inference import marked
 from calib_core.inference.model_differences import DEFAULT
 from calib_core.registry import Key
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.lines import AT_LEVEL, VALUES_DIFFER, marked
+from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.lines import VALUES_DIFFER
 from dashboard.session import Call, Scene, call
 
 WHOLE = "whole"

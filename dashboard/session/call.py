@@ -62,7 +62,10 @@ class _Node:
 
 @dataclass(frozen=True, eq=False)
 class Call(_Node, Generic[T]):
-    """A function by its public name, or ".part": that part of its only argument; ``stem`` names the result in code."""
+    """A function by its public name, or ".part": that part of its only argument; ``stem`` names the result in code.
+
+    ".part()" is what a part of it gives that takes no arguments, such as ``.frame()`` of a diagram.
+    """
 
     name: str
     args: tuple[Any, ...] = ()
@@ -74,7 +77,8 @@ class Call(_Node, Generic[T]):
         args = [_value(argument, get) for argument in self.args]
         options = {name: _value(value, get) for name, value in self.options}
         if self.is_part:
-            result: T = getattr(args[0], self.name[1:])
+            part: Any = getattr(args[0], self.name[1:].removesuffix("()"))
+            result: T = part() if self.name.endswith("()") else part
             return result
         function: Callable[..., T] = public(self.name)
         if progress is not None and "progress" in inspect.signature(function).parameters:

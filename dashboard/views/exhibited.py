@@ -23,6 +23,8 @@ from dashboard.theme import markdown_plain
 
 TALLEST = 460
 """Pixels of a table on screen at most; it scrolls."""
+_BOLD = "background-color: rgba(213, 94, 0, 0.2)"
+"""Lines that a page prints in bold."""
 SHOWN = 5000
 """Lines put on screen; the download has all of them."""
 _FOCUS: dict[str, tuple[str, type]] = {
@@ -122,8 +124,9 @@ def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     config = {part: setting for i, column in enumerate(columns) for part, setting in _settings(column, i == 0)}
     # What is written from several texts is no column of the frame.
     marks = {c.heading: [line[0] for line in written(frame, (c,))] for c in columns if not c.digits and c.made_of[1:]}
+    shown, bold = frame.assign(**marks).head(SHOWN), exhibit.bold(frame)
     st.dataframe(
-        frame.assign(**marks).head(SHOWN),
+        shown.style.apply(lambda line: [_BOLD * (line.name in bold)] * len(line), axis=1) if bold else shown,
         key=f"{name}.table",
         hide_index=True,
         width="stretch",

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib_core import InputError
 from dashboard import session, widgets
+from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Asked, Options, Progress, Report, chromium, steps
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
@@ -68,10 +69,15 @@ def _options(selection: Selection) -> None:
     )
     for why in refused:
         st.caption(markdown_plain(why))
+    estimators = selection.exhibit("estimators")
+
+    def slow(on: bool) -> None:
+        widgets.change_exhibit(EXHIBITS.described("estimators", **{**dict(estimators.params), "slow": on}))
+
     st.toggle(
         "Intervals and noise floors of slow estimators too",
         help="Kernel, smooth, convex and sweep estimators: minutes for thousands of rows.",
-        **widgets.bound("slow"),
+        **widgets.tied("report.slow", bool(dict(estimators.params).get("slow")), slow),
     )
 
 

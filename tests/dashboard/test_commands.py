@@ -19,11 +19,13 @@ from click.testing import CliRunner
 from generated import ordinary_rows
 
 import calib_core as cc
+from calib_core import inference
+from calib_core._text import error
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
-from dashboard import lines
+from calib_core.inference.result_line import ROUGH_GUIDE
 from dashboard.cli import main
 from dashboard.commands import _shared, audit, compare, gate
-from dashboard.lines import STAR, VALUES_DIFFER
+from dashboard.lines import VALUES_DIFFER
 
 INSTALLED = Path(sys.executable).with_name("calib")
 
@@ -97,8 +99,10 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     assert columns.startswith("notion ")
     for line in record["lines"]:
         shown = cc.inference.EstimateLine(**{name: line[name] for name in line if name != "model"})
-        numbers = [shown.written(number) for number in (shown.value, shown.point, shown.low, shown.high, shown.floor)]
+        point, low, high, value, floor = map(error, (shown.point, shown.low, shown.high, shown.value, shown.floor))
+        numbers = [point.replace("-", "−"), f"{low} to {high}".replace("-", "−")]
         assert re.search(r"\s+".join(map(re.escape, ["confidence", shown.estimator, *numbers])), text)
+        assert re.search(r"\s+".join([re.escape(value.replace("-", "−")), re.escape(floor)]), text)
     assert f"Each of the {len(record['lines'])} lines stands alone" in text
     for about in {line["about"] for line in record["lines"]}:
         assert text.count(about) == 1
@@ -115,6 +119,16 @@ def test_audit_bounds_the_error_without_bins_when_asked(file):
         assert made.sentence in text
     record = json.loads(run("audit", file, "--notion", "confidence", "--unbinned", "--json").stdout)
     assert all(sentence in text for sentence in record["models"]["as given"]["unbinned"])
+
+
+def test_audit_takes_the_level_of_its_intervals(file):
+    asked = ("audit", file, "--notion", "confidence", "--estimator", "ece", "--level", 0.99)
+    record = json.loads(run(*asked, "--json").stdout)
+    (line,) = record["lines"]
+    span = cc.estimate(cc.read_predictions(file), "confidence").interval(0.99)
+    assert (line["low"], line["high"], line["level"], record["level"]) == (span.low, span.high, 0.99, 0.99)
+    assert record["models"]["as given"]["primary"]["line"]["level"] == 0.99
+    assert "99 % interval" in run(*asked).stdout
 
 
 def test_audit_explains_a_value_above_its_own_interval():
@@ -167,7 +181,7 @@ def test_a_refused_notion_says_why_once():
     pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
     said = run("audit", "answers.csv").stdout
     assert said.count("these predictions hold (confidence, correct) only: the probabilities of the other") == 1
-    assert "Accuracy, log-loss, brier, class-wise: these predictions hold" in said
+    assert "Accuracy, Log loss, Brier score, Class-wise: these predictions hold" in said
 
 
 # -- gate -----------------------------------------------------------------------------------------------------
@@ -255,7 +269,7 @@ def test_gate_that_cannot_run_ends_with_two(arguments):
 
 
 def test_a_fault_of_the_program_is_a_sentence_too(file, monkeypatch):
-    monkeypatch.setattr(lines, "deciding", lambda *_: 1 / 0)
+    monkeypatch.setattr(inference, "deciding", lambda *_: 1 / 0)
     said = run("gate", file, "--max-ece", "0.1", code=2).stderr
     assert said == (
         "calib gate: this should not have happened (ZeroDivisionError: division by zero); --debug shows where\n"
@@ -371,7 +385,7 @@ def test_compare_says_what_the_library_says(file):
     assert values == VALUES_DIFFER
     rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
     assert rough[1].split()[-1] == rough[0].split()[-1].replace("about", "*")
-    assert STAR in rough
+    assert ROUGH_GUIDE in rough
 
 
 def test_compare_names_the_pair_that_has_no_difference(file):

@@ -16,7 +16,6 @@ from dashboard import compute, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS
 from dashboard.selection import VIEWS, Selection, Source
-from dashboard.session import Model
 from tests.dashboard.test_views import opened
 
 TICKED = (Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
@@ -45,10 +44,9 @@ def frames(shown: Any) -> list[Any]:
 SHOWN = {
     "classes": DIGITS.replace(curve="kernel", notion="class-wise"),
     "calibrators": DIGITS.replace(calibrators=(*TICKED, Recipe("CALIBRATORS", "metacal-miscoverage"))),
-    "estimators": DIGITS.replace(asked="class-wise"),
 }
 
-EXHIBITED = ("reliability", "simplex")
+EXHIBITED = ("reliability", "simplex", "estimators")
 """Views of exhibits alone, whose lines the law of exhibits runs."""
 
 
@@ -67,16 +65,6 @@ def test_lines_of_every_figure_and_table_run(view: str) -> None:
 
 def test_every_view_with_results_has_lines() -> None:
     assert set(SHOWN) == set(VIEWS) - {"data", "report", *EXHIBITED}
-
-
-def test_lines_of_the_estimators_give_the_numbers_on_screen() -> None:
-    selection = DIGITS.replace(view="estimators", asked="top-label")
-    lines = copied(opened(selection), "python")
-    made = next(run(text) for text in lines.values() if "('ece', 'top-label')" in text)
-    assert len(made) > 60
-    for (key, notion), one in made.items():
-        expected = compute.estimate(Model(DIGITS.source), notion, key, selection.scheme)
-        assert one.value == expected.value, (key, notion)
 
 
 def test_lines_of_several_files_give_the_numbers_on_screen() -> None:

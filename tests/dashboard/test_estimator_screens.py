@@ -5,20 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, estimate, figures
+from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, figures
 from calib_core._text import error
 from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
-from calib_core.inference import coverage_table, estimate_line, per_class_tests, rejection_table, sharpen
+from calib_core.inference import coverage_table, per_class_tests, primary, rejection_table
+from calib_core.study import stacked
 from dashboard import compute, session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.columns import written
 from dashboard.exhibits.reliability import Reliability
 from dashboard.selection import Selection, Source
 from dashboard.session import BASE, Model
-from dashboard.views.estimators import numbers
 
 WINE = Source(data="demo:wine-logistic")
 BINS = Recipe("CALIBRATORS", "class-wise-hb")
@@ -203,16 +205,33 @@ def test_every_class_has_a_test_corrected_for_their_number() -> None:
     assert "p (Holm), Temperature scaling" in table.columns
 
 
-def test_the_trade_off_is_drawn_when_asked_and_kept_in_the_link() -> None:
+def test_the_trade_off_is_drawn_when_a_link_of_release_0_1_asks_for_it() -> None:
     app = opened(Selection(source=WINE, view="estimators", calibrators=()))
     assert {t["name"] for t in drawn(app)["trade"].figure["data"]} == {"Base model"}
-    app.toggle(key="choice.trade").set_value(True).run()
+    app = AppTest.from_file(app._script_path, default_timeout=60)
+    for name, text in {"data": WINE.data, "view": "estimators", "calibrators": "[]", "trade": "True"}.items():
+        app.query_params[name] = text
+    app.run()
     assert not app.exception
-    assert app.query_params["trade"] == "True"
-    made = compute.trade_off(Model(WINE, BASE), compute.primary(Model(WINE, BASE), Selection(source=WINE)).notion)
+    rows = session.parts(WINE).test
+    points = diagrams.trade_points({"Base model": rows}, primary(rows).notion)
+    curves = diagrams.trade_off(rows, reduction=primary(rows).notion, repeats=5)
     traces = drawn(app)["trade"].figure["data"]
-    assert len(traces) == 1 + len(made.keys)
-    np.testing.assert_array_equal(traces[0]["y"], made.mse[0])
+    assert len(traces) == 1 + len(curves.keys)
+    np.testing.assert_array_equal(traces[0]["y"], curves.mse[0])
+    assert (traces[-1]["x"][0], traces[-1]["y"][0]) == points.points["Base model"]
+
+
+def test_validity_is_on_shared_bins_where_claims_are_the_same() -> None:
+    top_label = Recipe("CALIBRATORS", "top-label-hb")
+    selection = Selection(source=WINE, calibrators=(top_label,), asked="confidence")
+    scene = session.scene_of(selection)
+    base, after = (compute.judged(model) for model in scene.models.shown)
+    pair, title = diagrams.validity_pair(base, after, "confidence"), top_label.title
+    frame = scene.get(EXHIBITS.make("validity").table(scene))
+    plots = {"Base model": diagrams.validity_of(base, "confidence")}
+    plots |= {title: pair.after, f"Base model, bins of {title}": pair.before}
+    pd.testing.assert_frame_equal(frame, stacked(plots), check_exact=True)
 
 
 def test_both_simulated_tables_are_shown_whole() -> None:
@@ -222,27 +241,15 @@ def test_both_simulated_tables_are_shown_whole() -> None:
         assert any(list(one.columns) == list(table.columns) and len(one) == len(table) for one in shown)
 
 
-def test_the_downloaded_table_holds_the_numbers_and_not_their_text() -> None:
-    predictions = sample()
-    sharp, plain = (estimate(predictions, notion, "ece", 10) for notion in ("confidence", "top-label"))
-    sharpen([sharp])
-    asked = {("ece", "confidence"): sharp, ("ece", "top-label"): plain, ("ece", "canonical"): "why not"}
-    lines = {("ece", "confidence"): estimate_line(sharp)}
-    frame = numbers(asked, lines)
-    assert list(frame["notion"]) == ["confidence", "top-label"]
-    assert frame.iloc[0].to_dict() == lines["ece", "confidence"].record()
-    bare = frame.iloc[1]
-    assert bare["value"] == plain.value
-    assert bare[["point", "low", "high", "floor", "p", "verdict"]].isna().all()
-
-
 def test_a_calibrator_that_cannot_be_shown_says_so() -> None:
     app = opened(Selection(source=Source(data="demo:language-model"), view="estimators"))
     assert any(w.value.startswith("**Temperature scaling** cannot be used here: ") for w in app.warning)
 
 
 def test_small_p_values_are_not_said_to_be_zero() -> None:
-    app = opened(Selection(source=Source(data="demo:digits-naive-bayes"), view="estimators", calibrators=()))
-    said = "".join(str(table.value) for table in app.table)
-    assert "(p < 0.001)" in said
-    assert "= 0.000" not in said
+    scene = session.scene_of(Selection(source=Source(data="demo:digits-naive-bayes"), calibrators=()))
+    exhibit = EXHIBITS.make("tests")
+    frame = scene.get(exhibit.table(scene))
+    cells = [line[-1] for line in written(frame, exhibit.columns(frame))]
+    assert "< 0.001" in cells
+    assert "0.000" not in cells

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
@@ -155,16 +156,18 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
     shown = session.models(selection).shown
     assert len(bold) == len(shown)
     page_text = text_of(made)
+    lines = cc.inference.primaries({model.title: compute.judged(model) for model in shown}, selection.eps)
     for model, place in zip(shown, bold, strict=True):
-        first, line = compute.primary(model, selection), verdicts.iloc[place]
+        first, line = lines[model.title], verdicts.iloc[place]
         assert line["model"] == model.title
         assert list(verdicts["model"]).index(model.title) == place, "the primary line stands first"
-        told = first.line.record()
-        assert {name: line[name] for name in told} == told
+        told = first.line.record() | {"sentence": first.sentence}
+        assert {name: line[name] for name in told if name != "limit"} == {n: v for n, v in told.items() if n != "limit"}
         assert f"{model.title}: {first.sentence}" in page_text
         estimate = compute.estimate(model, first.notion, "ece", selection.scheme)
         assert (line["value"], line["point"]) == (estimate.value, estimate.point)
-    assert made.html.count(b'<tr class="decides">') == len(shown)
+    standing_out = sum(len(held.bold) for _, held in made.document.tables if held.name.startswith("estimators-"))
+    assert made.html.count(b'<tr class="decides">') == len(shown) + standing_out
     assert made.latex_files()[next(n for n in made.latex_files() if "verdicts" in n)].count(b"textbf{miscal") >= 1
     drawn = cc.diagrams.reliability(compute.judged(session.models(selection).shown[0])).frame()
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
@@ -179,12 +182,14 @@ def below(made: Report, table: Table) -> str:
 
 
 def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
+    text = text_of(made)
     for _, held in made.document.tables:
         if {"floor", "point"} <= set(held.frame) and held.name != "calibrators-scores":
-            assert held.frame[["value", "point", "low", "high", "floor", "p"]].notna().all(axis=None), held.name
-            assert held.frame["point"].between(held.frame["low"], held.frame["high"]).all(), held.name
-            for about in held.frame["about"].unique():
-                assert below(made, held).count(about) == 1, held.name
+            whole = held.frame[held.frame["note"] == ""] if "note" in held.frame else held.frame
+            assert whole[["value", "point", "low", "high", "floor", "p"]].notna().all(axis=None), held.name
+            assert whole["point"].between(whole["low"], whole["high"]).all(), held.name
+            for about in whole["about"].unique():
+                assert about in below(made, held) or f" {about}" in text, held.name
 
 
 def test_it_says_what_everything_rests_on(made: Report) -> None:
@@ -236,24 +241,23 @@ def test_curves_have_the_numbers_of_the_library() -> None:
     assert steps.about in text_of(made)
 
 
-def test_an_estimator_of_two_names_has_one_line_and_a_score_is_no_error(made: Report) -> None:
-    listed = table(made, "estimators-confidence")["estimator"].tolist()
-    assert listed == [ESTIMATORS[key].title for key in error_keys() if ESTIMATORS[key].title in listed]
-    assert len(listed) >= 5
-    plain = table(made, "estimators-plain")["estimator"].tolist()
-    titles = {ESTIMATORS[key].title for key in (*SCORES, "binned")}
-    assert not titles & {*listed, *plain}
+def test_an_estimator_of_two_names_has_one_line_and_a_score_no_verdict(made: Report) -> None:
+    for notion in ("confidence", "class-wise"):
+        frame = table(made, f"estimators-{notion}")
+        assert frame["estimator"].tolist() == [*error_keys(), *SCORES]
+        assert frame.loc[frame["estimator"].isin(SCORES), "verdict"].isna().all()
 
 
 def test_curves_that_cannot_be_made_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise NotAnswerable("half of two rows is one")
 
-    monkeypatch.setattr(compute, "trade_off", refuse)
+    monkeypatch.setitem(import_module("dashboard.session.call")._public(), "diagrams.trade_off", refuse)
     rows = "p_a,p_b,label\n" + "0.7,0.3,a\n0.4,0.6,b\n" * 5
-    selection = chosen(source=Source(data=session.hold(rows.encode(), "few.csv").key), trade=True)
+    selection = chosen(source=Source(data=session.hold(rows.encode(), "few.csv").key))
+    selection = selection.with_exhibit(EXHIBITS.described("trade", curves=True))
     made = report.build(selection, Options(date=DATE, left_out=("classes", "calibrators")))
-    assert "No curves over numbers of bins. half of two rows is one." in text_of(made)
+    assert "No curves over numbers of bins: half of two rows is one." in text_of(made)
 
 
 def test_references_are_cited_in_full() -> None:

@@ -17,6 +17,7 @@ from law_data import LawData, on_law_data
 import calib_core as cc
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
+from calib_core.inference import primaries
 from dashboard import compute, report, session
 from dashboard.reproduce import python_lines
 from dashboard.selection import Selection, Source
@@ -37,13 +38,18 @@ def assert_the_numbers_of_the_screen(selection: Selection) -> None:
     names = ran(selection)
     models = session.models(selection).shown
     assert names["numbers"]["model"].tolist() == [model.title for model in models]
+    lines = primaries({model.title: compute.judged(model) for model in models}, selection.eps, bins=_bins(selection))
     for model, found in zip(models, names["numbers"].to_dict("records"), strict=True):
-        first = compute.primary(model, selection)
+        first = lines[model.title]
         told = first.line.record() | {"reason": first.reason, "p of any error": first.shown.p_value}
         assert {name: found[name] for name in told} == told
         if selection.view == "reliability":
             drawn = cc.diagrams.reliability(compute.judged(model), compute.built(selection.scheme)).frame()
             pd.testing.assert_frame_equal(names["shown"][model.title], drawn)
+
+
+def _bins(selection: Selection) -> Any:
+    return None if selection.scheme is None else selection.scheme.build()
 
 
 def table(n: int, seed: int, split: bool) -> pd.DataFrame:

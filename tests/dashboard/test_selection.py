@@ -166,3 +166,14 @@ def test_choices_of_older_links_that_are_not_possible_are_said(name: str, text: 
     selection, problems = Selection.from_query({name: text})
     assert selection == Selection()
     assert problems == (f"The link's {name} was left out: {text!r} is not possible.",)
+
+
+@pytest.mark.parametrize(("name", "exhibit", "option"), [("slow", "estimators", "slow"), ("trade", "trade", "curves")])
+def test_links_of_release_0_1_reach_the_options_of_exhibits(name: str, exhibit: str, option: str) -> None:
+    selection, problems = Selection.from_query({name: "True"})
+    assert problems == ()
+    assert dict(selection.exhibit(exhibit).params) == {option: True}
+    assert name not in selection.to_query()
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+    assert Selection.from_query({name: "False"}) == (Selection(), ())
+    assert Selection.from_query({name: "maybe"})[1] == (f"The link's {name} was left out: 'maybe' is not possible.",)

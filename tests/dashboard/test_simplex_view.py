@@ -22,6 +22,7 @@ from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams, fig
 from calib_core.figures.recalibration import MARKS, cells_at
 from calib_core.figures.triangle import from_xy, to_xy
 from calib_core.inference import estimate_line
+from calib_core.inference.result_line import ROUGH_GUIDE
 from dashboard import session, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -29,7 +30,6 @@ from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
 from dashboard.export import csv_bytes
-from dashboard.lines import STAR
 from dashboard.selection import Selection, Source, simplex_schemes
 from tests.dashboard.test_views import opened
 
@@ -168,7 +168,7 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
         frame = scene.get(exhibit.table(scene))
         first = written(frame, exhibit.columns(frame))[0][3]
         assert first.endswith("*") == guide
-        assert (STAR in exhibit.words(scene).notes) == guide
+        assert (ROUGH_GUIDE in exhibit.words(scene).notes) == guide
 
 
 def test_cells_that_have_no_bound_say_why() -> None:

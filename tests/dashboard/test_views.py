@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import io
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import CALIBRATORS, ESTIMATORS, NotAnswerable, Predictions, Recipe
+from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
 from calib_core._text import error
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
-from calib_core.inference import PrimaryLine, estimate_line, plain_line, primary
+from calib_core.inference import estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
 from calib_core.study import SCORES, error_keys, every_measure, summaries
 from dashboard import compute, session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
-from dashboard.exhibits import EXHIBITS
-from dashboard.lines import headline
+from dashboard.exhibits import EXHIBITS, line_words
 from dashboard.selection import (
     AUTO,
     CURVES,
@@ -147,27 +149,43 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
     np.testing.assert_array_equal(trace["y"], diagram.attained[known])
 
 
-def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show() -> None:
-    selection = Selection(view="estimators", source=Source(data="demo:wine-logistic"), asked="confidence")
-    app = opened(selection)
-    shown = app.dataframe[0].value
+@pytest.mark.parametrize("slow", [False, True])
+def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slow: bool) -> None:
+    selection = Selection(view="estimators", source=Source(data="demo:breast-cancer-svm"), asked="confidence")
+    app = opened(selection.with_exhibit(EXHIBITS.described("estimators", slow=slow)))
+    shown = next(d.value for d in app.dataframe if "estimator" in d.value.columns)
     captions = " ".join(c.value.replace("\\", "") for c in app.caption)
     test = session.parts(selection.source).test
-    assert set(shown.index) == {ESTIMATORS[key].title for key in (*SCORES, *error_keys())}
-    for key in (*SCORES, *error_keys()):
+    assert shown["estimator"].tolist() == [*error_keys(), *SCORES]
+    for key, cells in zip(shown["estimator"], shown.to_dict("records"), strict=True):
         expected = cc.estimate(test, "confidence", key)
-        cells = shown.loc[ESTIMATORS[key].title]
-        line = estimate_line(expected) if compute.of_counts(expected) else plain_line(expected)
-        assert cells["Confidence"] == line.written(line.value)
-        assert next(iter(shown.columns)) == "Confidence"
-        if compute.of_counts(expected):
-            assert cells["estimate"] == line.written(line.point)
-            assert cells["90 % interval"].startswith(line.interval)
-            assert cells["noise floor"] == line.written(line.floor)
-            assert cells["verdict"] == (line.verdict or "–")
-            assert line.about in captions
+        whole = slow or compute.of_counts(expected)
+        line = estimate_line(expected) if whole else plain_line(expected)
+        numbers = ("value", "point", "low", "high", "floor", "p")
+        np.testing.assert_array_equal([cells[n] for n in numbers], [_number(getattr(line, n)) for n in numbers])
+        assert (cells["verdict"] if isinstance(cells["verdict"], str) else None) == line.verdict
+        assert line.about in captions
     assert "Each of the " in captions
-    assert "Canonical" in shown.columns
+    assert ("interval and noise floor take minutes" in captions) == (not slow)
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def test_lines_that_stand_out_are_marked_and_no_others() -> None:
+    exhibit = EXHIBITS.make("estimators")
+    frame = pd.DataFrame({"p": [0.2, 0.05, None, 0.001]})
+    assert exhibit.bold(frame) == (1, 3)
+
+
+def test_the_slow_estimators_and_the_curves_are_switched_on_screen() -> None:
+    app = opened(Selection(view="estimators", source=Source(data="demo:breast-cancer-svm"), calibrators=()))
+    before = len(drawn(app)["trade"].figure["data"])
+    app.toggle(key="exhibit.trade.curves").set_value(True).run()
+    assert not app.exception
+    assert len(drawn(app)["trade"].figure["data"]) > before
+    assert '"curves":true' in app.query_params["exhibits"]
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -180,27 +198,32 @@ def test_the_verdict_stands_above_every_view(view: str) -> None:
     assert line.startswith("**Base model: miscalibrated**")
     assert markdown_plain(f"{first.line.written(first.line.point)}, 90 % interval {first.line.interval}") in line
     said = [c.value for c in app.caption]
-    assert markdown_plain(first.sentence) in said
+    assert any(text.startswith(markdown_plain(f"Base model: {first.sentence}")) for text in said)
     assert first.reason in first.sentence
     assert any(markdown_plain(f"By its formula the {first.line.title} is") in text for text in said)
 
 
 @pytest.mark.parametrize("view", ["reliability", "estimators"])
 def test_a_verdict_that_cannot_be_made_is_a_sentence(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise NotAnswerable("no row makes a claim here")
 
-    monkeypatch.setattr(compute, "primary", refuse)
+    monkeypatch.setattr(session.RESULTS, "_kept", OrderedDict())
+    monkeypatch.setitem(import_module("dashboard.session.call")._public(), "inference.primaries", refuse)
     app = opened(Selection(view=view, source=Source(data="demo:wine-logistic")))
     assert not app.error
-    line = next(c.value for c in app.caption if c.value.startswith("**Base model: "))
-    assert line.startswith("**Base model: could not run** no row makes a claim here")
+    assert "**No verdict** no row makes a claim here." in [c.value for c in app.caption]
 
 
-def test_a_line_without_a_verdict_says_why_it_could_not_run() -> None:
-    one = session.parts(Source(data="demo:wine-logistic")).test
-    first = PrimaryLine("confidence", "As asked for.", cc.estimate(one, "confidence", "brier"), 0.02, 0.9)
-    assert headline(first).startswith("could not run (Brier score is a score, not a calibration error")
+def test_a_model_without_a_verdict_does_not_take_those_of_others_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    selection = Selection(source=Source(data="demo:wine-logistic"))
+    first = "Base model: no rows to judge."
+    others = {"Temperature scaling": session.models(selection).shown[1].predictions}
+    monkeypatch.setattr(line_words, "answering", lambda scene: (others, (first,)))
+    captions = [c.value for c in opened(selection).caption]
+    strip = next(text for text in captions if text.startswith("**Base model: no verdict could be made**"))
+    assert "**Temperature scaling: " in strip
+    assert markdown_plain(f"{first} No verdict could be made.") in captions
 
 
 @pytest.mark.parametrize("overlay", ["none", "wilson", "consistency", "corp", "kernel"])

@@ -13,7 +13,8 @@ from calib_core.inference import coverage_table, on_scale_of, paired_table, reje
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
 from dashboard import compute, session
-from dashboard.lines import WORDS, caption
+from dashboard.exhibits.line_words import WORDS
+from dashboard.lines import caption
 from dashboard.report import recipe, tables
 from dashboard.report.asked import Asked
 from dashboard.report.citations import bibliography, cited
@@ -113,7 +114,7 @@ def _settings(asked: Asked) -> Table:
         "band of curves": curve.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
         "fewest rows for an arrow": f"{selection.exhibit('triangle').build().min_rows}",
-        "slow estimators": "with intervals and floors" if selection.slow else "values only",
+        "slow estimators": "with intervals and floors" if selection.exhibit("estimators").params else "values only",
         **_division(source),
         "seed of resampling": "0",
         "redraws and resamples": f"{RESAMPLES:,}",

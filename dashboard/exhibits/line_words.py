@@ -1,0 +1,73 @@
+"""How tables of lines of estimates are written, and what has to be said below them."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import Predictions
+from calib_core.defaults import LEVEL
+from calib_core.inference import PrimaryLine, each_alone, marked
+from calib_core.inference.number_words import at_level
+from dashboard.exhibits import columns as of
+from dashboard.selection import mixed
+from dashboard.session import Call, Scene, call
+
+AT_LEVEL = f"{at_level(LEVEL)} interval"
+VALUE = (
+    "Value: what the estimator's formula says. Estimate: what the interval is about, which lies in it. A value above "
+    "its own interval is no mistake: noise pushes up the value, not the interval."
+)
+FLOOR = (
+    "Noise floor: the 95 % point of what perfectly calibrated models with these predictions show; p: the share of them "
+    "that show as much as the value, or more."
+)
+NO_VERDICT = "no verdict could be made"
+READING = f"{VALUE} {FLOOR}"
+WORDS = (
+    "Within: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above. Too close to "
+    "call: the interval holds the tolerance. Too few rows to tell: it does, and would for most perfectly calibrated "
+    "models with these predictions; that is known before any outcome is seen."
+)
+
+
+def answering(scene: Scene) -> tuple[dict[str, Call[Predictions]], tuple[str, ...]]:
+    """The models' rows by title where a confidence error can be made of them, and a sentence for each other."""
+    kept, refused = scene.answered(scene.each(lambda model: call(cc.estimate, model.predictions)))
+    return {title: rows for title, rows in scene.predictions().items() if title in kept}, refused
+
+
+def primaries(scene: Scene) -> Call[dict[str, PrimaryLine]]:
+    """The lines that decide, of every model that has one; they know of no tolerance yet."""
+    return call(cc.inference.primaries, answering(scene)[0], bins=scene.bins, stem="primaries")
+
+
+def primary_notion(scene: Scene) -> str:
+    """The notion in which the first model is judged, and the others beside it."""
+    return next(iter(scene.get(primaries(scene)).values())).notion
+
+
+def columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
+    """What is printed of every line; marks and bins where lines differ in them, verdicts where there are any."""
+    level = frame["level"].iloc[0] if len(frame) else LEVEL
+    return (
+        of.number("estimate", "point"),
+        of.between(f"{at_level(level)} interval", "low", "high"),
+        *([of.text("about", "mark")] if frame["mark"].astype(bool).any() else []),
+        of.number("value"),
+        of.number("noise floor", "floor"),
+        of.probability("p"),
+        *([of.text("verdict")] if frame["verdict"].notna().any() else []),
+        *([of.text("bins")] if mixed(frame["bins"]) else []),
+    )
+
+
+def notes(frame: pd.DataFrame) -> tuple[str, ...]:
+    """How many looks a table of lines is, what its intervals are about, and why numbers are missing, each once."""
+    reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
+    missing = (f"{', '.join(titles)}: {note}." for note, titles in reasons.items())
+    return (
+        *filter(None, [each_alone(frame["p"])]),
+        *marked(zip(frame["about"], frame["tested"], strict=True))[1],
+        *missing,
+    )

@@ -1,0 +1,83 @@
+"""Calibration against sharpness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import REDUCTIONS
+from calib_core._text import count
+from calib_core.registry import Flag
+from dashboard.exhibits import columns as of
+from dashboard.exhibits import line_words
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+SPLITS = 5
+"""Splits over which calibrators that bin are compared."""
+
+
+@EXHIBITS.register("trade", "Mean squared error against calibration error", reference="P2 Fig. 3")
+@dataclass(frozen=True)
+class Trade(Exhibit):
+    """Mean squared error against squared calibration error, a point per model."""
+
+    curves: Annotated[
+        bool,
+        Flag(),
+        "curves over numbers of bins: calibrators that bin, fitted on half the test rows and judged on the rest, "
+        "several times",
+    ] = False
+    printed = 10
+    height = 400
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        points, curves = self._points(scene), self._curves(scene)
+        return call(cc.stacked, {"model": points} | ({"over bins": curves} if curves else {}), column="points")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        more = (of.text("calibrator"), of.whole("bins")) if "bins" in frame else ()
+        return (
+            of.text("model"),
+            *more,
+            of.number("squared calibration error", "error"),
+            of.number("mean squared error", "mse"),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        claims = REDUCTIONS[line_words.primary_notion(scene)].title.lower()
+        return call("figures.trade_off", curves=self._curves(scene), points=self._points(scene), claims=claims)
+
+    def words(self, scene: Scene) -> Words:
+        words = Words(
+            "Mean squared error against squared calibration error (debiased), a point per model: further left is "
+            "better calibrated, further down is better all in all.",
+            "Mean squared error against calibration error, a point per model.",
+        )
+        points = scene.get(self._points(scene))
+        missing = (f"{model}: {note}." for model, note in zip(points.models, points.notes, strict=True) if note)
+        wanted = self._wanted(scene)
+        why = scene.refusal(wanted) if self.curves else ""
+        if not self.curves or why:
+            return words.also(*missing, why and f"No curves over numbers of bins: {why}.")
+        curves = scene.get(wanted)
+        return words.also(
+            *missing,
+            f"Curves: {count(curves.fit_rows)} of {scene.models.shown[0].base.title}'s test rows fit a map, the others "
+            f"judge it; means of {curves.repeats} splits, larger marks for more bins.",
+        )
+
+    def _points(self, scene: Scene) -> Call[Any]:
+        notion = line_words.primary_notion(scene)
+        return call(cc.diagrams.trade_points, scene.predictions(), reduction=notion, bins=scene.bins)
+
+    def _wanted(self, scene: Scene) -> Call[Any]:
+        rows, notion = scene.models.shown[0].base.predictions, line_words.primary_notion(scene)
+        return call(cc.diagrams.trade_off, rows, reduction=notion, repeats=SPLITS)
+
+    def _curves(self, scene: Scene) -> Call[Any] | None:
+        wanted = self._wanted(scene)
+        return wanted if self.curves and not scene.refusal(wanted) else None

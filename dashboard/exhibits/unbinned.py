@@ -1,0 +1,40 @@
+"""How large errors can be with what bins do not see, under stated assumptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from dashboard.exhibits import columns as of
+from dashboard.exhibits import line_words
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+ASSUMED = "Both are assumptions, made before any plot was looked at; nothing here tests them."
+
+
+@EXHIBITS.register("unbinned", "How large can the error be with what the bins do not see?")
+@dataclass(frozen=True)
+class Unbinned(Exhibit):
+    """Bounds on every model's error that need no bins, beside the upper end in bins."""
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.inference.unbinned_bounds, line_words.primaries(scene))
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("model"),
+            of.text("notion"),
+            of.text("assumption"),
+            of.number("error at most", "value"),
+            of.number("in bins", "binned"),
+            of.number("within bins", "added"),
+            of.text("bins"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        sentences = zip(frame["model"], frame["sentence"], strict=True)
+        return Words(ASSUMED).also(*(f"{model}: {text}" for model, text in sentences))

@@ -1,0 +1,63 @@
+"""On which share of the rows claims are off by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import REDUCTIONS
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Model, Scene, call
+
+
+@EXHIBITS.register("validity", "Share of rows off by at most epsilon", reference="P1 App. F")
+@dataclass(frozen=True)
+class Validity(Exhibit):
+    """The share of rows whose claim is off by at most epsilon, in the notion looked at."""
+
+    printed = 10
+    height = 400
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.stacked, self._plots(scene)[0])
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return of.text("model"), of.number("epsilon", "eps"), of.share("rows", "share")
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.validity", self._plots(scene)[0])
+
+    def words(self, scene: Scene) -> Words:
+        title = REDUCTIONS[scene.focus.notion].title.lower()
+        return Words(
+            f"Validity, {title}: share of rows whose claim is off by at most epsilon. A recalibrated model and the "
+            "base model beside it are judged on the same bins where they make the same claims.",
+            f"Share of rows whose claim is off by at most epsilon, {title}, a line per model.",
+            self._plots(scene)[1],
+        )
+
+    def _plots(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
+        """Curves by title: base models, and each recalibrated one with its base on its bins; and what is refused."""
+        answered, refused = scene.answered(scene.each(lambda model: self._curve(scene, model)))
+        plots: dict[str, Call[Any]] = {}
+        for model in scene.models.shown:
+            curve = answered.get(model.title)
+            if curve is None or model.is_base:
+                plots |= {} if curve is None else {model.title: curve}
+            elif scene.get(curve).shared:
+                plots[model.title] = curve.part("after")
+                plots[f"{model.base.title}, bins of {model.title}"] = curve.part("before")
+            else:
+                plots[f"{model.title}, own bins"] = curve.part("after")
+        return plots, refused
+
+    def _curve(self, scene: Scene, model: Model) -> Call[Any]:
+        notion = scene.focus.notion
+        if model.is_base:
+            return call(cc.diagrams.validity_of, model.predictions, reduction=notion, bins=scene.bins)
+        rows = model.base.predictions, model.predictions
+        return call(cc.diagrams.validity_against, *rows, reduction=notion, bins=scene.bins)

@@ -1,0 +1,43 @@
+"""The answer first: is each model calibrated within the tolerance, as far as these rows can tell?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.inference.number_words import percent
+from dashboard.exhibits import columns as of
+from dashboard.exhibits import line_words
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("verdict", "Verdicts")
+@dataclass(frozen=True)
+class Verdict(Exhibit):
+    """Whether each model is calibrated within the tolerance, on one line chosen before outcomes are looked at."""
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return of.text("model"), of.text("error", "title"), *line_words.columns(frame)
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        sentences = (
+            f"{line['model']}: {line['sentence']} Bins: {line['bins']}. By its formula the {line['title']} is "
+            f"{percent(line['value'])}."
+            for line in frame.to_dict("records")
+        )
+        caption = (
+            f"Verdicts for a tolerance of {percent(scene.tolerance)}, each on the line that decides, chosen before "
+            f"outcomes are looked at. {line_words.READING}"
+        )
+        refused = (f"{text} {line_words.NO_VERDICT.capitalize()}." for text in line_words.answering(scene)[1])
+        return Words(caption).also(*sentences, *refused, *line_words.notes(frame), line_words.WORDS)
+
+    def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
+        return tuple(range(len(frame)))
