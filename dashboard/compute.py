@@ -44,7 +44,6 @@ from calib_core.inference import (
     estimate_line,
     kuiper,
     paired_difference,
-    per_class_tests,
     spiegelhalter,
 )
 from calib_core.inference import primary as _primary
@@ -330,31 +329,6 @@ def kernel_curve(model: Model, kernel: Recipe, band: str) -> diagrams.KernelCurv
     return _memo(key, lambda: diagrams.kernel_curve(judged(model), method=kernel.build(), band=band))
 
 
-def class_curve(model: Model, notion: str, c: int, kernel: Recipe, band: str) -> diagrams.KernelCurve:
-    """The kernel reliability curve of one class, with its band."""
-    key = ("class_curve", model, notion, c, kernel, band)
-    return _memo(key, lambda: diagrams.kernel_curve(judged(model), notion, c, kernel.build(), band))
-
-
-def class_curves(model: Model, notion: str, classes: tuple[int, ...], kernel: Recipe) -> list[diagrams.KernelCurve]:
-    """Kernel reliability curves of chosen classes, without bands."""
-    return [class_curve(model, notion, c, kernel, "none") for c in classes]
-
-
-def class_tests(model: Model, notion: str, scheme: Recipe | None) -> pd.DataFrame:
-    """A test of calibration for every class, corrected for their number; NotAnswerable for weighted rows."""
-    key = ("class_tests", model, notion, scheme)
-    return _asked_once(key, lambda: per_class_tests(judged(model), notion, built(scheme)))
-
-
-def class_pairs(
-    model: Model, notion: str, scheme: Recipe | None, classes: tuple[int, ...]
-) -> list[diagrams.ValidityPair]:
-    """Base model and a recalibrated one on the same bins, class by class."""
-    key = ("class_pairs", model, notion, scheme, classes)
-    return _asked_once(key, lambda: [_paired(model, notion, scheme, c) for c in classes])
-
-
 def trade_off(model: Model, notion: str) -> diagrams.TradeOff:
     """What finer bins cost and bring, over repeated splits of the base model's test rows."""
     rows = parts(model.source).test
@@ -495,18 +469,6 @@ def _difference(
         raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
     bins = built(scheme) if takes_bins(estimator) else None
     return paired_difference(a, b, notion, estimator, bins)
-
-
-def class_table(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ClassTable:
-    """All classes of a model with their rows, share and error."""
-    key = ("class_table", model, notion, scheme)
-    return _memo(key, lambda: diagrams.class_table(judged(model), notion, built(scheme)))
-
-
-def class_panels(model: Model, notion: str, scheme: Recipe | None, classes: tuple[int, ...]) -> diagrams.ClassPanels:
-    """Small diagrams of chosen classes of a model."""
-    key = ("class_panels", model, notion, scheme, classes)
-    return _memo(key, lambda: diagrams.class_panels(judged(model), classes, notion, built(scheme)))
 
 
 def _memo(key: Hashable, make: Callable[[], T]) -> T:

@@ -15,17 +15,15 @@ from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.diagrams import BANDS, KERNEL_CURVE
 from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
-from calib_core.registry import FAMILIES, Choice, Param, Part
+from calib_core.registry import FAMILIES, Choice, Param, Part, Text
 from calib_core.three_classes import OTHERS
 
 VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
-SORTS = ("error", "share", "rows", "name")
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
 MOST_POINTS = 2000
 AUTO = "auto"
 """In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
-CURVES = ("reliability", "validity", "kernel")
 OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
 MOST_OTHERS = 7
@@ -77,11 +75,6 @@ class Selection:
     counting: str = "answered"
     zoom: int | None = None
     model: str = ""
-    notion: str = "top-label"
-    sort: str = "error"
-    search: str = ""
-    page: int = 1
-    curve: str = "reliability"
     map_of: str = ""
     stratum: int = 0
     asked: str = "top-label"
@@ -183,7 +176,9 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED: dict[str, tuple[str, str]] = {}
+MOVED: dict[str, tuple[str, str]] = {
+    name: ("class-panels", name) for name in ("notion", "sort", "search", "page", "curve")
+}
 """Names that links of release 0.1 used for options of exhibits: the exhibit and its option. Dropped in 0.3."""
 
 
@@ -207,7 +202,7 @@ def value_of(param: Param, text: str) -> Any:
     >>> [value_of(flag, text) for text in ("True", "no way", "3", "none")]
     [True, 'no way', 3, None]
     """
-    if isinstance(param.domain, Choice) and text in param.domain.options:
+    if isinstance(param.domain, Text) or (isinstance(param.domain, Choice) and text in param.domain.options):
         return text
     words = {"true": True, "false": False, "none": None, "": None}
     if text.strip().casefold() in words:
@@ -407,11 +402,6 @@ def _partition(key: str) -> Recipe:
     return Recipe("BINNINGS", key)
 
 
-def class_notions() -> tuple[str, ...]:
-    """Keys of the notions whose strata are the classes."""
-    return tuple(key for key in ("top-label", "class-wise") if key in REDUCTIONS)
-
-
 def model_keys() -> tuple[str, ...]:
     """Keys of the calibrators that can be ticked; the base model is always shown."""
     return tuple(key for key in CALIBRATORS if key != "identity")
@@ -435,11 +425,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "counting": _one_of("answered", "all"),
     "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
     "model": _short,
-    "notion": lambda text: _one_of(*class_notions())(text),
-    "sort": _one_of(*SORTS),
-    "search": _short,
-    "page": _within(1, 10_000, int),
-    "curve": _one_of(*CURVES),
     "map_of": _short,
     "stratum": _within(0, 1_000_000, int),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),

@@ -3,7 +3,17 @@
 from calib_core.diagrams.bands import ReliabilityBands, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
 from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, true_map
-from calib_core.diagrams.classes import ClassPanels, ClassTable, class_panels, class_table
+from calib_core.diagrams.class_list import class_list, ranked_classes
+from calib_core.diagrams.classes import (
+    ClassCurves,
+    ClassPanels,
+    ClassTable,
+    ClassValidity,
+    class_curves,
+    class_panels,
+    class_table,
+    class_validity,
+)
 from calib_core.diagrams.constraints import ConstraintDiagram, constraint
 from calib_core.diagrams.corp import CorpBand, CorpCurve, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
@@ -20,8 +30,10 @@ __all__ = [
     "BinZoom",
     "BinaryMap",
     "CalibrationMap",
+    "ClassCurves",
     "ClassPanels",
     "ClassTable",
+    "ClassValidity",
     "ConstraintDiagram",
     "CorpBand",
     "CorpCurve",
@@ -36,8 +48,11 @@ __all__ = [
     "binary_map",
     "calibration_map",
     "canonical_validity",
+    "class_curves",
+    "class_list",
     "class_panels",
     "class_table",
+    "class_validity",
     "constraint",
     "corp",
     "corp_band",
@@ -45,6 +60,7 @@ __all__ = [
     "kernel_curve",
     "kernel_curves",
     "map_difference",
+    "ranked_classes",
     "recalibration",
     "reliability",
     "reliability_bands",

@@ -35,7 +35,8 @@ class Exhibit:
     """One thing that is shown. Its fields are its controls; the first sentence of its docstring says what it shows.
 
     ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
-    sentence that stands in its place wherever it would be shown. ``printed``: lines a page prints at most, worst first.
+    sentence that stands in its place wherever it would be shown. ``printed``: lines a report prints at most, worst
+    first; 0 where the picture says it all, and only the file has the table.
     """
 
     printed: ClassVar[int | None] = None

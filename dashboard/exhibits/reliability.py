@@ -10,7 +10,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core._text import error, percent
 from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.estimators import KernelECE
+from calib_core.estimators import KernelECE, of_curve
 from calib_core.registry import Choice, Part
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -28,7 +28,7 @@ class Reliability(Exhibit):
         "for the model looked at: how far its stars may lie by chance, or a curve without bins",
     ] = "none"
     band: Annotated[str, Choice(tuple(BANDS)), "around a curve without bins"] = "pointwise"
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", KernelECE), "how the kernel curve is smoothed"] = KERNEL_CURVE
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", of_curve), "how the kernel curve is smoothed"] = KERNEL_CURVE
 
     height = 560
 

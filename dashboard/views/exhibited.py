@@ -36,18 +36,16 @@ def exhibited(
     """Draw an exhibit with the options chosen for it; hand back a click on its figure.
 
     ``name`` tells several of one kind apart; ``title`` replaces its own (None: no heading); ``folded`` puts the table
-    into an expander below the figure; ``limits`` fix some of its options for this place.
+    into an expander below the figure; ``limits`` fix some of its options for this place, which then have no control.
     """
-    recipe = widgets.selection().exhibit(key)
-    if limits:
-        recipe = EXHIBITS.described(key, **{**dict(recipe.params), **limits})
-    exhibit: Exhibit = recipe.build()
+    recipe, fixed = widgets.selection().exhibit(key), limits or {}
+    exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})
     name = name or key
     if title is not None:
         st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     if controls and EXHIBITS[key].params:
-        names = scene.class_names
-        widgets.recipe_controls(recipe, key=f"exhibit.{name}", changed=widgets.change_exhibit, class_names=names)
+        chosen, names = widgets.change_exhibit, scene.class_names
+        widgets.recipe_controls(recipe, key=f"exhibit.{name}", changed=chosen, class_names=names, without=fixed)
     with progress(scene) as scene:
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)

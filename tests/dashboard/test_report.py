@@ -19,6 +19,7 @@ import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.study import SCORES, error_keys
 from dashboard import compute, report, session
+from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.citations import bibliography, cited
 from dashboard.report.document import Figure
@@ -189,8 +190,8 @@ def test_it_says_what_everything_rests_on(made: Report) -> None:
 
 FIGURES = {
     "corp": {"overlay": "corp"},
-    "class-curves": {"curve": "validity"},
-    "class-kernel": {"curve": "kernel", "one": 1, "band": "whole-curve"},
+    "class-curves": {"exhibits": (EXHIBITS.described("class-panels", curve="validity"),)},
+    "class-kernel": {"exhibits": (EXHIBITS.described("class-panels", curve="kernel"),), "band": "whole-curve"},
     "triangle-validity": {"partitions": (Recipe("BINNINGS", "grid"),)},
 }
 
@@ -204,7 +205,12 @@ def test_what_is_chosen_on_screen_is_drawn(name: str) -> None:
 
 def test_curves_have_the_numbers_of_the_library() -> None:
     selection = chosen(
-        "temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1, kernel=PAPER, band="whole-curve"
+        "temperature",
+        source=Source(data="demo:wine-logistic"),
+        exhibits=(EXHIBITS.described("class-panels", curve="kernel"),),
+        one=1,
+        kernel=PAPER,
+        band="whole-curve",
     )
     made = report.build(selection, Options(date=DATE, left_out=SHORT))
     model = session.models(selection).shown[0]

@@ -124,7 +124,7 @@ def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     options = [text for key in CALIBRATORS for text in ("--calibrator", key)]
 
     def run_it(key: str, *words: str) -> Any:
-        return CliRunner().invoke(main, ["show", key, file, *options, *words])
+        return CliRunner().invoke(main, ["show", key, file, *options, *words], prog_name="calib")
 
     return run_it
 

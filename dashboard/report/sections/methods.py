@@ -106,7 +106,7 @@ def _settings(asked: Asked) -> Table:
         "tolerance": f"{selection.eps:g}",
         "model looked at most closely": asked.chosen.title,
         "notion of the curves": REDUCTIONS[selection.asked].title,
-        "notion of the classes": REDUCTIONS[selection.notion].title,
+        "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[selection.differ].title, differs]),
         "kernel curves": selection.kernel.title,
         "band of curves": selection.band.replace("-", " "),
