@@ -46,8 +46,8 @@ class _Kept:
 class Shelf:
     """Results by scope and key, least recently used forgotten first when they hold more than ``budget`` bytes.
 
-    An array that several results share counts once. The scope is no part of a call's identity: one shelf serves sessions
-    that share results and sessions that must not.
+    An array that several results share counts once. The scope is no part of a call's identity: one shelf can serve
+    sessions that share results and sessions that must not.
     """
 
     def __init__(self, budget: int) -> None:
