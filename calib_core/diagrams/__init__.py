@@ -3,23 +3,21 @@
 from calib_core.diagrams.bands import ReliabilityBands, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
 from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, true_map
-from calib_core.diagrams.class_list import class_list, ranked_classes
-from calib_core.diagrams.classes import (
-    ClassCurves,
-    ClassPanels,
-    ClassTable,
-    ClassValidity,
-    class_curves,
-    class_panels,
-    class_table,
-    class_validity,
-)
+from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
 from calib_core.diagrams.constraints import ConstraintDiagram, constraint
 from calib_core.diagrams.corp import CorpBand, CorpCurve, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.recalibration import RecalibrationDiagram, canonical_validity, recalibration
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.small_diagrams import (
+    ClassCurves,
+    ClassPanels,
+    ClassValidity,
+    class_curves,
+    class_panels,
+    class_validity,
+)
 from calib_core.diagrams.trade import TradeOff, trade_off
 from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
 from calib_core.diagrams.zoom import BinZoom, zoom

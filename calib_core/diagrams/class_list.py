@@ -1,22 +1,81 @@
-"""The classes of several models as one table: put in order, searched, and tested one by one."""
+"""Every class at a glance: rows, share and error, put in order, searched, and of several models in one table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from calib_core.binning import BinningScheme
-from calib_core.diagrams.classes import ClassTable, class_table
+from calib_core._arrays import Float64s
+from calib_core.binning import BinningScheme, bins_of, tabulate
+from calib_core.diagrams.base import Diagram
+from calib_core.estimators import Binned
 from calib_core.inference import per_class_tests
 from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction
+from calib_core.reductions import Reduction, claims_of
 
 SORTS = ("error", "share", "rows", "name")
 """What classes can be put in order by: largest error, largest share of rows, fewest rows, or as they are listed."""
 PAGE = 12
 """Classes on a page: as many small diagrams as are looked at together."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassTable(Diagram):
+    """One line per class: arrays are (K,), NaN for classes without claims.
+
+    ``share`` of rows making a claim about the class, ``true_share`` of rows that are of it, ``score`` mean of what
+    was said and ``outcome`` of what happened, ``error`` the class's own ECE.
+    """
+
+    names: tuple[str, ...]
+    count: Float64s
+    share: Float64s
+    true_share: Float64s
+    score: Float64s
+    outcome: Float64s
+    error: Float64s
+
+    def frame(self) -> pd.DataFrame:
+        """One line per class, exactly the numbers shown."""
+        columns = {
+            "class": np.asarray(self.names, dtype=object),
+            "rows": self.count,
+            "share": self.share,
+            "true_share": self.true_share,
+            "mean_score": self.score,
+            "mean_outcome": self.outcome,
+            "gap": self.outcome - self.score,
+            "error": self.error,
+        }
+        return pd.DataFrame(columns)
+
+
+def class_table(
+    predictions: Predictions,
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme | None = None,
+) -> ClassTable:
+    """All classes with their rows, share and error, to be sorted and searched.
+
+    ``reduction`` is top-label (claims about the predicted class) or class-wise (every row makes one about every
+    class); ``bins`` as for ``estimate``: without them outputs declared discrete are judged one bin a value.
+
+    >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
+    >>> class_table(p).frame()["error"].round(3).tolist()
+    [0.6, 0.4]
+    """
+    table = tabulate(claims_of(predictions, reduction), [bins_of(predictions, bins)], pooled=False)[0]
+    count = table.count.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        score, outcome = table.tally.score.sum(axis=1) / count, table.tally.outcome.sum(axis=1) / count
+    labels = predictions.true_labels
+    true = np.bincount(labels, predictions.weights, minlength=len(table.strata))
+    rows = total_rows(predictions)
+    error = Binned().of_table(table).per_stratum
+    return ClassTable(table.strata, count, count / rows, true / rows, score, outcome, error)
 
 
 def ranked_classes(
@@ -98,3 +157,8 @@ def class_list(
 def _part_of(progress: Callable[[int], object] | None, i: int, parts: int) -> Callable[[int], object] | None:
     """What the i-th of several parts tells of itself."""
     return progress and (lambda percent: progress((100 * i + percent) // parts))
+
+
+def total_rows(predictions: Predictions) -> float:
+    """Number of rows, or their weight."""
+    return float(predictions.n_rows if predictions.weights is None else predictions.weights.sum())

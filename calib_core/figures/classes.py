@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from calib_core._text import error, percent, plain
 from calib_core.diagrams import ClassCurves, ClassPanels, ClassTable, ClassValidity, ranked_classes
-from calib_core.diagrams.classes import SmallDiagrams
+from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, records
 from calib_core.figures.shown import draws
