@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from calib_core import (
-    BINNINGS,
     CALIBRATORS,
     ESTIMATORS,
     Estimate,
@@ -34,7 +31,6 @@ from calib_core import estimate as cc_estimate
 from calib_core.binning import BinningScheme, bins_of, tabulate
 from calib_core.binning import bins_said as in_words
 from calib_core.calibrators import Calibrator
-from calib_core.defaults import BINS
 from calib_core.estimators import takes_bins
 from calib_core.inference import (
     EstimateLine,
@@ -56,14 +52,12 @@ from calib_core.reductions import claims_of
 from calib_core.study import summaries
 from dashboard.lines import without_bins
 from dashboard.selection import (
-    FEWEST,
-    MOST,
     Selection,
     Source,
-    scheme_of,
 )
 from dashboard.session.files import file, whole
 from dashboard.session.models import Model, Models, models, parts
+from dashboard.session.scene import AUTO_BINS
 from dashboard.session.shelf import RESULTS, Missing
 
 T = TypeVar("T")
@@ -119,13 +113,9 @@ def _no_export(calibrator: Calibrator) -> str:
     return ""
 
 
-AUTO_SAID = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
-"""The rule where no bins are chosen, in words."""
-
-
 def bins_said(scheme: Recipe | None) -> str:
     """The bins of a choice, for the middle of a sentence."""
-    return AUTO_SAID if scheme is None else in_words(scheme.build())
+    return AUTO_BINS if scheme is None else in_words(scheme.build())
 
 
 def bins_of_measures(frame: pd.DataFrame) -> str:
@@ -141,35 +131,6 @@ def bins_of_measures(frame: pd.DataFrame) -> str:
 def built(scheme: Recipe | None) -> BinningScheme | None:
     """The bins of a choice; None where each model is judged as its outputs are declared."""
     return None if scheme is None else scheme.build()
-
-
-def reliability(model: Model, scheme: Recipe | None) -> diagrams.ReliabilityDiagram:
-    """The reliability diagram of a model on the test rows."""
-    key = ("reliability", model, scheme)
-    return _memo(key, lambda: diagrams.reliability(judged(model), built(scheme)))
-
-
-def zoom(model: Model, scheme: Recipe | None, b: int) -> diagrams.BinZoom:
-    """One bin of a model's reliability diagram, class by class."""
-    key = ("zoom", model, scheme, b)
-    return _memo(key, lambda: diagrams.zoom(judged(model), reliability(model, scheme), b))
-
-
-def bin_rows(model: Model, scheme: Recipe | None, b: int) -> NDArray[np.intp]:
-    """Positions of a bin's rows among the test rows."""
-    return reliability(model, scheme).rows(judged(model), b)
-
-
-def summary(model: Model, selection: Selection, models: Models) -> pd.DataFrame:
-    """The numbers beside a reliability diagram, over the rows a table of these models is over.
-
-    They are computed for every number of bins of the slider in one pass.
-    """
-    rows, abstaining = _counted(selection, models)
-    key = ("summary", model, abstaining, _numbered(selection.scheme))
-    every = _slider(selection.scheme)
-    frames = _memo(key, lambda: summaries(rows[model], [built(one) for one in every]))
-    return frames[every.index(selection.scheme)]
 
 
 def every_measure(model: Model, selection: Selection, models: Models) -> pd.DataFrame:
@@ -204,18 +165,6 @@ def _counted(selection: Selection, models: Models) -> tuple[dict[Model, Predicti
     key = ("same rows", models.shown, counting)
     rows = _asked_once(key, lambda: study.over_same_rows([judged(model) for model in models.shown], counting))
     return dict(zip(models.shown, rows, strict=True)), (counting, silent)
-
-
-def _numbered(scheme: Recipe | None) -> Hashable:
-    """A scheme without its number of bins."""
-    return _slider(scheme)[0]
-
-
-def _slider(scheme: Recipe | None) -> list[Recipe | None]:
-    """The scheme with every number of bins of the slider, where it takes one."""
-    if scheme is None or not any(p.name == "bins" for p in BINNINGS[scheme.key].params):
-        return [scheme]
-    return [scheme_of(scheme.key, bins=b) for b in range(FEWEST, MOST + 1)]
 
 
 def side_effects(model: Model) -> study.SideEffects:
@@ -300,33 +249,6 @@ def unbinned(model: Model, selection: Selection) -> tuple[str, ...]:
 def sharpened(made: Estimate) -> bool:
     """Whether an estimate's interval and noise floor are made already."""
     return made.knows("interval") and made.knows("floor")
-
-
-def bands(model: Model, scheme: Recipe | None) -> diagrams.ReliabilityBands:
-    """Wilson intervals and consistency bands of a model's confidence."""
-    key = ("bands", model, scheme)
-    return _memo(key, lambda: diagrams.reliability_bands(judged(model), built(scheme)))
-
-
-def corp(model: Model) -> diagrams.CorpCurve:
-    """The isotonic reliability curve of a model's confidence."""
-    return _memo(("corp", model), lambda: diagrams.corp(judged(model)))
-
-
-def corp_band(model: Model, band: str) -> diagrams.CorpBand | str:
-    """The band around the isotonic curve; why there is none, or nothing where none was asked for."""
-    if band == "none":
-        return ""
-    try:
-        return _asked_once(("corp_band", model, band), lambda: diagrams.corp_band(judged(model), band=band))
-    except NotAnswerable as why:
-        return f"No band: {why}."
-
-
-def kernel_curve(model: Model, kernel: Recipe, band: str) -> diagrams.KernelCurve:
-    """The kernel reliability curve of a model's confidence, with its band."""
-    key = ("kernel", model, kernel, band)
-    return _memo(key, lambda: diagrams.kernel_curve(judged(model), method=kernel.build(), band=band))
 
 
 def trade_off(model: Model, notion: str) -> diagrams.TradeOff:

@@ -12,7 +12,6 @@ from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError
 from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
-from calib_core.diagrams import BANDS, KERNEL_CURVE
 from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Choice, Param, Part, Text
@@ -24,7 +23,6 @@ FEWEST, MOST = 5, 25
 MOST_POINTS = 2000
 AUTO = "auto"
 """In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
-OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
 MOST_OTHERS = 7
 WHOLE = "whole"
@@ -81,12 +79,8 @@ class Selection:
     slow: bool = False
     about: str = "ece"
     eps: float = TOLERANCE
-    overlay: str = "none"
     differ: str = DEFAULT
     differ_in: str = "confidence"
-    at: float = 0.8
-    kernel: Recipe = field(default_factory=lambda: ESTIMATORS.recipe(KERNEL_CURVE))
-    band: str = "pointwise"
     one: int | None = None
     trade: bool = False
     three: str = ""
@@ -176,20 +170,25 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED: dict[str, tuple[str, str]] = {
-    name: ("class-panels", name) for name in ("notion", "sort", "search", "page", "curve")
+MOVED: dict[str, tuple[tuple[str, str], ...]] = {
+    "overlay": (("reliability", "overlay"),),
+    "band": (("reliability", "band"), ("corp", "band"), ("kernel-curve", "band")),
+    "kernel": (("reliability", "kernel"), ("kernel-curve", "kernel")),
+    "at": (("kernel-curve", "score"),),
+    **{name: (("class-panels", name),) for name in ("notion", "sort", "search", "page", "curve")},
 }
-"""Names that links of release 0.1 used for options of exhibits: the exhibit and its option. Dropped in 0.3."""
+"""Names that links of release 0.1 used for options of exhibits: exhibits and their options. Dropped in 0.3."""
 
 
 def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
     """The choices with an option that an older link writes under a name of its own; why it is left out, or nothing."""
-    key, option = MOVED[name]
-    registry = FAMILIES["EXHIBITS"]
+    registry, changed = FAMILIES["EXHIBITS"], selection
     try:
-        value = registry[key].read(option, value_of(registry[key].param(option), text))
-        given = {**dict(selection.exhibit(key).params), option: value}
-        return selection.with_exhibit(registry.described(key, **given)), ""
+        for key, option in MOVED[name]:
+            value = registry[key].read(option, value_of(registry[key].param(option), text))
+            chosen = {**dict(changed.exhibit(key).params), option: value}
+            changed = changed.with_exhibit(registry.described(key, **chosen))
+        return changed, ""
     except (ValueError, TypeError, RecursionError):
         return selection, f"The link's {name} was left out: {text[:80]!r} is not possible."
 
@@ -220,13 +219,6 @@ def _written(value: Any) -> str:
     if isinstance(value, Recipe):
         return value.to_json()
     return "" if value is None else str(value)
-
-
-def _kernel(text: str) -> Recipe:
-    recipe = Recipe.from_dict("ESTIMATORS", json.loads(text))
-    if recipe.key != ESTIMATORS.recipe(KERNEL_CURVE).key:
-        raise RegistryError(f"{recipe.title} has no curve")
-    return recipe
 
 
 def _recipes(name: str, family: str, most: int) -> Callable[[str], tuple[Recipe, ...]]:
@@ -431,14 +423,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "slow": lambda text: _one_of("True", "False")(text) == "True",
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
-    "at": _within(0.0, 1.0, float),
-    "kernel": lambda text: _kernel(text),
-    "band": _one_of(*BANDS),
     "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "trade": lambda text: _one_of("True", "False")(text) == "True",
     "differ": lambda text: _one_of(*ESTIMATORS)(text),
     "differ_in": lambda text: _one_of(WHOLE, *REDUCTIONS)(text),
-    "overlay": lambda text: _one_of(*OVERLAYS)(text),
     "three": _corners,
     "partitions": _partitions,
     "min_rows": _within(*MIN_ROWS, int),

@@ -147,9 +147,9 @@ def recipe_controls(
     key: str,
     changed: Callable[[Recipe], None],
     class_names: tuple[str, ...] = (),
-    without: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> None:
-    """Controls for the declared parameters of a recipe's member, but some; ``changed`` gets the new recipe."""
+    """Controls for the declared parameters of a recipe's member, or ``only`` some; ``changed`` gets the new recipe."""
     registry = FAMILIES[recipe.family]
     held = dict(recipe.params)
 
@@ -160,7 +160,7 @@ def recipe_controls(
             st.toast(markdown_plain(why))
 
     for param in registry.entry(recipe.key).params:
-        if param.name in without:
+        if only is not None and param.name not in only:
             continue
         default = param.default
         if isinstance(param.domain, Part) and default is not None:
@@ -248,13 +248,14 @@ class _Control:
         def other(part: str) -> None:
             self._chosen(registry.described(part))
 
-        st.selectbox(
-            self.label,
-            domain.keys,
-            format_func=lambda part: registry[part].title,
-            help=text,
-            **tied(f"{self.key}.key", self.value.key, other),
-        )
+        if len(domain.keys) > 1:
+            st.selectbox(
+                self.label,
+                domain.keys,
+                format_func=lambda part: registry[part].title,
+                help=text,
+                **tied(f"{self.key}.key", self.value.key, other),
+            )
         recipe_controls(
             self.value, key=f"{self.key}.{self.value.key}", changed=self._chosen, class_names=self.class_names
         )

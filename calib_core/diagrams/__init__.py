@@ -1,11 +1,11 @@
 """Diagrams: frozen data whose frame() is exactly the numbers drawn; to add one, write a file and import it here."""
 
-from calib_core.diagrams.bands import ReliabilityBands, reliability_bands
+from calib_core.diagrams.bands import ReliabilityBands, banded_bins, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
 from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, true_map
 from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
 from calib_core.diagrams.constraints import ConstraintDiagram, constraint
-from calib_core.diagrams.corp import CorpBand, CorpCurve, corp, corp_band
+from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.recalibration import RecalibrationDiagram, canonical_validity, recalibration
@@ -20,7 +20,7 @@ from calib_core.diagrams.small_diagrams import (
 )
 from calib_core.diagrams.trade import TradeOff, trade_off
 from calib_core.diagrams.validity import ValidityPair, ValidityPlot, validity, validity_pair
-from calib_core.diagrams.zoom import BinZoom, zoom
+from calib_core.diagrams.zoom import BinZoom, bin_rows, zoom
 
 __all__ = [
     "BANDS",
@@ -43,7 +43,10 @@ __all__ = [
     "TradeOff",
     "ValidityPair",
     "ValidityPlot",
+    "banded_bins",
+    "bin_rows",
     "binary_map",
+    "brier_parts",
     "calibration_map",
     "canonical_validity",
     "class_curves",

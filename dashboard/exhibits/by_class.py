@@ -87,9 +87,9 @@ def together(selection: Selection) -> dict[str, dict[str, Any]]:
     """
     panels = selection.exhibit("class-panels").build()
     order = {name: getattr(panels, name) for name in ("notion", "sort", "search")}
-    curve = {"kernel": selection.kernel, "band": selection.band, "score": selection.at}
+    curve = vars(selection.exhibit("kernel-curve").build())
     return {
-        "class-panels": {"kernel": selection.kernel},
+        "class-panels": {"kernel": curve["kernel"]},
         "class-kernel": {"notion": panels.notion, **curve},
         "class-errors": {**order, "page": panels.page},
         "classes": order,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,14 +9,13 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import REDUCTIONS, NotAnswerable
-from calib_core._text import error
 from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.estimators import KernelECE, of_curve
+from calib_core.estimators import KernelECE, draws_curve
 from calib_core.registry import Choice, Part, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Words
-from dashboard.exhibits.reliability import kernel_notes
+from dashboard.exhibits.kernel_curve import curve_notes
 from dashboard.session import Call, Scene, call
 
 
@@ -26,7 +24,7 @@ from dashboard.session import Call, Scene, call
 class ClassKernel(ByClass):
     """How often claims of each score about one class come true, without bins, with a band."""
 
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", of_curve), "how the curve is smoothed"] = KERNEL_CURVE
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the curve is smoothed"] = KERNEL_CURVE
     band: Annotated[str, Choice(tuple(BANDS)), "around the curve"] = "pointwise"
     score: Annotated[float, Range(0.0, 1.0, step=0.01), "where the local calibration error is read off"] = 0.8
 
@@ -55,14 +53,13 @@ class ClassKernel(ByClass):
     def words(self, scene: Scene) -> Words:
         title, wanted = self._curve(scene)
         curve = scene.get(wanted)
-        local, notion = curve.local_error(self.score), REDUCTIONS[self.notion].title.lower()
-        there = f"local calibration error {error(local)}" if math.isfinite(local) else "no data lie there"
+        notion = REDUCTIONS[self.notion].title.lower()
         words = Words(
             f"{title}: kernel reliability curve of {curve.stratum} ({notion}), {curve.band_title}; grey: where the "
-            f"scores lie. At {self.score:.2f}: {there}.",
+            "scores lie.",
             f"Kernel reliability curve of {curve.stratum}: {curve.band_title}.",
         )
-        return self.noted(words.also(*kernel_notes(f"{title}, {curve.stratum}", curve)), scene)
+        return self.noted(words.also(*curve_notes(f"{title}, {curve.stratum}", curve, self.score)), scene)
 
     def code(self, scene: Scene) -> int:
         """The class looked at, else the one furthest off."""

@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core._text import count
 from calib_core.diagrams import KERNEL_CURVE
-from calib_core.estimators import KernelECE, of_curve
+from calib_core.estimators import KernelECE, draws_curve
 from calib_core.registry import Choice, Part
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import Paged
@@ -43,7 +43,7 @@ class ClassPanels(Paged):
     """A small diagram for each of a dozen classes, all models in each."""
 
     curve: Annotated[str, Choice(tuple(_DRAWN)), "what the small diagrams show"] = "reliability"
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", of_curve), "how kernel curves are smoothed"] = KERNEL_CURVE
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how kernel curves are smoothed"] = KERNEL_CURVE
 
     printed = 0
 

@@ -42,6 +42,11 @@ class Exhibit:
     printed: ClassVar[int | None] = None
     height: ClassVar[int] = 420
 
+    @property
+    def used(self) -> tuple[str, ...] | None:
+        """Names of the options that change something as the others stand; None: all of them."""
+        return None
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         """The frame that is shown, downloaded, written by the command and made by the copied code."""
         raise NotImplementedError

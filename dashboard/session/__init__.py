@@ -14,11 +14,12 @@ from dashboard.session.models import (
     told_apart,
     triangle,
 )
-from dashboard.session.scene import Focus, Scene, scene_of
+from dashboard.session.scene import AUTO_BINS, Focus, Scene, scene_of
 from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
 from dashboard.session.shell import report_line, show_line
 
 __all__ = [
+    "AUTO_BINS",
     "BASE",
     "FILES",
     "RESULTS",

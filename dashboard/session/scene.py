@@ -9,13 +9,16 @@ from typing import Any, TypeVar
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
-from calib_core.defaults import TOLERANCE
+from calib_core.binning import bins_said
+from calib_core.defaults import BINS, TOLERANCE
 from dashboard.selection import Selection
 from dashboard.session.call import Call, call
 from dashboard.session.models import Model, Models, models
 from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
 
 T = TypeVar("T")
+AUTO_BINS = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
+"""The rule where no bins are chosen, in words."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,11 @@ class Scene:
     def class_names(self) -> tuple[str, ...]:
         """Names of the classes, where they are known."""
         return self.get(self.models.shown[0].predictions).class_names or ()
+
+    @property
+    def in_bins(self) -> str:
+        """The bins in words, for the middle of a sentence."""
+        return AUTO_BINS if self.bins is None else bins_said(self.bins.build())
 
     def focused(self, **changes: Any) -> Scene:
         """The same scene with something else looked at."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import NotAnswerable, Recipe
-from calib_core.diagrams import BANDS
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import together
@@ -14,6 +13,9 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
+_CHOSEN = ("notion", "sort", "search", "page", "curve")
+"""Options of the small diagrams that are chosen here; how curves are smoothed is chosen with the one curve."""
+
 
 def render() -> None:
     """Draw the view for the present choices."""
@@ -21,7 +23,7 @@ def render() -> None:
     scene, fixed = session.scene_of(selection), together(selection)
     panels = selection.exhibit("class-panels")
     with st.container(horizontal=True):
-        widgets.recipe_controls(panels, key="exhibit.class-panels", changed=_from_the_first, without=("kernel",))
+        widgets.recipe_controls(panels, key="exhibit.class-panels", changed=_from_the_first, only=_CHOSEN)
     try:
         panels.build().table(scene)
     except NotAnswerable as why:
@@ -50,14 +52,14 @@ def _one_class(scene: Scene) -> None:
     curve = ClassKernel(**fixed)
     names, able = scene.class_names, list(curve.predictions(scene))
     st.markdown(f"#### {EXHIBITS['class-kernel'].title}")
-    first, second, third, fourth = st.columns(4)
+    first, second = st.columns(2)
     codes = range(len(names))
     tied = widgets.tied_to(codes, "classes.one", curve.code(scene), lambda c: widgets.change(one=c))
     first.selectbox("Class", codes, format_func=names.__getitem__, **tied)
     shown = [model for model in scene.models.shown if model.title in able]
     widgets.model_box(second, shown, scene.models.titled(curve.title(scene)), "classes.model")
-    third.selectbox("Band", tuple(BANDS), format_func=lambda key: key.replace("-", " "), **widgets.bound("band"))
-    fourth.slider("Local calibration error at a score of", 0.0, 1.0, step=0.01, **widgets.bound("at"))
-    with st.expander("Kernel, bandwidth and scale"):
-        widgets.recipe_controls(selection.kernel, key="kernel", changed=lambda recipe: widgets.change(kernel=recipe))
+    # How curves are smoothed is chosen once: here and below the reliability diagram.
+    recipe, changed = selection.exhibit("kernel-curve"), widgets.change_exhibit
+    with st.expander("Kernel, bandwidth, scale and band"):
+        widgets.recipe_controls(recipe, key="exhibit.kernel-curve", changed=changed)
     exhibited("class-kernel", scene, title=None, folded=True, limits=fixed)

@@ -89,16 +89,17 @@ def test_options_are_chosen_on_screen_and_another_order_begins_at_the_first_page
 @pytest.mark.parametrize("scale", list(SCALES))
 def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) -> None:
     kernel = smoothed(scale=scale)
-    selection = classes(notion="class-wise", curve="kernel").replace(one=1, kernel=kernel, at=0.6)
+    selection = classes(notion="class-wise", curve="kernel").replace(one=1)
+    selection = selection.with_exhibit(EXHIBITS.described("kernel-curve", kernel=kernel, score=0.6))
     app = opened(selection)
     assert not app.error
     curve = kernel_curve(predictions(selection), "class-wise", 1, kernel.build())
     np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
     text = words(app)
     assert curve.about in text
-    assert f"At 0.60: local calibration error {error(curve.local_error(0.6))}." in text
+    assert f"Local calibration error at 0.60: {error(curve.local_error(0.6))}." in text
     assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in text
-    assert (app.query_params["one"], app.query_params["at"]) == ("1", "0.6")
+    assert app.query_params["one"] == "1"
     small = drawn(app)["class-panels"].figure["data"]
     assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"
 
@@ -200,7 +201,8 @@ def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
 
 
 def test_a_report_has_the_page_on_screen() -> None:
-    selection = classes(DIGITS, curve="kernel", notion="class-wise", sort="rows").replace(one=4, band="whole-curve")
+    selection = classes(DIGITS, curve="kernel", notion="class-wise", sort="rows").replace(one=4)
+    selection = selection.with_exhibit(EXHIBITS.described("kernel-curve", band="whole-curve"))
     left_out = ("summary", "data", "reliability", "calibrators", "estimators", "simplex", "methods", "again")
     made = report.build(selection, report.Options(date="Made on a day", left_out=left_out))
     found = {figure.name: figure.drawn for _, figure in made.document.figures}

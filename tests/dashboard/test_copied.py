@@ -41,9 +41,8 @@ def frames(shown: Any) -> list[Any]:
 
 
 SHOWN = {
-    "reliability": DIGITS.replace(overlay="kernel", zoom=9),
     "calibrators": DIGITS.replace(calibrators=(*TICKED, Recipe("CALIBRATORS", "metacal-miscoverage"))),
-    "estimators": DIGITS.replace(asked="class-wise", overlay="corp"),
+    "estimators": DIGITS.replace(asked="class-wise"),
     "simplex": Selection(source=Source(data="demo:synthetic-three-class"), calibrators=TICKED),
 }
 
@@ -63,18 +62,7 @@ def test_lines_of_every_figure_and_table_run(view: str) -> None:
 
 def test_every_view_with_results_has_lines() -> None:
     # What exhibits copy is tested with the exhibits.
-    assert set(SHOWN) == set(VIEWS) - {"data", "report", "classes"}
-
-
-def test_lines_give_the_numbers_on_screen() -> None:
-    scheme = DIGITS.scheme
-    lines = copied(opened(DIGITS.replace(view="reliability", zoom=9)), "python")
-    drawn = run(lines["{name: [cc.diagrams.reliability(model, bins).frame()] for name, model in models.items()}"])
-    for recipe in (session.BASE, *TICKED):
-        model = Model(DIGITS.source, recipe)
-        pd.testing.assert_frame_equal(drawn[model.title][0], compute.reliability(model, scheme).frame())
-    rows = next(run(text) for shown, text in lines.items() if ".rows(" in shown)
-    np.testing.assert_array_equal(rows, compute.bin_rows(Model(DIGITS.source), scheme, 9))
+    assert set(SHOWN) == set(VIEWS) - {"data", "report", "reliability", "classes"}
 
 
 def test_lines_of_the_estimators_give_the_numbers_on_screen() -> None:
@@ -128,7 +116,7 @@ def test_a_file_name_is_only_ever_text() -> None:
     name = "a');import os;os.abort()#\n.csv"
     data = b"a,b,label\n" + b"0.7,0.3,0\n0.2,0.8,1\n" * 20
     key = session.hold(data, name).key
-    lines = copied(opened(Selection(source=Source(data=key), view="reliability")), "python")
+    lines = copied(opened(Selection(source=Source(data=key), view="calibrators")), "python")
     for text in lines.values():
         compiled = compile(text, "lines", "exec")
         assert "os" not in compiled.co_names

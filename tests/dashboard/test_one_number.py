@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from law_data import LawData, on_law_data
@@ -17,13 +18,13 @@ from calib_core.defaults import BINS
 from calib_core.study import MEASURES, Measure, every_measure
 from dashboard import compute, session
 from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
 from dashboard.report import Options
 from dashboard.report.asked import Asked
 from dashboard.report.sections import calibrators as section
 from dashboard.selection import Selection, Source
 from dashboard.session import Models
 from dashboard.views.calibrators import comparison
-from dashboard.views.reliability import before_and_after
 
 KEYS = ("temperature", "top-label-hb", "class-wise-hb")
 NOTIONS = ("confidence", "top-label", "class-wise")
@@ -36,14 +37,19 @@ def chosen(key: str, *calibrators: str, **choices: Any) -> Selection:
     return Selection(source=Source(data=f"demo:{key}"), calibrators=recipes, **choices)
 
 
+def summary(selection: Selection) -> pd.DataFrame:
+    scene = session.scene_of(selection)
+    return scene.get(EXHIBITS.make("summary").table(scene))
+
+
 def screen(selection: Selection, models: Models) -> dict[tuple[str, str], float]:
     """(model, measure): the number beside the reliability diagram; it equals that of the calibrators' table."""
     found: dict[tuple[str, str], float] = {}
     table: Any = comparison(selection, models).set_index("calibrator")
+    frame: Any = summary(selection).set_index("model")
     for model in models.shown:
-        frame: Any = compute.summary(model, selection, models).set_index("measure")
         for measure in MEASURES:
-            found[model.title, measure.name] = value = float(frame.loc[measure.name, "value"])
+            found[model.title, measure.name] = value = float(frame.loc[model.title, measure.name])
             np.testing.assert_allclose(table.loc[model.title, measure.name], value, rtol=0, atol=1e-14)
     return found
 
@@ -104,12 +110,11 @@ def test_lines_judged_in_different_bins_say_so_on_screen_and_others_do_not() -> 
     for calibrators, told in ((("temperature",), False), (KEYS, True)):
         selection = chosen("wine-logistic", *calibrators)
         models = session.models(selection)
-        frames = {m.title: compute.summary(m, selection, models) for m in models.shown}
-        assert ("Bins" in before_and_after(frames).index) == told
+        frame = summary(selection)
+        assert ("Bins" in [column.heading for column in EXHIBITS.make("summary").columns(frame)]) == told
         assert ("bins" in comparison(selection, models)) == told
-    bins = before_and_after(frames).loc["Bins"]
-    assert bins.iloc[0] == f"{BINS} equal width"
-    assert bins.iloc[2] == f"one a value; TL-MCE of bins: {BINS} equal width"
+    assert frame["bins"][0] == f"{BINS} equal width"
+    assert frame["bins"][2] == f"one a value; TL-MCE of bins: {BINS} equal width"
     given = chosen("wine-logistic", *KEYS, binning="equal-width", bins=7)
     models = session.models(given)
     assert "bins" not in comparison(given, models)

@@ -164,7 +164,7 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
         assert (line["value"], line["point"]) == (estimate.value, estimate.point)
     assert made.html.count(b'<tr class="decides">') == len(shown)
     assert made.latex_files()[next(n for n in made.latex_files() if "verdicts" in n)].count(b"textbf{miscal") >= 1
-    drawn = compute.reliability(session.models(selection).shown[0], selection.scheme).frame()
+    drawn = cc.diagrams.reliability(compute.judged(session.models(selection).shown[0])).frame()
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
 
 
@@ -189,9 +189,11 @@ def test_it_says_what_everything_rests_on(made: Report) -> None:
 
 
 FIGURES = {
-    "corp": {"overlay": "corp"},
+    "corp": {},
+    "kernel-curve": {},
+    "bin": {},
     "class-curves": {"exhibits": (EXHIBITS.described("class-panels", curve="validity"),)},
-    "class-kernel": {"exhibits": (EXHIBITS.described("class-panels", curve="kernel"),), "band": "whole-curve"},
+    "class-kernel": {"exhibits": (EXHIBITS.described("class-panels", curve="kernel"),), "one": 1},
     "triangle-validity": {"partitions": (Recipe("BINNINGS", "grid"),)},
 }
 
@@ -204,19 +206,18 @@ def test_what_is_chosen_on_screen_is_drawn(name: str) -> None:
 
 
 def test_curves_have_the_numbers_of_the_library() -> None:
-    selection = chosen(
-        "temperature",
-        source=Source(data="demo:wine-logistic"),
-        exhibits=(EXHIBITS.described("class-panels", curve="kernel"),),
-        one=1,
-        kernel=PAPER,
-        band="whole-curve",
-    )
+    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), one=1)
+    for key, options in (
+        ("class-panels", {"curve": "kernel"}),
+        ("kernel-curve", {"kernel": PAPER, "band": "whole-curve"}),
+        ("corp", {"band": "whole-curve"}),
+    ):
+        selection = selection.with_exhibit(EXHIBITS.described(key, **options))
     made = report.build(selection, Options(date=DATE, left_out=SHORT))
     model = session.models(selection).shown[0]
     score = cc.estimate(compute.judged(model), "confidence", "brier").value
     parts = table(made, "corp").set_index("model").loc[model.title]
-    assert parts["Brier score"] == pytest.approx(score, abs=1e-12)
+    assert parts["brier"] == pytest.approx(score, abs=1e-12)
     sides = parts["miscalibration"] - parts["discrimination"] + parts["uncertainty"]
     assert sides == pytest.approx(score, abs=1e-12)
     curve = cc.diagrams.kernel_curve(compute.judged(model), "top-label", 1, PAPER.build(), "whole-curve")

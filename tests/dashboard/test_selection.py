@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -11,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import CALIBRATORS, Recipe
+from calib_core import CALIBRATORS, ESTIMATORS, Recipe
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS
+from dashboard.exhibits.isotonic_curve import IsotonicCurve
+from dashboard.exhibits.kernel_curve import KernelReliability
+from dashboard.exhibits.reliability import Reliability
 from dashboard.selection import AUTO, VIEWS, Selection, Source, interval_schemes, model_keys
 
 
@@ -97,6 +101,25 @@ def test_what_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -
     assert selection == Selection()
     assert len(problems) == 1
     assert problems[0].startswith(f"The link's {name} was left out: ")
+
+
+def test_links_of_release_0_1_set_the_options_of_every_exhibit_that_has_them() -> None:
+    kernel = {"key": "ece-kde", "params": {"kernel": {"key": "gaussian"}}}
+    query = {"overlay": "kernel", "band": "whole-curve", "kernel": json.dumps(kernel), "at": "0.65"}
+    selection, problems = Selection.from_query(query)
+    assert problems == ()
+    smoothed = ESTIMATORS.described("ece-kde", kernel="gaussian").build()
+    assert selection.exhibit("reliability").build() == Reliability("kernel", "whole-curve", smoothed)
+    assert selection.exhibit("kernel-curve").build() == KernelReliability(smoothed, "whole-curve", 0.65)
+    assert selection.exhibit("corp").build() == IsotonicCurve("whole-curve")
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+@pytest.mark.parametrize(("name", "text"), [("overlay", "glitter"), ("band", "brass"), ("at", "1.5"), ("kernel", "{")])
+def test_an_option_an_old_link_cannot_ask_for_is_left_out_everywhere(name: str, text: str) -> None:
+    selection, problems = Selection.from_query({name: text})
+    assert selection == Selection()
+    assert [problem.startswith(f"The link's {name} was left out: ") for problem in problems] == [True]
 
 
 def test_unknown_parameters_are_ignored() -> None:

@@ -98,7 +98,7 @@ def _said(entries: Iterable[Entry[Any]]) -> Bullets:
 def _settings(asked: Asked) -> Table:
     """Every choice behind the numbers, seeds included."""
     selection = asked.selection
-    source = selection.source
+    source, curve = selection.source, selection.exhibit("kernel-curve").build()
     differs = "whole predictions" if selection.differ_in == WHOLE else REDUCTIONS[selection.differ_in].title
     held = {
         "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in asked.models.recalibrated)) or "none",
@@ -108,8 +108,8 @@ def _settings(asked: Asked) -> Table:
         "notion of the curves": REDUCTIONS[selection.asked].title,
         "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[selection.differ].title, differs]),
-        "kernel curves": selection.kernel.title,
-        "band of curves": selection.band.replace("-", " "),
+        "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
+        "band of curves": curve.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
         "fewest rows for an arrow": f"{selection.min_rows}",
         "slow estimators": "with intervals and floors" if selection.slow else "values only",
