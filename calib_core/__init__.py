@@ -14,6 +14,7 @@ from calib_core import (
     inference,
     readers,
     reductions,
+    side_by_side,
     study,
 )
 from calib_core.binning import BINNINGS
@@ -73,6 +74,7 @@ __all__ = [
     "recalibrated",
     "reductions",
     "row_table",
+    "side_by_side",
     "stacked",
     "study",
     "three_corners",

@@ -100,7 +100,7 @@ def _bins() -> None:
         "Bins",
         (AUTO, *interval_schemes()),
         format_func=lambda key: "As declared" if key == AUTO else BINNINGS[key].title,
-        help=f"As declared: {session.AUTO_BINS}. Everything else is used for every model.",
+        help=f"As declared: {session.DECLARED}. Everything else is used for every model.",
         **widgets.bound("binning", zoom=None),
     )
     names = () if chosen == AUTO else [p.name for p in BINNINGS[chosen].params]

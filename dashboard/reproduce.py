@@ -58,7 +58,7 @@ def _models(selection: Selection, models: tuple[Model, ...]) -> list[str]:
     lines += ["", "models = {"]
     lines += [f"    {model.title!r}: {_made(model, selection.sources.index(model.source))}," for model in models]
     scheme = selection.scheme
-    return [*lines, "}", f"bins = None  # {session.AUTO_BINS}" if scheme is None else f"bins = {scheme.python()}"]
+    return [*lines, "}", f"bins = None  # {session.DECLARED}" if scheme is None else f"bins = {scheme.python()}"]
 
 
 # -- Python ---------------------------------------------------------------------------------------------------

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, Recipe, RegistryError
+from calib_core import BINNINGS, CALIBRATORS, REDUCTIONS, InputError, Recipe, RegistryError
 from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
-from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Choice, Param, Part, Text
 from calib_core.three_classes import OTHERS
@@ -25,8 +24,6 @@ AUTO = "auto"
 """In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
 READING_CHARS = 30_000
 MOST_OTHERS = 7
-WHOLE = "whole"
-"""In place of a notion: whole predictions, which scores judge."""
 MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
@@ -73,14 +70,10 @@ class Selection:
     counting: str = "answered"
     zoom: int | None = None
     model: str = ""
-    map_of: str = ""
-    stratum: int = 0
     asked: str = "top-label"
     slow: bool = False
     about: str = "ece"
     eps: float = TOLERANCE
-    differ: str = DEFAULT
-    differ_in: str = "confidence"
     one: int | None = None
     trade: bool = False
     three: str = ""
@@ -115,11 +108,6 @@ class Selection:
     def files(self) -> tuple[str, ...]:
         """Keys of the files compared, the one in use first."""
         return self.source.data, *(data for data, _ in self.others)
-
-    @property
-    def compared(self) -> str | None:
-        """The notion in which pairs of models are compared; None for whole predictions."""
-        return None if self.differ_in == WHOLE else self.differ_in
 
     @property
     def scheme(self) -> Recipe | None:
@@ -175,9 +163,13 @@ MOVED: dict[str, tuple[tuple[str, str], ...]] = {
     "band": (("reliability", "band"), ("corp", "band"), ("kernel-curve", "band")),
     "kernel": (("reliability", "kernel"), ("kernel-curve", "kernel")),
     "at": (("kernel-curve", "score"),),
+    "map_of": (("", "model"),),
+    "stratum": (("binary-map", "stratum"),),
+    "differ": (("pairs", "estimator"),),
+    "differ_in": (("pairs", "notion"),),
     **{name: (("class-panels", name),) for name in ("notion", "sort", "search", "page", "curve")},
 }
-"""Names that links of release 0.1 used for options of exhibits: exhibits and their options. Dropped in 0.3."""
+"""Names that links of release 0.1 used: exhibits ("": all of them) and the options they became. Dropped in 0.3."""
 
 
 def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
@@ -185,6 +177,9 @@ def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
     registry, changed = FAMILIES["EXHIBITS"], selection
     try:
         for key, option in MOVED[name]:
+            if not key:
+                changed = changed.replace(**{option: _READERS[option](text)})
+                continue
             value = registry[key].read(option, value_of(registry[key].param(option), text))
             chosen = {**dict(changed.exhibit(key).params), option: value}
             changed = changed.with_exhibit(registry.described(key, **chosen))
@@ -417,16 +412,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "counting": _one_of("answered", "all"),
     "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
     "model": _short,
-    "map_of": _short,
-    "stratum": _within(0, 1_000_000, int),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),
     "slow": lambda text: _one_of("True", "False")(text) == "True",
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
     "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "trade": lambda text: _one_of("True", "False")(text) == "True",
-    "differ": lambda text: _one_of(*ESTIMATORS)(text),
-    "differ_in": lambda text: _one_of(WHOLE, *REDUCTIONS)(text),
     "three": _corners,
     "partitions": _partitions,
     "min_rows": _within(*MIN_ROWS, int),

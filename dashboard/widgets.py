@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import NotAnswerable, Recipe, RegistryError
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range, Text
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range, Text
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 
@@ -211,6 +211,10 @@ class _Control:
             st.selectbox(self.label, (*domain.options, *own), help=text, **self._tied())
         elif isinstance(domain, Text):
             st.text_input(self.label, max_chars=domain.most, help=text, **self._tied())
+        elif isinstance(domain, Key):
+            registry = FAMILIES[domain.family]
+            titles = {key: registry[key].title if key in registry else key.capitalize() for key in domain.options}
+            st.selectbox(self.label, domain.options, format_func=titles.__getitem__, help=text, **self._tied())
         elif isinstance(domain, Flag):
             st.toggle(self.label, help=text, **self._tied())
         elif isinstance(domain, ClassIndex):

@@ -4,7 +4,7 @@ from calib_core.diagrams.bands import ReliabilityBands, banded_bins, reliability
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
 from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, true_map
 from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
-from calib_core.diagrams.constraints import ConstraintDiagram, constraint
+from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
@@ -25,6 +25,7 @@ from calib_core.diagrams.zoom import BinZoom, bin_rows, zoom
 __all__ = [
     "BANDS",
     "KERNEL_CURVE",
+    "REPEATS",
     "BinZoom",
     "BinaryMap",
     "CalibrationMap",
@@ -69,5 +70,6 @@ __all__ = [
     "true_map",
     "validity",
     "validity_pair",
+    "wanted_rates",
     "zoom",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,21 @@ def between(heading: str, low: str, high: str) -> Column:
 def probability(heading: str, name: str | None = None) -> Column:
     """A column of p-values."""
     return Column(heading, (name or heading,), _known(p_value), digits="%.3g")
+
+
+def flag(heading: str, name: str | None = None) -> Column:
+    """A column of what always holds, or need not."""
+    return Column(heading, (name or heading,), lambda value: "yes" if value else "no", numeric=False)
+
+
+def marks(frame: pd.DataFrame, marked: Sequence[str]) -> tuple[Column, ...]:
+    """The column of marks of the intervals before it, a mark a line of the frame; none where nothing is marked.
+
+    The frame has a column ``about``, which the marks stand for, and ``tested``.
+    """
+    known = dict(zip(zip(frame["about"], map(str, frame["tested"].tolist()), strict=True), marked, strict=True))
+    column = Column("mark", ("about", "tested"), lambda about, tested: known[about, str(tested)], numeric=False)
+    return (column,) if any(marked) else ()
 
 
 def span(low: float | None, high: float | None) -> str:

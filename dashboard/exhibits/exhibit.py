@@ -36,10 +36,12 @@ class Exhibit:
 
     ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
     sentence that stands in its place wherever it would be shown. ``printed``: lines a report prints at most, worst
-    first; 0 where the picture says it all, and only the file has the table.
+    first; 0 where the picture says it all, and only the file has the table. ``static``: a table to read, not to sort,
+    which the screen writes as a page does.
     """
 
     printed: ClassVar[int | None] = None
+    static: ClassVar[bool] = False
     height: ClassVar[int] = 420
 
     @property

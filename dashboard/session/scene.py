@@ -17,8 +17,10 @@ from dashboard.session.models import Model, Models, models
 from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
 
 T = TypeVar("T")
-AUTO_BINS = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
+DECLARED = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
 """The rule where no bins are chosen, in words."""
+LARGE = 2_000_000
+"""Beyond this many probabilities one notion is judged instead of all."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,6 @@ class Scene:
         """Names of the classes, where they are known."""
         return self.get(self.models.shown[0].predictions).class_names or ()
 
-    @property
-    def in_bins(self) -> str:
-        """The bins in words, for the middle of a sentence."""
-        return AUTO_BINS if self.bins is None else bins_said(self.bins.build())
-
     def focused(self, **changes: Any) -> Scene:
         """The same scene with something else looked at."""
         return dataclasses.replace(self, focus=dataclasses.replace(self.focus, **changes))
@@ -97,6 +94,23 @@ class Scene:
         if not self.abstaining:
             return self.predictions()
         return call(cc.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
+
+    @property
+    def rows_counted(self) -> str:
+        """Which rows those are, in a sentence; empty where every model answers all."""
+        rows = [self.get(model.predictions) for model in self.models.shown]
+        return cc.study.rows_said(rows, "all" if self.counting == "all" else "answered")
+
+    @property
+    def in_bins(self) -> str:
+        """The bins in words, for the middle of a sentence."""
+        return DECLARED if self.bins is None else bins_said(self.bins.build())
+
+    @property
+    def large(self) -> bool:
+        """Whether judging every model in every notion would take minutes."""
+        rows = self.get(self.models.shown[0].predictions)
+        return rows.n_rows * (rows.n_classes or 1) > LARGE
 
     @property
     def abstaining(self) -> tuple[Model, ...]:

@@ -16,7 +16,7 @@ from dashboard import session, widgets
 from dashboard.chart import chart, waiting
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.columns import best_cells, written
+from dashboard.exhibits.columns import Column, best_cells, written
 from dashboard.export import csv_bytes
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -85,7 +85,8 @@ def exhibited(
     if figure is not None:
         click = chart(figure, key=name, label=words.alt, height=figure.layout.height or exhibit.height)
     with st.expander("The numbers") if folded else st.container():
-        _table(exhibit, frame, name) if turned is None else _written(exhibit, frame, turned)
+        plain = exhibit.static or turned is not None
+        _written(exhibit, frame, bool(turned)) if plain else _table(exhibit, frame, name)
     below(words)
     _take_home(exhibit, scene, frame, name)
     return click
@@ -118,18 +119,11 @@ def progress(scene: Scene) -> Iterator[Scene]:
 def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     """The frame, sortable, at four digits; what no column is made of stays in the download."""
     columns = exhibit.columns(frame)
-    config = {
-        part: st.column_config.NumberColumn(
-            column.heading if len(column.made_of) == 1 else f"{column.heading}: {part}", format=column.digits or None
-        )
-        if column.digits
-        else st.column_config.Column(column.heading)
-        for column in columns
-        for part in column.made_of
-        if part in frame
-    }
+    config = {part: setting for i, column in enumerate(columns) for part, setting in _settings(column, i == 0)}
+    # What is written from several texts is no column of the frame.
+    marks = {c.heading: [line[0] for line in written(frame, (c,))] for c in columns if not c.digits and c.made_of[1:]}
     st.dataframe(
-        frame.head(SHOWN),
+        frame.assign(**marks).head(SHOWN),
         key=f"{name}.table",
         hide_index=True,
         width="stretch",
@@ -152,6 +146,17 @@ def _written(exhibit: Exhibit, frame: pd.DataFrame, turned: bool) -> None:
     st.table(table.T if turned else table)
 
 
+def _settings(column: Column, first: bool) -> Iterator[tuple[str, Any]]:
+    """How the parts of a column are shown; the first column stays where a wide table is scrolled."""
+    if not column.digits:
+        part = column.heading if column.made_of[1:] else column.made_of[0]
+        yield part, st.column_config.Column(column.heading, pinned=first or None)
+        return
+    for part in column.made_of:
+        heading = f"{column.heading}: {part}" if column.made_of[1:] else column.heading
+        yield part, st.column_config.NumberColumn(heading, format=column.digits)
+
+
 def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -> None:
     """The table as a file, and the Python and the command that make it again."""
     with st.container(horizontal=True):
@@ -160,7 +165,8 @@ def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -
             st.caption("Python, on the library alone.")
             st.code(exhibit.python(scene), language="python")
             st.caption("Command: this table.")
-            st.code(session.show_line(widgets.selection(), EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
+            chosen = widgets.selection().replace(model=scene.focus.model, asked=scene.focus.notion)
+            st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
 
 
 def _sentence(text: str) -> str:

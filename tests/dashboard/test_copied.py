@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import calib_core as cc
 from calib_core import Recipe
 from dashboard import compute, session
+from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS
 from dashboard.selection import VIEWS, Selection, Source
 from dashboard.session import Model
@@ -30,7 +32,7 @@ def copied(app: AppTest, language: str) -> dict[str, str]:
 def run(text: str) -> Any:
     names: dict[str, Any] = {}
     exec(text, names)
-    return names["shown"]
+    return names["shown"] if "shown" in names else names["table"]
 
 
 def frames(shown: Any) -> list[Any]:
@@ -95,12 +97,14 @@ def test_the_command_of_a_triangle_names_its_corners() -> None:
 def test_lines_of_several_files_give_the_numbers_on_screen() -> None:
     selection = DIGITS.replace(view="calibrators", others=(("demo:digits-mlp", ""),), calibrators=TICKED[1:])
     second = session.models(selection).shown[3]
-    app = opened(selection.replace(map_of=second.title))
-    lines = copied(app, "python")
-    drawn = next(run(text) for shown, text in lines.items() if "binary_map" in shown)
-    np.testing.assert_array_equal(drawn["output"], compute.binary_map(second, 0).output)
-    pairs = next(run(text) for shown, text in lines.items() if "paired_difference" in shown)
-    assert len(pairs) == 6
+    app = opened(selection.replace(model=second.title))
+    (drawn,) = (run(text) for text in copied(app, "python").values() if "binary_map" in text)
+    expected = cc.diagrams.binary_map(compute.fitted(second), session.parts(second.source).test, 0)
+    np.testing.assert_array_equal(drawn["output"], expected.output)
+    assert drawn["model"].unique().tolist() == [second.title]
+    (command,) = (block.value for block in app.code if block.value.startswith("calib show binary-map"))
+    words = shlex.split(command)
+    assert words[words.index("--model") + 1] == second.title
 
 
 @pytest.mark.parametrize("view", SHOWN)
@@ -109,7 +113,8 @@ def test_commands_name_a_section_of_the_report(view: str) -> None:
     commands = [shlex.split(text) for text in copied(app, "sh")]
     assert commands
     known = {chapter.key for chapter in CHAPTERS}
-    assert {words[words.index("--only") + 1] for words in commands} <= known
+    assert {words[words.index("--only") + 1] for words in commands if words[1] == "report"} <= known
+    assert {words[2] for words in commands if words[1] == "show"} <= set(EXHIBITS)
 
 
 def test_a_file_name_is_only_ever_text() -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,9 @@ from dashboard import compute, report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.citations import bibliography, cited
-from dashboard.report.document import Figure
+from dashboard.report.document import Figure, Paragraph
 from dashboard.report.picture import DOUBLE, SINGLE, as_json, fitting, printed
+from dashboard.report.tables import Table
 from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv
 
@@ -168,13 +170,21 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
 
 
+def below(made: Report, table: Table) -> str:
+    """The caption of a table and the notes right below it."""
+    section = next(s for s in made.document.sections if table in s.blocks)
+    rest = section.blocks[section.blocks.index(table) + 1 :]
+    notes = takewhile(lambda block: isinstance(block, Paragraph) and block.aside, rest)
+    return " ".join([table.caption, *(note.text for note in notes if isinstance(note, Paragraph))])
+
+
 def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
     for _, held in made.document.tables:
         if {"floor", "point"} <= set(held.frame) and held.name != "calibrators-scores":
             assert held.frame[["value", "point", "low", "high", "floor", "p"]].notna().all(axis=None), held.name
             assert held.frame["point"].between(held.frame["low"], held.frame["high"]).all(), held.name
             for about in held.frame["about"].unique():
-                assert held.caption.count(about) == 1, held.name
+                assert below(made, held).count(about) == 1, held.name
 
 
 def test_it_says_what_everything_rests_on(made: Report) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dashboard.exhibits  # noqa: F401  # links name its members
 from calib_core import CALIBRATORS, ESTIMATORS, Recipe
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS
@@ -167,3 +168,32 @@ def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
     assert selection.calibrators or selection.partitions
     # A link that says the defaults, or less than it means, would come back shorter.
     assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"differ": "brier"}, Recipe("EXHIBITS", "pairs", (("estimator", "brier"),))),
+        (
+            {"differ": "ece", "differ_in": "whole"},
+            Recipe("EXHIBITS", "pairs", (("estimator", "ece"), ("notion", "whole"))),
+        ),
+        ({"stratum": "3"}, Recipe("EXHIBITS", "binary-map", (("stratum", 3),))),
+    ],
+)
+def test_choices_of_pairs_and_maps_in_older_links_still_work(query: dict[str, str], expected: Recipe) -> None:
+    selection, problems = Selection.from_query(query)
+    assert problems == ()
+    assert selection.exhibits == (expected,)
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+def test_the_calibrator_of_a_map_in_an_older_link_is_the_model_looked_at() -> None:
+    assert Selection.from_query({"map_of": "Temperature scaling"}) == (Selection(model="Temperature scaling"), ())
+
+
+@pytest.mark.parametrize(("name", "text"), [("differ", "no-such"), ("differ_in", "x"), ("stratum", "-1")])
+def test_choices_of_older_links_that_are_not_possible_are_said(name: str, text: str) -> None:
+    selection, problems = Selection.from_query({name: text})
+    assert selection == Selection()
+    assert problems == (f"The link's {name} was left out: {text!r} is not possible.",)

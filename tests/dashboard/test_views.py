@@ -18,7 +18,7 @@ from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
 from calib_core.inference import PrimaryLine, estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
-from calib_core.study import SCORES, error_keys
+from calib_core.study import SCORES, error_keys, every_measure, summaries
 from dashboard import compute, session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -75,17 +75,37 @@ def test_the_calibrators_view_shows_what_is_computed() -> None:
     selection = Selection(view="calibrators", calibrators=ticked)
     app = opened(selection)
     table = app.dataframe[0].value
-    assert table["calibrator"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
-    models = session.models(selection)
+    assert table["model"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
     for line, recipe in zip(table.itertuples(), (session.BASE, *ticked), strict=True):
-        measured = compute.every_measure(Model(selection.source, recipe), selection, models)
-        expected = measured.set_index("measure")["value"]
-        for measure, value in expected.items():
+        measured = summaries(compute.judged(Model(selection.source, recipe)), [None], every_measure())[0]
+        for measure, value in zip(measured["measure"], measured["value"], strict=True):
             np.testing.assert_equal(table.loc[line.Index, measure], value)
-    written = " ".join(m.value for m in (*app.markdown, *app.caption)).replace("\\", "")
-    assert compute.fitted(Model(selection.source, ticked[1])).guarantee(0.1).sentence in written
+    promised, effects = (table.value for table in app.table)
+    calibrator = compute.fitted(Model(selection.source, ticked[1]))
+    assert calibrator.guarantee(0.1).sentence in promised.iloc[1, 1].replace("\\", "")
+    assert promised["holds"].tolist() == ["no", "yes", "yes"]
+    assert effects["rows it abstains on"].tolist() == [markdown_plain("0.00%")] * 3
+    assert any(c.value.startswith("Milliseconds on this machine") for c in app.caption)
     drawn_map = drawn(app)["binary-map"].trace("recalibrated score")
-    np.testing.assert_array_equal(drawn_map["y"], compute.binary_map(Model(selection.source, ticked[1]), 0).output)
+    expected = cc.diagrams.binary_map(calibrator, session.parts(selection.source).test, 0).output
+    np.testing.assert_array_equal(drawn_map["y"], expected)
+
+
+def test_a_map_is_chosen_by_calibrator_and_class() -> None:
+    ticked = tuple(Recipe("CALIBRATORS", key) for key in ("top-label-hb", "class-wise-hb"))
+    selection = Selection(view="calibrators", calibrators=ticked)
+    app = opened(selection)
+    titles = app.selectbox(key="map.of").options
+    assert titles == [recipe.title for recipe in ticked]
+    app.selectbox(key="map.of").select(titles[1]).run()
+    app.selectbox(key="map.stratum").select_index(2).run()
+    assert not app.exception
+    kept = app.session_state["calib.selection"]
+    assert kept.model == ticked[1].title
+    assert kept.exhibit("binary-map").params == (("stratum", 2),)
+    calibrator = compute.fitted(Model(selection.source, ticked[1]))
+    expected = cc.diagrams.binary_map(calibrator, session.parts(selection.source).test, 2).output
+    np.testing.assert_array_equal(drawn(app)["binary-map"].trace("recalibrated score")["y"], expected)
 
 
 @pytest.mark.parametrize("key", [key for key in model_keys() if CALIBRATORS[key].flags.may_refuse])
@@ -101,12 +121,14 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
     judged = compute.judged(Model(selection.source, recipe))
     assert f"abstains on {100 * (1 - judged.coverage):.1f}%" in said
     app = opened(selection.replace(view="calibrators"))
-    button = next(b for b in app.button if "random splits" in b.label)
-    button.click().run()
+    name = f"rates-{Model(selection.source, recipe).key}"
+    assert name not in drawn(app)
+    assert any("ask for them" in info.value for info in app.info)
+    app.toggle(key=f"exhibit.{name}.refit").set_value(True).run()
     assert not app.exception
-    diagram = compute.constraint(Model(selection.source, recipe))
+    diagram = cc.diagrams.constraint(session.whole(selection.source.data, ""), recipe)
     known = ~np.isnan(diagram.attained)
-    trace = drawn(app)[f"constraint-{key}"].trace(f"attained {diagram.rate}")
+    trace = drawn(app)[name].trace(f"attained {diagram.rate}")
     np.testing.assert_array_equal(trace["y"], diagram.attained[known])
 
 

@@ -19,7 +19,7 @@ from dashboard.report.asked import Asked
 from dashboard.report.citations import bibliography, cited
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.selection import WHOLE, Source
+from dashboard.selection import Source
 
 INFERENCE = (
     *("Wilson 1927", "Broecker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979"),
@@ -99,7 +99,8 @@ def _settings(asked: Asked) -> Table:
     """Every choice behind the numbers, seeds included."""
     selection = asked.selection
     source, curve = selection.source, selection.exhibit("kernel-curve").build()
-    differs = "whole predictions" if selection.differ_in == WHOLE else REDUCTIONS[selection.differ_in].title
+    pairs = selection.exhibit("pairs").build()
+    claims = REDUCTIONS[pairs.notion].title if pairs.notion in REDUCTIONS else "whole predictions"
     held = {
         "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in asked.models.recalibrated)) or "none",
         "bins": asked.binned,
@@ -107,7 +108,7 @@ def _settings(asked: Asked) -> Table:
         "model looked at most closely": asked.chosen.title,
         "notion of the curves": REDUCTIONS[selection.asked].title,
         "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
-        "paired differences": ", ".join([ESTIMATORS[selection.differ].title, differs]),
+        "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
         "band of curves": curve.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
