@@ -92,6 +92,21 @@ class Counts(Numbers):
 
 
 @dataclass(frozen=True)
+class Text:
+    """A text of one's own, of at most so many characters.
+
+    >>> Text(3).check("owl"), Text(3).check("owls")
+    (None, 'a text of at most 3 characters')
+    """
+
+    most: int
+
+    def check(self, value: Any) -> str | None:
+        good = isinstance(value, str) and len(value) <= self.most
+        return None if good else f"a text of at most {self.most} characters"
+
+
+@dataclass(frozen=True)
 class Part:
     """A member of another family, named by its registry; ``able`` narrows it to those whose flags it says yes to."""
 
@@ -130,7 +145,7 @@ class Key:
         return None if value in self.options else f"one of {', '.join(map(repr, self.options))}"
 
 
-Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Part | Key
+Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Text | Part | Key
 
 
 @dataclass(frozen=True)

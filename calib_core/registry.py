@@ -24,6 +24,7 @@ from calib_core.params import (
     Part,
     Range,
     RegistryError,
+    Text,
     params_of,
 )
 
@@ -44,6 +45,7 @@ __all__ = [
     "Recipe",
     "Registry",
     "RegistryError",
+    "Text",
 ]
 
 T = TypeVar("T")
@@ -72,6 +74,10 @@ class Recipe:
             for name, value in self.params
         )
         return FAMILIES[self.family].entry(self.key).title + (f" ({shown})" if shown else "")
+
+    def without(self, *names: str) -> Recipe:
+        """The same member with these parameters at their defaults."""
+        return dataclasses.replace(self, params=tuple(param for param in self.params if param[0] not in names))
 
     def to_dict(self) -> dict[str, Any]:
         params = {name: value.to_dict() if isinstance(value, Recipe) else value for name, value in self.params}

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-import pandas as pd
-
 from calib_core import (
     Estimate,
     InputError,
@@ -30,7 +28,6 @@ from calib_core.estimators import takes_bins
 from calib_core.inference import (
     EstimateLine,
     estimate_line,
-    per_class_tests,
 )
 from calib_core.inference.counted import of_counts as counted
 from dashboard.selection import (
@@ -133,31 +130,6 @@ def sharpened(made: Estimate) -> bool:
     return made.knows("interval") and made.knows("floor")
 
 
-def class_curve(model: Model, notion: str, c: int, kernel: Recipe, band: str) -> diagrams.KernelCurve:
-    """The kernel reliability curve of one class, with its band."""
-    key = ("class_curve", model, notion, c, kernel, band)
-    return _memo(key, lambda: diagrams.kernel_curve(judged(model), notion, c, kernel.build(), band))
-
-
-def class_curves(model: Model, notion: str, classes: tuple[int, ...], kernel: Recipe) -> list[diagrams.KernelCurve]:
-    """Kernel reliability curves of chosen classes, without bands."""
-    return [class_curve(model, notion, c, kernel, "none") for c in classes]
-
-
-def class_tests(model: Model, notion: str, scheme: Recipe | None) -> pd.DataFrame:
-    """A test of calibration for every class, corrected for their number; NotAnswerable for weighted rows."""
-    key = ("class_tests", model, notion, scheme)
-    return _asked_once(key, lambda: per_class_tests(judged(model), notion, built(scheme)))
-
-
-def class_pairs(
-    model: Model, notion: str, scheme: Recipe | None, classes: tuple[int, ...]
-) -> list[diagrams.ValidityPair]:
-    """Base model and a recalibrated one on the same bins, class by class."""
-    key = ("class_pairs", model, notion, scheme, classes)
-    return _asked_once(key, lambda: [_paired(model, notion, scheme, c) for c in classes])
-
-
 def _paired(model: Model, notion: str, scheme: Recipe | None, stratum: int | None) -> diagrams.ValidityPair:
     return diagrams.validity_pair(parts(model.source).test, judged(model), notion, built(scheme), stratum)
 
@@ -177,18 +149,6 @@ def of_counts(made: Estimate) -> bool:
         return asked is not None and asked.reduction is not None and counted(asked.estimator, asked.claims) is not None
     except NotAnswerable:
         return False
-
-
-def class_table(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ClassTable:
-    """All classes of a model with their rows, share and error."""
-    key = ("class_table", model, notion, scheme)
-    return _memo(key, lambda: diagrams.class_table(judged(model), notion, built(scheme)))
-
-
-def class_panels(model: Model, notion: str, scheme: Recipe | None, classes: tuple[int, ...]) -> diagrams.ClassPanels:
-    """Small diagrams of chosen classes of a model."""
-    key = ("class_panels", model, notion, scheme, classes)
-    return _memo(key, lambda: diagrams.class_panels(judged(model), classes, notion, built(scheme)))
 
 
 def _memo(key: Hashable, make: Callable[[], T]) -> T:

@@ -135,5 +135,6 @@ def _made(model: Model, i: int) -> str:
 def _shown(selection: Selection) -> str:
     """What the view draws or lists of one model."""
     if selection.view == "classes":
-        return f"cc.diagrams.class_table(model, {selection.notion!r}, bins).frame()"
+        notion = selection.exhibit("class-panels").build().notion
+        return f"cc.diagrams.class_table(model, {notion!r}, bins).frame()"
     return "cc.diagrams.reliability(model, bins).frame()"

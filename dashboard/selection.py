@@ -13,17 +13,15 @@ from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.readers import Reading
-from calib_core.registry import FAMILIES, Choice, Param, Part
+from calib_core.registry import FAMILIES, Choice, Param, Part, Text
 from calib_core.three_classes import OTHERS
 
 VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
-SORTS = ("error", "share", "rows", "name")
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
 MOST_POINTS = 2000
 AUTO = "auto"
 """In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
-CURVES = ("reliability", "validity", "kernel")
 READING_CHARS = 30_000
 MOST_OTHERS = 7
 MOST_PARTITIONS = 6
@@ -73,11 +71,6 @@ class Selection:
     counting: str = "answered"
     zoom: int | None = None
     model: str = ""
-    notion: str = "top-label"
-    sort: str = "error"
-    search: str = ""
-    page: int = 1
-    curve: str = "reliability"
     asked: str = "top-label"
     about: str = "ece"
     eps: float = TOLERANCE
@@ -175,6 +168,7 @@ MOVED: dict[str, tuple[tuple[str, str], ...]] = {
     "min_rows": (("triangle", "min_rows"),),
     "slow": (("estimators", "slow"),),
     "trade": (("trade", "curves"),),
+    **{name: (("class-panels", name),) for name in ("notion", "sort", "search", "page", "curve")},
 }
 """Names that links of release 0.1 used: exhibits ("": all of them) and the options they became. Dropped in 0.3."""
 
@@ -203,7 +197,7 @@ def value_of(param: Param, text: str) -> Any:
     >>> [value_of(flag, text) for text in ("True", "no way", "3", "none")]
     [True, 'no way', 3, None]
     """
-    if isinstance(param.domain, Choice) and text in param.domain.options:
+    if isinstance(param.domain, Text) or (isinstance(param.domain, Choice) and text in param.domain.options):
         return text
     words = {"true": True, "false": False, "none": None, "": None}
     if text.strip().casefold() in words:
@@ -396,11 +390,6 @@ def _partition(key: str) -> Recipe:
     return Recipe("BINNINGS", key)
 
 
-def class_notions() -> tuple[str, ...]:
-    """Keys of the notions whose strata are the classes."""
-    return tuple(key for key in ("top-label", "class-wise") if key in REDUCTIONS)
-
-
 def model_keys() -> tuple[str, ...]:
     """Keys of the calibrators that can be ticked; the base model is always shown."""
     return tuple(key for key in CALIBRATORS if key != "identity")
@@ -424,11 +413,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "counting": _one_of("answered", "all"),
     "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
     "model": _short,
-    "notion": lambda text: _one_of(*class_notions())(text),
-    "sort": _one_of(*SORTS),
-    "search": _short,
-    "page": _within(1, 10_000, int),
-    "curve": _one_of(*CURVES),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),
     "about": _short,
     "eps": _within(0.0001, 0.5, float),

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import NotAnswerable, Recipe, RegistryError
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range, Text
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 
@@ -209,6 +209,8 @@ class _Control:
         elif isinstance(domain, Choice):
             own = () if self.value in domain.options else (self.value,)
             st.selectbox(self.label, (*domain.options, *own), help=text, **self._tied())
+        elif isinstance(domain, Text):
+            st.text_input(self.label, max_chars=domain.most, help=text, **self._tied())
         elif isinstance(domain, Key):
             registry = FAMILIES[domain.family]
             titles = {key: registry[key].title if key in registry else key.capitalize() for key in domain.options}

@@ -3,7 +3,7 @@
 from calib_core.diagrams.bands import ReliabilityBands, banded_bins, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
 from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, shared_scale, true_map
-from calib_core.diagrams.classes import ClassPanels, ClassTable, class_panels, class_table
+from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
 from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
@@ -16,6 +16,14 @@ from calib_core.diagrams.recalibration import (
     validity_by_cell,
 )
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.small_diagrams import (
+    ClassCurves,
+    ClassPanels,
+    ClassValidity,
+    class_curves,
+    class_panels,
+    class_validity,
+)
 from calib_core.diagrams.trade import TradeOff, TradePoints, trade_off, trade_points
 from calib_core.diagrams.validity import (
     ValidityPair,
@@ -34,8 +42,10 @@ __all__ = [
     "BinZoom",
     "BinaryMap",
     "CalibrationMap",
+    "ClassCurves",
     "ClassPanels",
     "ClassTable",
+    "ClassValidity",
     "ConstraintDiagram",
     "CorpBand",
     "CorpCurve",
@@ -55,8 +65,11 @@ __all__ = [
     "calibration_map",
     "canonical_validity",
     "cell_rows",
+    "class_curves",
+    "class_list",
     "class_panels",
     "class_table",
+    "class_validity",
     "constraint",
     "corp",
     "corp_band",
@@ -64,6 +77,7 @@ __all__ = [
     "kernel_curve",
     "kernel_curves",
     "map_difference",
+    "ranked_classes",
     "recalibration",
     "reliability",
     "reliability_bands",

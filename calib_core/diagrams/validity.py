@@ -108,11 +108,21 @@ def validity_pair(
     >>> pair.before.eps.round(2).tolist(), pair.after.eps.tolist()
     ([0.35], [0.0])
     """
+    was, now = validity_tables(before, after, reduction, bins)
+    return ValidityPair(validity(was, stratum), validity(now, stratum))
+
+
+def validity_tables(
+    before: Predictions,
+    after: Predictions,
+    reduction: str | Reduction,
+    bins: int | str | BinningScheme | None,
+) -> tuple[BinTable, BinTable]:
+    """Both models' claims in the bins of the recalibrated one's scores, of the rows that it answers."""
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)
-    was, now = tabulate_alike(claims_of(before, notion), claims_of(after, notion), bins_of(after, bins))
-    return ValidityPair(validity(was, stratum), validity(now, stratum))
+    return tabulate_alike(claims_of(before, notion), claims_of(after, notion), bins_of(after, bins))
 
 
 def validity_against(

@@ -11,7 +11,7 @@ if not (find_spec("plotly") and find_spec("PIL")):
 
 from calib_core.figures.binary_map import binary_map
 from calib_core.figures.calibration_map import calibration_map
-from calib_core.figures.classes import class_panels, class_table
+from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
 from calib_core.figures.kernel import kernel_curve
 from calib_core.figures.overlay import (
@@ -33,8 +33,10 @@ from calib_core.figures.zoom import zoom
 __all__ = [
     "binary_map",
     "calibration_map",
+    "class_curves",
     "class_panels",
     "class_table",
+    "class_validity",
     "consistency_bands",
     "constraint",
     "corp",

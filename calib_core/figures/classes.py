@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from calib_core._text import error, percent, plain
-from calib_core.diagrams import ClassPanels, ClassTable, KernelCurve, ValidityPair
+from calib_core.diagrams import ClassCurves, ClassPanels, ClassTable, ClassValidity, ranked_classes
+from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, records
 from calib_core.figures.shown import draws
 from calib_core.figures.validity import steps
+
+Small = TypeVar("Small", bound=SmallDiagrams)
 
 COLUMNS = 4
 SHOWN = 12
@@ -40,8 +43,7 @@ def class_table(
     """
     models = numbered(tables, looks)
     first = models[0][2]
-    order = np.argsort(np.where(np.isnan(first.error), np.inf, -first.error), kind="stable")
-    chosen = np.asarray(order[:SHOWN] if classes is None else classes, dtype=np.intp)
+    chosen = np.asarray(ranked_classes(first)[:SHOWN] if classes is None else classes, dtype=np.intp)
     names = [first.names[c] for c in chosen]
     # Places, not names: long names that begin alike would share a place.
     places, whole = list(range(len(names))), [plain(name) for name in names]
@@ -82,21 +84,40 @@ def class_table(
 
 
 @draws(ClassPanels)
-def class_panels(
-    panels: ClassPanels | Mapping[str, ClassPanels],
-    *,
-    curve: str = "reliability",
-    kernels: Mapping[str, Sequence[KernelCurve]] | None = None,
-    pairs: Mapping[str, Sequence[ValidityPair]] | None = None,
-    looks: Sequence[str] | None = None,
-) -> go.Figure:
-    """A small diagram for every chosen class, all models in each: its bins, "validity" plot or "kernel" curve.
+def class_panels(panels: ClassPanels | Mapping[str, ClassPanels], *, looks: Sequence[str] | None = None) -> go.Figure:
+    """A small reliability diagram for every chosen class, all models in each.
 
-    ``kernels`` holds each model's curves of the classes, by title; ``pairs`` validity plots of recalibrated models
-    beside the base model's on the same bins: a model that is not in it is judged on its own. A model keeps its colour
-    among ``looks``, the titles of all that are shown.
+    A model keeps its colour among ``looks``, the titles of all that are shown.
     """
-    models = numbered(panels, looks)
+    return _grid(numbered(panels, looks), _points, "reliability")
+
+
+@draws(ClassCurves)
+def class_curves(curves: ClassCurves | Mapping[str, ClassCurves], *, looks: Sequence[str] | None = None) -> go.Figure:
+    """The kernel reliability curve of every chosen class, all models in each small diagram.
+
+    A model keeps its colour among ``looks``, the titles of all that are shown.
+    """
+    return _grid(numbered(curves, looks), _smooth, "kernel")
+
+
+@draws(ClassValidity)
+def class_validity(
+    plots: ClassValidity | Mapping[str, ClassValidity], *, looks: Sequence[str] | None = None
+) -> go.Figure:
+    """V(epsilon) of every chosen class, all models in each small diagram, dotted before recalibration on its bins.
+
+    A model keeps its colour among ``looks``, the titles of all that are shown.
+    """
+    return _grid(numbered(plots, looks), _steps, "validity")
+
+
+def _grid(
+    models: list[tuple[int, str, Small]],
+    marks: Callable[[int, str, Small, int, dict[str, Any]], list[go.Scatter]],
+    curve: str,
+) -> go.Figure:
+    """A small diagram for every class, with the marks of its place in each model."""
     first = models[0][2]
     n = len(first.classes)
     rows = -(-n // COLUMNS)
@@ -113,14 +134,7 @@ def class_panels(
         if curve != "validity":
             figure.add_trace(diagonal(), **where)
         for i, title, diagram in models:
-            how = {"legendgroup": f"m{i}", "showlegend": j == 0}
-            if curve == "kernel":
-                traces = [_smooth(i, title, (kernels or {})[title][j], how)]
-            elif curve == "validity":
-                traces = _steps(i, title, diagram, j, (pairs or {}).get(title), how)
-            else:
-                traces = [_points(i, title, diagram, j, how)]
-            for trace in traces:
+            for trace in marks(i, title, diagram, j, {"legendgroup": f"m{i}", "showlegend": j == 0}):
                 figure.add_trace(trace, **where)
     axis = {"rangemode": "tozero"} if curve == "validity" else {"range": [-0.03, 1.03], "dtick": 0.5}
     figure.update_xaxes(**axis, tickfont={"size": 11})
@@ -129,7 +143,7 @@ def class_panels(
     return finished(figure, height=90 + 210 * rows, margin={"t": 40}, uirevision=f"class panels {curve}")
 
 
-def _title(panels: ClassPanels, j: int) -> str:
+def _title(panels: SmallDiagrams, j: int) -> str:
     share = "" if panels.share[j] == 1 else f", {percent(float(panels.share[j]))}"
     return f"{plain(panels.names[j][:20])}: error {error(float(panels.error[j]))}{share}"
 
@@ -139,11 +153,11 @@ def _shares(table: ClassTable) -> NDArray[np.float64]:
     return table.true_share if (table.share == 1).all() else table.share
 
 
-def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]) -> go.Scatter:
+def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]) -> list[go.Scatter]:
     c, look = panels.classes[j], style(i)
     filled = np.flatnonzero(panels.bins.count[c] > 0)
     count = panels.bins.count[c][filled]
-    return go.Scatter(
+    points = go.Scatter(
         x=panels.bins.mean_score[c][filled],
         y=panels.bins.mean_outcome[c][filled],
         mode="lines+markers",
@@ -154,11 +168,12 @@ def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]
         hovertemplate="said %{x:.4f}<br>happened %{y:.4f}<br>%{customdata.count:,.6~g} rows<extra></extra>",
         **how,
     )
+    return [points]
 
 
-def _smooth(i: int, title: str, curve: KernelCurve, how: dict[str, Any]) -> go.Scatter:
-    look = style(i)
-    return go.Scatter(
+def _smooth(i: int, title: str, curves: ClassCurves, j: int, how: dict[str, Any]) -> list[go.Scatter]:
+    look, curve = style(i), curves.curves[j]
+    line = go.Scatter(
         x=curve.score,
         y=curve.curve,
         mode="lines",
@@ -167,12 +182,12 @@ def _smooth(i: int, title: str, curve: KernelCurve, how: dict[str, Any]) -> go.S
         hovertemplate="said %{x:.4f}<br>happens %{y:.4f}<extra></extra>",
         **how,
     )
+    return [line]
 
 
-def _steps(
-    i: int, title: str, panels: ClassPanels, j: int, pairs: Sequence[ValidityPair] | None, how: dict[str, Any]
-) -> list[go.Scatter]:
-    if pairs is None:
-        return [steps(panels.validity[j], title, style(i), **how)]
-    before = steps(pairs[j].before, f"before, bins of {title}", style(i), **how)
-    return [before.update(line={"dash": "dot", "width": 1.2}), steps(pairs[j].after, title, style(i), **how)]
+def _steps(i: int, title: str, plots: ClassValidity, j: int, how: dict[str, Any]) -> list[go.Scatter]:
+    after = steps(plots.plots[j], title, style(i), **how)
+    if not plots.before:
+        return [after]
+    before = steps(plots.before[j], f"before, bins of {title}", style(i), **how)
+    return [before.update(line={"dash": "dot", "width": 1.2}), after]

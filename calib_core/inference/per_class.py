@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -27,10 +29,11 @@ def per_class_tests(
     predictions: Predictions,
     notion: str | Reduction = "class-wise",
     bins: int | str | BinningScheme | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
     """One line a class: its calibration error, what calibrated probabilities show on average, and a test.
 
-    ``bins`` as for ``estimate``.
+    ``bins`` as for ``estimate``; ``progress`` is told how much is done, in percent, and what it raises stops the work.
 
     Columns: class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models), p,
     and p_holm corrected for the number of classes; NaN for a class without claims. The statistic is n times the ECE,
@@ -58,10 +61,11 @@ def per_class_tests(
         )
     claims = claims_of(rows, notion)
     slices = _slices(claims, as_intervals(bins_of(predictions, bins)))
-    found = [
-        _tested(*(part[s].reshape(-1, _PARTS) for part in (slices.count, slices.score, slices.outcome)))
-        for s in range(len(claims.strata))
-    ]
+    found = []
+    for s in range(len(claims.strata)):
+        found.append(_tested(*(part[s].reshape(-1, _PARTS) for part in (slices.count, slices.score, slices.outcome))))
+        if progress is not None:
+            progress(100 * (s + 1) // len(claims.strata))
     frame = pd.DataFrame(found, columns=["rows", "error", "calibrated", "p"])
     frame.insert(0, "class", pd.Series(claims.strata, dtype=object))
     return frame.assign(rows=frame["rows"].astype(int), p_holm=holm(frame["p"].to_numpy()))

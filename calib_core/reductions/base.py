@@ -33,6 +33,15 @@ class Scope:
     of: Literal["top", "ranks", "class", "classes", "vector", "other"] = "other"
     by_class: bool = False
 
+    @property
+    def strata_are_classes(self) -> bool:
+        """Whether each stratum of its claims is one class, in the order of the classes.
+
+        >>> [key for key in ("confidence", "top-label", "class-wise") if REDUCTIONS[key].flags.strata_are_classes]
+        ['top-label', 'class-wise']
+        """
+        return self.of == "classes" or (self.of == "top" and self.by_class)
+
 
 REDUCTIONS: Registry[Reduction] = Registry("REDUCTIONS", flags=Scope())
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cache, cached_property
+from itertools import chain, count
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -240,7 +241,8 @@ def _free(stem: str, taken: Iterable[str]) -> str:
     """A name that is not taken, made of a stem."""
     plain = re.sub(r"\W+", "_", stem.lower()).strip("_") or "result"
     plain = plain if plain.isidentifier() and plain != "cc" else f"m_{plain}"
-    return next(name for name in (plain, *(f"{plain}_{i}" for i in range(2, 100_000))) if name not in set(taken))
+    used = set(taken)
+    return next(name for name in chain([plain], (f"{plain}_{i}" for i in count(2))) if name not in used)
 
 
 def _key(part: Any) -> str:

@@ -200,4 +200,5 @@ def _take(source: Source) -> None:
         widgets.change(others=(*selection.others, (source.data, source.reading)))
         return
     others = selection.others if source.data == selection.source.data else ()
-    widgets.change(**vars(source), others=others, zoom=None, cell=None, three="", page=1, search="")
+    widgets.change(**vars(source), others=others, zoom=None, cell=None, three="")
+    widgets.change_exhibit(widgets.selection().exhibit("class-panels").without("page", "search"))

@@ -63,19 +63,19 @@ def exhibited(
 
     ``name`` tells several of one kind apart; ``title`` replaces its own (None: no heading); ``folded`` puts the table
     into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns
-    where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place.
+    where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place, which
+    then have no control.
     """
-    recipe = widgets.selection().exhibit(key)
-    if limits:
-        recipe = EXHIBITS.described(key, **{**dict(recipe.params), **limits})
-    exhibit: Exhibit = recipe.build()
+    recipe, fixed = widgets.selection().exhibit(key), limits or {}
+    exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})
     name = name or key
     if title is not None:
         st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     if controls and EXHIBITS[key].params:
-        names = scene.class_names
-        place, changed = f"exhibit.{name}", widgets.change_exhibit
-        widgets.recipe_controls(recipe, key=place, changed=changed, class_names=names, only=exhibit.used)
+        names, changed = scene.class_names, widgets.change_exhibit
+        used = [param.name for param in EXHIBITS[key].params] if exhibit.used is None else exhibit.used
+        free = [option for option in used if option not in fixed]
+        widgets.recipe_controls(recipe, key=f"exhibit.{name}", changed=changed, class_names=names, only=free)
     with progress(scene) as scene:
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)

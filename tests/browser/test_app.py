@@ -178,8 +178,8 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
     for key in ("reliability", "bin"):
         assert node(page, key).locator(".point").count() > 3
     page.get_by_role("radio", name="Classes", exact=True).click()
-    drawn(page, "panels", "class-errors")
-    assert node(page, "panels").locator(".point").count() > 20
+    drawn(page, "class-panels", "class-errors")
+    assert node(page, "class-panels").locator(".point").count() > 20
 
 
 def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

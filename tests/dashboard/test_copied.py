@@ -42,11 +42,10 @@ def frames(shown: Any) -> list[Any]:
 
 
 SHOWN = {
-    "classes": DIGITS.replace(curve="kernel", notion="class-wise"),
     "calibrators": DIGITS.replace(calibrators=(*TICKED, Recipe("CALIBRATORS", "metacal-miscoverage"))),
 }
 
-EXHIBITED = ("reliability", "simplex", "estimators")
+EXHIBITED = ("reliability", "classes", "simplex", "estimators")
 """Views of exhibits alone, whose lines the law of exhibits runs."""
 
 

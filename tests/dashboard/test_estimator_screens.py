@@ -10,9 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, figures
-from calib_core._text import error
 from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
-from calib_core.inference import coverage_table, per_class_tests, primary, rejection_table
+from calib_core.inference import coverage_table, primary, rejection_table
 from calib_core.study import stacked
 from dashboard import compute, session
 from dashboard.chart import drawn
@@ -20,7 +19,6 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
 from dashboard.exhibits.reliability import Reliability
 from dashboard.selection import Selection, Source
-from dashboard.session import BASE, Model
 
 WINE = Source(data="demo:wine-logistic")
 BINS = Recipe("CALIBRATORS", "class-wise-hb")
@@ -80,36 +78,7 @@ def test_the_trade_figure_draws_a_curve_a_calibrator_and_a_point_a_model() -> No
     assert len(figures.trade_off(points={"Base model": (0.01, 0.2)}).data) == 1
 
 
-def test_small_validity_plots_hold_both_models_on_the_same_bins() -> None:
-    p = sample()
-    panels = {name: diagrams.class_panels(p, [0, 2], "class-wise") for name in ("Base model", "HB")}
-    pairs = [diagrams.validity_pair(p, p.take(np.arange(300)), "class-wise", 5, c) for c in (0, 2)]
-    figure = figures.class_panels(panels, curve="validity", pairs={"HB": pairs})
-    steps = [trace for trace in figure.data if trace.mode == "lines"]
-    assert [trace.name for trace in steps] == ["Base model", "before, bins of HB", "HB"] * 2
-    np.testing.assert_array_equal(steps[1].y[1:], pairs[0].before.share)
-    np.testing.assert_array_equal(steps[5].x[1:], pairs[1].after.eps)
-    assert steps[1].line.dash == "dot"
-
-
 # -- screens --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", list(SCALES))
-def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) -> None:
-    kernel = smoothed(scale=scale)
-    chosen = Selection(source=WINE, view="classes", notion="class-wise", curve="kernel", one=1)
-    app = opened(chosen.with_exhibit(EXHIBITS.described("kernel-curve", kernel=kernel, score=0.6)))
-    assert not app.error
-    curve = compute.class_curve(Model(WINE, BASE), "class-wise", 1, kernel, "pointwise")
-    np.testing.assert_array_equal(drawn(app)["one-class"].trace("kernel curve")["y"], curve.curve)
-    said = next(c.value.replace("\\", "") for c in app.caption if "mean distance of the curve" in c.value)
-    assert curve.about in said
-    assert f"Local calibration error at 0.60: {error(curve.local_error(0.6))}." in said
-    assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in said
-    assert app.query_params["one"] == "1"
-    small = drawn(app)["panels"].figure["data"]
-    assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"
 
 
 def test_kernel_bandwidth_scale_and_band_are_chosen_on_screen_and_kept_in_the_link() -> None:
@@ -175,34 +144,6 @@ def test_weighted_rows_have_an_isotonic_curve_and_say_why_it_has_no_band() -> No
     names = [trace.name for trace in scene.get(exhibit.figure(scene)).data]
     assert "CORP curve" in names
     assert any(note.startswith("No band: ") for note in exhibit.words(scene).notes)
-
-
-def test_a_class_that_a_link_names_but_the_data_lack_is_ignored() -> None:
-    app = opened(Selection(source=WINE, view="classes", curve="kernel", one=99))
-    assert not app.error
-    assert "one-class" in drawn(app)
-
-
-def test_validity_of_a_class_is_shown_before_and_after_on_the_same_bins() -> None:
-    selection = Selection(source=WINE, view="classes", notion="class-wise", curve="validity", calibrators=(BINS,))
-    app = opened(selection)
-    model = Model(WINE, BINS)
-    names = session.parts(WINE).test.class_names or ()
-    pairs = compute.class_pairs(model, "class-wise", selection.scheme, tuple(range(len(names))))
-    shown = [t for t in drawn(app)["panels"].figure["data"] if t.get("name") == f"before, bins of {model.title}"]
-    assert len(shown) == len(names)
-    wanted = {tuple(np.round(pair.before.share, 9)) for pair in pairs}
-    assert {tuple(np.round(t["y"][1:], 9)) for t in shown} == wanted
-    assert any("Dotted: the base model" in c.value for c in app.caption)
-
-
-def test_every_class_has_a_test_corrected_for_their_number() -> None:
-    selection = Selection(source=WINE, view="classes", notion="class-wise", sort="name")
-    app = opened(selection)
-    table = next(d.value for d in app.dataframe if "class" in d.value.columns)
-    tests = per_class_tests(session.parts(WINE).test, "class-wise")
-    np.testing.assert_allclose(table["p (Holm), Base model"], tests["p_holm"])
-    assert "p (Holm), Temperature scaling" in table.columns
 
 
 def test_the_trade_off_is_drawn_when_a_link_of_release_0_1_asks_for_it() -> None:

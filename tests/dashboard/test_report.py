@@ -207,8 +207,8 @@ FIGURES = {
     "corp": {},
     "kernel-curve": {},
     "bin": {},
-    "class-curves": {"curve": "validity"},
-    "class-kernel": {"curve": "kernel", "one": 1},
+    "class-curves": {"exhibits": (EXHIBITS.described("class-panels", curve="validity"),)},
+    "class-kernel": {"exhibits": (EXHIBITS.described("class-panels", curve="kernel"),), "one": 1},
     "triangle-validity": {"partitions": (Recipe("BINNINGS", "grid"),)},
 }
 
@@ -221,8 +221,12 @@ def test_what_is_chosen_on_screen_is_drawn(name: str) -> None:
 
 
 def test_curves_have_the_numbers_of_the_library() -> None:
-    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1)
-    for key, options in (("kernel-curve", {"kernel": PAPER, "band": "whole-curve"}), ("corp", {"band": "whole-curve"})):
+    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), one=1)
+    for key, options in (
+        ("class-panels", {"curve": "kernel"}),
+        ("kernel-curve", {"kernel": PAPER, "band": "whole-curve"}),
+        ("corp", {"band": "whole-curve"}),
+    ):
         selection = selection.with_exhibit(EXHIBITS.described(key, **options))
     made = report.build(selection, Options(date=DATE, left_out=SHORT))
     model = session.models(selection).shown[0]

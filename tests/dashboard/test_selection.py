@@ -14,10 +14,18 @@ from hypothesis import strategies as st
 
 import dashboard.exhibits  # noqa: F401  # links name its members
 from calib_core import CALIBRATORS, ESTIMATORS, Recipe
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.by_class import NOTIONS
 from dashboard.exhibits.isotonic_curve import IsotonicCurve
 from dashboard.exhibits.kernel_curve import KernelReliability
 from dashboard.exhibits.reliability import Reliability
-from dashboard.selection import AUTO, VIEWS, Selection, Source, class_notions, interval_schemes, model_keys
+from dashboard.selection import AUTO, VIEWS, Selection, Source, interval_schemes, model_keys
+
+
+def panels(**options: object) -> Recipe:
+    """The small diagrams of classes with these options."""
+    return EXHIBITS.described("class-panels", **options)
+
 
 texts = st.text(max_size=20)
 sources = st.builds(
@@ -41,9 +49,12 @@ selections = st.builds(
     bins=st.integers(5, 25),
     zoom=st.none() | st.integers(0, 24),
     model=texts,
-    notion=st.sampled_from(class_notions()),
-    search=texts,
-    page=st.integers(1, 100),
+    exhibits=st.builds(
+        lambda notion, search, page: Selection().with_exhibit(panels(notion=notion, search=search, page=page)).exhibits,
+        st.sampled_from(NOTIONS),
+        texts,
+        st.integers(1, 100),
+    ),
 )
 
 
@@ -114,6 +125,26 @@ def test_an_option_an_old_link_cannot_ask_for_is_left_out_everywhere(name: str, 
 
 def test_unknown_parameters_are_ignored() -> None:
     assert Selection.from_query({"utm_source": "mail"}) == (Selection(), ())
+
+
+OF_CLASSES = {"notion": "class-wise", "sort": "rows", "search": "3", "page": "2", "curve": "kernel"}
+
+
+def test_links_of_release_0_1_say_which_classes_are_looked_at() -> None:
+    selection, problems = Selection.from_query({"view": "classes", "one": "3", **OF_CLASSES})
+    assert problems == ()
+    assert selection.exhibits == (panels(**{**OF_CLASSES, "page": 2}),)
+    assert selection.one == 3
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("notion", "confidence"), ("sort", "size"), ("page", "0"), ("curve", "x"), ("search", "x" * 201)]
+)
+def test_what_such_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -> None:
+    selection, (problem,) = Selection.from_query({name: text})
+    assert selection == Selection()
+    assert problem.startswith(f"The link's {name} was left out: ")
 
 
 def test_replace_reaches_into_the_source() -> None:

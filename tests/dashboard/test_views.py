@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,18 +27,13 @@ from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, line_words
 from dashboard.selection import (
-    AUTO,
-    CURVES,
     VIEWS,
     Selection,
     Source,
-    class_notions,
-    interval_schemes,
     model_keys,
 )
 from dashboard.session import Model
 from dashboard.theme import markdown_plain
-from dashboard.views.classes import ranked
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 
@@ -76,15 +70,6 @@ def test_every_view_with_every_calibrator(view: str, key: str) -> None:
     if view == "reliability":
         assert title in [trace.get("name") for trace in drawn(app)["reliability"].figure["data"]]
     assert title in [expander.label.replace("\\", "") for expander in app.expander]
-
-
-@pytest.mark.parametrize("binning", [AUTO, *interval_schemes()])
-@pytest.mark.parametrize("notion", class_notions())
-@pytest.mark.parametrize("curve", CURVES)
-def test_the_classes_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
-    app = opened(Selection(view="classes", notion=notion, binning=binning, curve=curve))
-    one = ["one-class"] if curve == "kernel" else []
-    assert list(drawn(app)) == ["panels", *one, "class-errors"]
 
 
 def test_the_calibrators_view_shows_what_is_computed() -> None:
@@ -470,24 +455,3 @@ def test_a_registered_calibrator_appears_with_its_own_controls(plugged_in: str) 
     assert not app.exception
     link = dict(app.query_params)
     assert Selection.from_query(link)[0].calibrators == (CALIBRATORS.described(plugged_in, amount=0.5),)
-
-
-def test_classes_are_ranked_by_what_is_asked_and_found_by_name() -> None:
-    selection = Selection(source=Source(data="demo:digits-naive-bayes"))
-    table = compute.class_table(Model(selection.source, session.BASE), "top-label", selection.scheme)
-    errors = table.error[ranked(table, "error", "")]
-    assert (np.diff(errors) <= 0).all()
-    assert (np.diff(table.count[ranked(table, "rows", "")]) >= 0).all()
-    assert ranked(table, "name", "3").tolist() == [c for c, name in enumerate(table.names) if "3" in name]
-
-
-def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet(np.full(1000, 0.02), 3000).astype(np.float32)
-    buffer = io.BytesIO()
-    np.savez(buffer, probs=probs, labels=probs.argmax(1))
-    held = session.hold(buffer.getvalue(), "thousand.npz")
-    app = opened(Selection(source=Source(data=held.key), view="classes", page=3))
-    titles = [note["text"] for note in drawn(app)["panels"].figure["layout"]["annotations"]]
-    assert len(titles) == 12
-    assert len(app.dataframe[-1].value) == 1000

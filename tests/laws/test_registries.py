@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe, RegistryError, evaluate
 from calib_core.calibrators import Calibrator, Contract
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Counts, Flag, Numbers, Part, Range
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Counts, Flag, Numbers, Part, Range, Text
 
 PUBLIC = ("REDUCTIONS", "BINNINGS", "BINARY_CALIBRATORS", "CALIBRATORS", "ESTIMATORS")
 ENTRIES = [(family, key) for family in PUBLIC for key in FAMILIES[family]]
@@ -103,6 +103,8 @@ def values_of(param):
         drawn = st.booleans()
     elif isinstance(domain, ClassIndex):
         drawn = st.integers(0, 999)
+    elif isinstance(domain, Text):
+        drawn = st.text(max_size=domain.most)
     elif isinstance(domain, Counts):
         drawn = st.lists(st.integers(2, 99), max_size=4).map(tuple)
     elif isinstance(domain, Numbers):

@@ -108,7 +108,7 @@ def _settings(asked: Asked) -> Table:
         "tolerance": f"{selection.eps:g}",
         "model looked at most closely": asked.chosen.title,
         "notion of the curves": REDUCTIONS[selection.asked].title,
-        "notion of the classes": REDUCTIONS[selection.notion].title,
+        "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
         "band of curves": curve.band.replace("-", " "),

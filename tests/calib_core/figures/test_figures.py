@@ -44,13 +44,17 @@ def test_a_model_keeps_its_look_when_only_some_are_drawn(predictions: Prediction
     rows = {name: diagrams.reliability(p, 10) for name, p in both.items()}
     tables = {name: diagrams.class_table(p, bins=5) for name, p in both.items()}
     panels = {name: diagrams.class_panels(p, [0, 1], bins=5) for name, p in both.items()}
-    plots = {name: made.validity[0] for name, made in panels.items()}
+    curves = {name: diagrams.class_curves(p, [0, 1]) for name, p in both.items()}
+    validity = {name: diagrams.class_validity(p, [0, 1], bins=5) for name, p in both.items()}
+    plots = {name: diagram.plots[0] for name, diagram in validity.items()}
     costs = {"one": (0.1, 0.2), "two": (0.2, 0.1)}
     sweeps = {name: diagrams.error_sweep({name: both[name]}, bins=(5,), floor=False) for name in both}
     for draw, given in [
         (figures.reliability, rows),
         (figures.class_table, tables),
         (figures.class_panels, panels),
+        (figures.class_curves, curves),
+        (figures.class_validity, validity),
         (figures.validity, plots),
         (lambda points, looks=None: figures.trade_off(points=points, looks=looks), costs),
     ]:
@@ -97,8 +101,9 @@ def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
     functions = {
         name: getattr(diagrams, name) for name in diagrams.__all__ if inspect.isfunction(getattr(diagrams, name))
     }
-    # Of those that make a frame nothing is drawn.
-    drawn = {name for name, f in functions.items() if inspect.signature(f).return_annotation != "pd.DataFrame"}
+    # Of those that make a frame, or numbers, nothing is drawn.
+    others = ("pd.DataFrame", "tuple[int, ...]", "tuple[float, ...]")
+    drawn = {name for name, f in functions.items() if inspect.signature(f).return_annotation not in others}
     # These make what another one makes too.
     assert drawn - set(figures.__all__) == {"canonical_validity", "kernel_curves", "map_difference", "true_map"}
 
@@ -159,10 +164,22 @@ def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
 
 
 def test_validity_plots_end_at_one(predictions: Predictions) -> None:
-    panels = diagrams.class_panels(predictions, [1], bins=5)
-    (trace,) = figures.class_panels({"Base": panels}, curve="validity").data
-    np.testing.assert_array_equal(trace.x[1:], panels.validity[0].eps)
+    small = diagrams.class_validity(predictions, [1], bins=5)
+    (trace,) = figures.class_validity({"Base": small}).data
+    np.testing.assert_array_equal(trace.x[1:], small.frame()["eps"])
+    np.testing.assert_array_equal(trace.y[1:], small.frame()["share"])
     assert trace.y[-1] == 1.0
+
+
+def test_small_kernel_curves_draw_their_frame(predictions: Predictions) -> None:
+    curves = diagrams.class_curves(predictions, [2, 0])
+    drawn = [trace for trace in figures.class_curves({"Base": curves}).data if trace.name == "Base"]
+    frame = curves.frame()
+    for trace, c in zip(drawn, (2, 0), strict=True):
+        mine = frame[frame["class"] == HOSTILE[c]]
+        np.testing.assert_array_equal(trace.x, mine["score"])
+        np.testing.assert_array_equal(trace.y, mine["curve"])
+        np.testing.assert_array_equal(trace.y, diagrams.kernel_curve(predictions, "top-label", c).curve)
 
 
 def test_class_errors_are_the_tables(predictions: Predictions) -> None:

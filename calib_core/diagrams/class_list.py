@@ -1,0 +1,164 @@
+"""Every class at a glance: rows, share and error, put in order, searched, and of several models in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Float64s
+from calib_core.binning import BinningScheme, bins_of, tabulate
+from calib_core.diagrams.base import Diagram
+from calib_core.estimators import Binned
+from calib_core.inference import per_class_tests
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions import Reduction, claims_of
+
+SORTS = ("error", "share", "rows", "name")
+"""What classes can be put in order by: largest error, largest share of rows, fewest rows, or as they are listed."""
+PAGE = 12
+"""Classes on a page: as many small diagrams as are looked at together."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassTable(Diagram):
+    """One line per class: arrays are (K,), NaN for classes without claims.
+
+    ``share`` of rows making a claim about the class, ``true_share`` of rows that are of it, ``score`` mean of what
+    was said and ``outcome`` of what happened, ``error`` the class's own ECE.
+    """
+
+    names: tuple[str, ...]
+    count: Float64s
+    share: Float64s
+    true_share: Float64s
+    score: Float64s
+    outcome: Float64s
+    error: Float64s
+
+    def frame(self) -> pd.DataFrame:
+        """One line per class, exactly the numbers shown."""
+        columns = {
+            "class": np.asarray(self.names, dtype=object),
+            "rows": self.count,
+            "share": self.share,
+            "true_share": self.true_share,
+            "mean_score": self.score,
+            "mean_outcome": self.outcome,
+            "gap": self.outcome - self.score,
+            "error": self.error,
+        }
+        return pd.DataFrame(columns)
+
+
+def class_table(
+    predictions: Predictions,
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme | None = None,
+) -> ClassTable:
+    """All classes with their rows, share and error, to be sorted and searched.
+
+    ``reduction`` is top-label (claims about the predicted class) or class-wise (every row makes one about every
+    class); ``bins`` as for ``estimate``: without them outputs declared discrete are judged one bin a value.
+
+    >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
+    >>> class_table(p).frame()["error"].round(3).tolist()
+    [0.6, 0.4]
+    """
+    table = tabulate(claims_of(predictions, reduction), [bins_of(predictions, bins)], pooled=False)[0]
+    count = table.count.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        score, outcome = table.tally.score.sum(axis=1) / count, table.tally.outcome.sum(axis=1) / count
+    labels = predictions.true_labels
+    true = np.bincount(labels, predictions.weights, minlength=len(table.strata))
+    rows = total_rows(predictions)
+    error = Binned().of_table(table).per_stratum
+    return ClassTable(table.strata, count, count / rows, true / rows, score, outcome, error)
+
+
+def ranked_classes(
+    table: ClassTable, sort: str = "error", search: str = "", page: int | None = None
+) -> tuple[int, ...]:
+    """Codes of the classes whose name contains a text, in order; classes without claims come last.
+
+    ``sort`` is one of "error" (largest first), "share" (largest first), "rows" (fewest first) and "name" (as the
+    classes are listed); ties keep the order of the list. ``page`` is 1, 2, ...: that dozen of them, the last where
+    there are not so many; without it all. NotAnswerable where no name contains ``search``; capitals do not matter.
+    What can mislead: the classes with the largest plug-in error are often those of the fewest rows.
+
+    >>> p = Predictions.from_confidence([0.6, 0.6, 0.9], predicted=[0, 1, 2], labels=[1, 1, 2])
+    >>> ranked_classes(class_table(p)), ranked_classes(class_table(p), "name", search="2")
+    ((0, 1, 2), (2,))
+    """
+    if sort not in SORTS:
+        raise ValueError(f"sort is {sort!r}; it must be one of {', '.join(SORTS)}")
+    wanted = search.strip().casefold()
+    found = np.asarray([c for c, name in enumerate(table.names) if wanted in name.casefold()], dtype=np.intp)
+    if not len(found):
+        raise NotAnswerable(f"no class has {search.strip()!r} in its name; change the search")
+    if sort != "name":
+        fewest = np.where(table.count > 0, table.count, np.inf)
+        value = {"error": -table.error, "share": -table.share, "rows": fewest}[sort]
+        found = found[np.argsort(np.where(np.isnan(value), np.inf, value)[found], kind="stable")]
+    if page is not None:
+        last = -(-len(found) // PAGE)
+        found = found[(min(page, last) - 1) * PAGE :][:PAGE]
+    return tuple(found.tolist())
+
+
+def class_list(
+    models: Mapping[str, Predictions],
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme | None = None,
+    sort: str = "error",
+    search: str = "",
+    page: int | None = None,
+    tests: bool = True,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """All classes, a line each: rows, mean score and outcome in the first model, and the error of every model.
+
+    Columns class, rows, share, true_share, mean_score, mean_outcome and gap are the first model's (``class_table``),
+    which ``sort``, ``search`` and ``page`` are about (``ranked_classes``). For every model NAME there is "error, NAME",
+    the class's own ECE, a plug-in value; with ``tests`` also "calibrated, NAME", "p, NAME" and "p_holm, NAME" of
+    ``per_class_tests``, corrected for the number of all classes, whatever is searched. ``note`` says why a model has
+    no tests, whose columns are then NaN. ``progress`` is told how much is done, in percent. What can mislead: the error
+    of a class of few rows is mostly noise, and such a class passes its test whatever the model does; values of p_holm
+    are corrected for the classes, not for the models.
+
+    References: P1 eq. (2) and (5); Holm 1979.
+
+    >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
+    >>> class_list({"net": p}, bins=1)[["class", "error, net", "p, net"]].round(3).values.tolist()
+    [['0', 0.6, 0.4], ['1', 0.4, 1.0]]
+    """
+    tables = {name: class_table(predictions, reduction, bins) for name, predictions in models.items()}
+    first = next(iter(tables.values()))
+    frame, notes = first.frame().drop(columns="error"), []
+    for i, (name, table) in enumerate(tables.items()):
+        if table.names != first.names:
+            raise NotAnswerable(f"{name} is about other classes than {next(iter(tables))}: they share no line")
+        frame[f"error, {name}"] = table.error
+        if not tests:
+            continue
+        part = ["calibrated", "p", "p_holm"]
+        try:
+            tested = per_class_tests(models[name], reduction, bins, _part_of(progress, i, len(tables)))[part]
+        except NotAnswerable as why:
+            tested = pd.DataFrame(np.nan, frame.index, part)
+            notes.append(f"{name}: {why}")
+        frame[[f"{column}, {name}" for column in part]] = tested
+    order = list(ranked_classes(first, sort, search, page))
+    return frame.assign(note="; ".join(notes)).iloc[order].reset_index(drop=True)
+
+
+def _part_of(progress: Callable[[int], object] | None, i: int, parts: int) -> Callable[[int], object] | None:
+    """What the i-th of several parts tells of itself."""
+    return progress and (lambda percent: progress((100 * i + percent) // parts))
+
+
+def total_rows(predictions: Predictions) -> float:
+    """Number of rows, or their weight."""
+    return float(predictions.n_rows if predictions.weights is None else predictions.weights.sum())

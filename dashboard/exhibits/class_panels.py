@@ -1,0 +1,98 @@
+"""Small diagrams of a dozen classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import REDUCTIONS
+from calib_core._text import count
+from calib_core.diagrams import KERNEL_CURVE
+from calib_core.estimators import KernelECE, draws_curve
+from calib_core.registry import Choice, Part
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.by_class import Paged
+from dashboard.exhibits.exhibit import EXHIBITS, Words
+from dashboard.session import Call, Model, Scene, call
+
+_DRAWN = {"reliability": "class_panels", "validity": "class_validity", "kernel": "class_curves"}
+_CALLED = {
+    "reliability": "Reliability class by class",
+    "validity": "Share of a class's rows that is off by at most the value on the axis",
+    "kernel": "Kernel reliability curves class by class, without bins",
+}
+_VALUES = {
+    "reliability": (
+        of.between("bin", "lower", "upper"),
+        of.whole("rows", "count"),
+        of.number("mean score", "mean_score"),
+        of.number("mean outcome", "mean_outcome"),
+        of.number("gap"),
+    ),
+    "validity": (of.text("plot"), of.number("off by at most", "eps"), of.share("share of rows", "share")),
+    "kernel": (of.number("score"), of.number("share that comes true", "curve"), of.number("density")),
+}
+
+
+@EXHIBITS.register("class-panels", "Small diagrams of classes", reference="P1 Fig. 4 and 9")
+@dataclass(frozen=True)
+class ClassPanels(Paged):
+    """A small diagram for each of a dozen classes, all models in each."""
+
+    curve: Annotated[str, Choice(tuple(_DRAWN)), "what the small diagrams show"] = "reliability"
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how kernel curves are smoothed"] = KERNEL_CURVE
+
+    printed = 0
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.stacked, self._diagrams(scene))
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (of.text("model"), of.text("class"), *_VALUES[self.curve])
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call(f"figures.{_DRAWN[self.curve]}", self._diagrams(scene), looks=scene.titles)
+
+    def words(self, scene: Scene) -> Words:
+        title, _ = self.first(scene)
+        which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
+        words = Words(
+            f"{_CALLED[self.curve]} ({notion}): {which}. In the headings error and share of {title}.",
+            f"Small {self.curve} diagrams of {count(len(scene.get(self.chosen(scene))))} classes.",
+        )
+        return self.noted(words.also(*self._paired(scene)), scene)
+
+    def _diagrams(self, scene: Scene) -> dict[str, Call[Any]]:
+        able, _ = self.tables(scene)
+        return {model.title: self._of(model, scene) for model in scene.models.shown if model.title in able}
+
+    def _of(self, model: Model, scene: Scene) -> Call[Any]:
+        arguments = model.predictions, self.chosen(scene), self.notion, scene.bins
+        if self.curve == "kernel":
+            return call(cc.diagrams.class_curves, *arguments, method=self.kernel)
+        if self.curve == "reliability":
+            return call(cc.diagrams.class_panels, *arguments)
+        beside = self._beside(model, scene)
+        alone = model.is_base or scene.refusal(beside)
+        return call(cc.diagrams.class_validity, *arguments) if alone else beside
+
+    def _beside(self, model: Model, scene: Scene) -> Call[Any]:
+        """A recalibrated model with the base model on the same bins of each class."""
+        arguments = model.predictions, self.chosen(scene), self.notion, scene.bins
+        return call(cc.diagrams.class_validity, *arguments, before=model.base.predictions)
+
+    def _paired(self, scene: Scene) -> tuple[str, ...]:
+        """What the dotted lines are, and which models have none."""
+        able, _ = self.tables(scene)
+        after = [m for m in scene.models.recalibrated if m.title in able]
+        if self.curve != "validity" or not after:
+            return ()
+        alone = {m.title: why for m in after if (why := scene.refusal(self._beside(m, scene)))}
+        dotted = "Dotted: the base model on the bins of a recalibrated one."
+        return (
+            *([dotted] if len(alone) < len(after) else []),
+            *(f"{name} alone: {why}." for name, why in alone.items()),
+        )

@@ -1,0 +1,61 @@
+"""All classes of all models in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import REDUCTIONS
+from dashboard import compute
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.by_class import InOrder
+from dashboard.exhibits.exhibit import EXHIBITS, Words
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("classes", "All classes")
+@dataclass(frozen=True)
+class Classes(InOrder):
+    """All classes of all models: rows, share, error, and a test of every class corrected for their number."""
+
+    printed = 200
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        rows = self.predictions(scene)
+        return call(cc.diagrams.class_list, rows, self.notion, scene.bins, self.sort, self.search)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        names = [name.removeprefix("error, ") for name in frame.columns if name.startswith("error, ")]
+        tested = [
+            (
+                of.number(f"error, {name}"),
+                *([of.number("calibrated", f"calibrated, {name}"), of.probability("p", f"p, {name}")] if not i else []),
+                of.probability(f"p (Holm), {name}", f"p_holm, {name}"),
+            )
+            for i, name in enumerate(names)
+        ]
+        return (
+            of.text("class"),
+            of.whole("rows"),
+            of.share("share"),
+            of.share("true share", "true_share"),
+            of.number("mean score", "mean_score"),
+            of.number("mean outcome", "mean_outcome"),
+            of.number("gap"),
+            *(column for columns in tested for column in columns),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        title, _ = self.first(scene)
+        which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
+        words = Words(
+            f"A line a class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are of {title}. "
+            "Errors are plug-in values, which noise pushes up most where rows are few; bins: "
+            f"{compute.bins_said(scene.bins)}. Calibrated: what perfectly calibrated probabilities show on average. p: "
+            "the chance of an error as large as this in a calibrated model, an exact test by bins; Holm: corrected for "
+            "the number of classes; at most 0.05 stands out of the noise. A class of few rows hardly can."
+        )
+        untested = {note for note in scene.get(self.table(scene))["note"] if note}
+        return self.noted(words, scene).also(*(f"No tests. {note}." for note in untested))

@@ -1,0 +1,230 @@
+"""Classes on screen and in reports: every notion, what is sorted, searched and paged, one class, a thousand."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib_core import SCALES, Predictions, Recipe
+from calib_core._text import count, error
+from calib_core.diagrams import class_table, kernel_curve, ranked_classes, validity_pair
+from calib_core.inference import per_class_tests
+from calib_core.registry import Value
+from dashboard import report, session
+from dashboard.chart import drawn
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.by_class import NOTIONS, together
+from dashboard.selection import AUTO, Selection, Source, interval_schemes
+from dashboard.session import RESULTS, Model
+from tests.dashboard.test_estimator_screens import smoothed
+from tests.dashboard.test_views import opened
+
+WINE = Source(data="demo:wine-logistic")
+DIGITS = Source(data="demo:digits-naive-bayes")
+BINS = Recipe("CALIBRATORS", "class-wise-hb")
+CURVES = ("reliability", "validity", "kernel")
+
+
+def classes(source: Source = WINE, calibrators: tuple[Recipe, ...] = Selection().calibrators, **options: Value):  # type: ignore[no-untyped-def]
+    """The classes view with these options of its small diagrams."""
+    chosen = Selection(source=source, view="classes", calibrators=calibrators)
+    return chosen.with_exhibit(EXHIBITS.described("class-panels", **options))
+
+
+def predictions(selection: Selection, place: int = 0) -> Predictions:
+    """The test rows of one of the models shown."""
+    return RESULTS.get(session.models(selection).shown[place].predictions)
+
+
+def words(app: AppTest) -> str:
+    return " ".join(m.value for m in (*app.markdown, *app.caption, *app.info)).replace("\\", "")
+
+
+def the_list(app: AppTest) -> pd.DataFrame:
+    """The table of all classes, the last on the page."""
+    return app.dataframe[-1].value
+
+
+@pytest.mark.parametrize("binning", [AUTO, *interval_schemes()])
+@pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
+    app = opened(classes(notion=notion, curve=curve).replace(binning=binning))
+    one = ["class-kernel"] if curve == "kernel" else []
+    assert list(drawn(app)) == ["class-panels", *one, "class-errors"]
+
+
+def test_one_order_is_that_of_all_that_is_shown() -> None:
+    selection = classes(DIGITS, notion="class-wise", sort="share", search="1")
+    app = opened(selection)
+    table = class_table(predictions(selection), "class-wise")
+    names = [table.names[c] for c in ranked_classes(table, "share", "1")]
+    assert the_list(app)["class"].tolist() == names
+    (panels, errors, _) = (frame.value for frame in app.dataframe)
+    assert errors["class"].tolist() == names
+    assert set(panels["class"]) == set(names)
+    assert "with “1” in their name, largest share of its rows first" in words(app)
+
+
+def test_options_are_chosen_on_screen_and_another_order_begins_at_the_first_page() -> None:
+    app = opened(classes(page=3, search="zz"))
+    assert "No class has 'zz' in its name; change the search." in words(app)
+    assert not drawn(app)
+    app.text_input(key="exhibit.class-panels.search").set_value("").run()
+    assert not app.exception
+    kept = Selection.from_query(dict(app.query_params))[0].exhibit("class-panels")
+    assert kept.params == ()
+    app.selectbox(key="exhibit.class-panels.curve").select("validity").run()
+    app.number_input(key="exhibit.class-panels.page").set_value(2).run()
+    assert dict(Selection.from_query(dict(app.query_params))[0].exhibit("class-panels").params) == {
+        "curve": "validity",
+        "page": 2,
+    }
+
+
+@pytest.mark.parametrize("scale", list(SCALES))
+def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) -> None:
+    kernel = smoothed(scale=scale)
+    selection = classes(notion="class-wise", curve="kernel").replace(one=1)
+    selection = selection.with_exhibit(EXHIBITS.described("kernel-curve", kernel=kernel, score=0.6))
+    app = opened(selection)
+    assert not app.error
+    curve = kernel_curve(predictions(selection), "class-wise", 1, kernel.build())
+    np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
+    text = words(app)
+    assert curve.about in text
+    assert f"Local calibration error at 0.60: {error(curve.local_error(0.6))}." in text
+    assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in text
+    assert app.query_params["one"] == "1"
+    small = drawn(app)["class-panels"].figure["data"]
+    assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"
+
+
+def test_without_a_choice_the_curve_is_of_the_class_furthest_off() -> None:
+    selection = classes(DIGITS, curve="kernel")
+    rows = predictions(selection)
+    table = class_table(rows)
+    worst = int(np.nanargmax(table.error))
+    app = opened(selection)
+    assert app.selectbox(key="classes.one").value == worst
+    curve = kernel_curve(rows, "top-label", worst)
+    np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
+    beyond = opened(selection.replace(one=99))
+    assert beyond.selectbox(key="classes.one").value == worst
+
+
+def test_the_curve_is_of_the_model_looked_at() -> None:
+    selection = classes(curve="kernel", notion="class-wise").replace(one=2, model="Temperature scaling")
+    curve = kernel_curve(predictions(selection, 1), "class-wise", 2)
+    app = opened(selection)
+    np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
+
+
+def test_a_class_that_nobody_predicts_has_no_curve() -> None:
+    rows = np.tile([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1]], (40, 1))
+    frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(label=["a", "b", "a", "c"] * 20)
+    key = session.hold(frame.to_csv(index=False).encode(), "two of three.csv").key
+    app = opened(classes(Source(data=key), (), curve="kernel").replace(one=2))
+    assert "No test row makes a claim about c: there is no curve." in words(app)
+    assert "class-kernel" not in drawn(app)
+
+
+def test_validity_of_a_class_is_shown_before_and_after_on_the_same_bins() -> None:
+    selection = classes(WINE, (BINS,), notion="class-wise", curve="validity")
+    app = opened(selection)
+    title = Model(WINE, BINS).title
+    before, after = predictions(selection), predictions(selection, 1)
+    pairs = [validity_pair(before, after, "class-wise", None, c) for c in range(after.n_classes or 0)]
+    shown = [t for t in drawn(app)["class-panels"].figure["data"] if t.get("name") == f"before, bins of {title}"]
+    assert {tuple(t["y"][1:]) for t in shown} == {tuple(pair.before.share) for pair in pairs}
+    own = [t for t in drawn(app)["class-panels"].figure["data"] if t.get("name") == title]
+    assert {tuple(t["x"][1:]) for t in own} == {tuple(pair.after.eps) for pair in pairs}
+    assert "Dotted: the base model" in words(app)
+
+
+def test_a_model_that_cannot_be_set_beside_the_base_model_is_shown_alone_and_says_why() -> None:
+    selection = classes(WINE, (BINS,), curve="validity")
+    app = opened(selection)
+    assert "Class-wise histogram binning alone: " in words(app)
+    assert "Dotted" not in words(app)
+    names = [t.get("name") for t in drawn(app)["class-panels"].figure["data"]]
+    assert "Class-wise histogram binning" in names
+
+
+def test_every_class_has_a_test_corrected_for_their_number() -> None:
+    selection = classes(notion="class-wise", sort="name")
+    table = the_list(opened(selection))
+    for i, model in enumerate(session.models(selection).shown):
+        tests = per_class_tests(predictions(selection, i), "class-wise")
+        np.testing.assert_array_equal(table[f"p_holm, {model.title}"], tests["p_holm"])
+        np.testing.assert_allclose(table[f"error, {model.title}"], tests["error"], atol=1e-12)
+
+
+def test_weighted_rows_have_errors_and_no_tests_and_say_why() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet((1, 1, 1), 200)
+    labels = [rng.choice(["a", "b", "c"], p=row) for row in p]
+    weights = np.tile([0.5, 1.25], 100)
+    frame = pd.DataFrame(p, columns=["a", "b", "c"]).assign(label=labels, weight=weights)
+    key = session.hold(frame.to_csv(index=False).encode(), "weighted.csv").key
+    source = Source(data=key, reading='{"weights":"weight"}')
+    app = opened(classes(source, ()))
+    assert "No tests. Base model: per-class tests count rows, and these carry weights" in words(app)
+    assert the_list(app)["p_holm, Base model"].isna().all()
+    assert the_list(app)["error, Base model"].notna().all()
+
+
+def test_a_model_without_claims_about_classes_is_one_sentence() -> None:
+    app = opened(classes(Source(data="demo:language-model"), (), notion="class-wise"))
+    assert "the probabilities of the other classes are unknown" in words(app)
+    assert not drawn(app)
+    assert len(app.info) == 1
+
+
+def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(1000, 0.02), 3000).astype(np.float32)
+    buffer = io.BytesIO()
+    np.savez(buffer, probs=probs, labels=probs.argmax(1))
+    key = session.hold(buffer.getvalue(), "thousand.npz").key
+    selection = classes(Source(data=key), page=3)
+    app = opened(selection)
+    titles = [note["text"] for note in drawn(app)["class-panels"].figure["layout"]["annotations"]]
+    names = the_list(app)["class"].tolist()
+    assert len(names) == 1000
+    assert [title.partition(":")[0] for title in titles] == names[24:36]
+    assert f"12 of {count(1000)} classes, largest error of Base model first, page 3 of 84" in words(app)
+
+
+def test_a_report_has_the_page_on_screen() -> None:
+    selection = classes(DIGITS, curve="kernel", notion="class-wise", sort="rows").replace(one=4)
+    selection = selection.with_exhibit(EXHIBITS.described("kernel-curve", band="whole-curve"))
+    left_out = ("summary", "data", "reliability", "calibrators", "estimators", "simplex", "methods", "again")
+    made = report.build(selection, report.Options(date="Made on a day", left_out=left_out))
+    found = {figure.name: figure.drawn for _, figure in made.document.figures}
+    assert list(found) == ["class-panels", "class-curves", "class-kernel", "class-errors"]
+    app = opened(selection)
+    for name, key in (
+        ("class-curves", "class-panels"),
+        ("class-kernel", "class-kernel"),
+        ("class-errors", "class-errors"),
+    ):
+        shown = drawn(app)[key].figure["data"]
+        assert [trace.get("name") for trace in shown] == [trace.name for trace in found[name].data]
+        for one, other in zip(shown, found[name].data, strict=True):
+            np.testing.assert_array_equal(np.asarray(one["y"], float), np.asarray(other.y, float))
+    tables = {table.name: table.frame for _, table in made.document.tables}
+    pd.testing.assert_frame_equal(tables["classes"], the_list(app)[tables["classes"].columns])
+
+
+def test_exhibits_that_stand_together_follow_one_another() -> None:
+    selection = classes(notion="class-wise", sort="rows", search="a", page=2)
+    selection = selection.with_exhibit(EXHIBITS.described("class-errors", notion="top-label", page=7))
+    fixed = together(selection)
+    assert fixed["class-errors"] == {"notion": "class-wise", "sort": "rows", "search": "a", "page": 2}
+    assert fixed["classes"] == {"notion": "class-wise", "sort": "rows", "search": "a"}
+    assert fixed["class-kernel"]["notion"] == "class-wise"
