@@ -17,8 +17,8 @@ from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Choice, Param, Part
 from calib_core.three_classes import OTHERS
+from dashboard.navigation import VIEWS
 
-VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
 SORTS = ("error", "share", "rows", "name")
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
@@ -300,6 +300,11 @@ def _one_of(*options: str) -> Callable[[str], str]:
     return read
 
 
+def _view(text: str) -> str:
+    # A command has no views loaded, draws none, and leaves the word to the dashboard that opens the link.
+    return _one_of(*VIEWS)(text) if VIEWS else _short(text)
+
+
 def _within(low: float, high: float, kind: Callable[[str], float]) -> Callable[[str], float]:
     def read(text: str) -> float:
         value = kind(text)
@@ -427,7 +432,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "share": _within(0.05, 0.95, float),
     "seed": _within(0, 2**31 - 1, int),
     "others": _others,
-    "view": _one_of(*VIEWS),
+    "view": lambda text: _view(text),
     "calibrators": _recipes("calibrators", "CALIBRATORS", 12),
     "binning": lambda text: _one_of(AUTO, *interval_schemes())(text),
     "bins": _within(FEWEST, MOST, int),

@@ -15,6 +15,7 @@ from calib_core.study import every_measure, ranks
 from dashboard import compute, session, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
+from dashboard.navigation import view
 from dashboard.selection import Selection, mixed
 from dashboard.session import Model, Models
 from dashboard.takeaway import onnx_bytes
@@ -26,6 +27,7 @@ LEVEL = 0.1
 """Guarantees are stated with probability at least 1 - LEVEL."""
 
 
+@view("calibrators", "Calibrators", 50)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

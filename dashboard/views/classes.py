@@ -13,6 +13,7 @@ from calib_core.diagrams import ClassTable, ValidityPair
 from dashboard import compute, session, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
+from dashboard.navigation import view
 from dashboard.selection import CURVES, SORTS, Selection, class_notions
 from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
@@ -24,6 +25,7 @@ _TEST = "p (Holm)"
 _SORT_TITLES = {"error": "largest error", "share": "largest share", "rows": "fewest rows", "name": "name"}
 
 
+@view("classes", "Classes", 30)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

@@ -21,6 +21,7 @@ from dashboard import compute, session, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
 from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks, takes_bins
+from dashboard.navigation import view
 from dashboard.selection import Selection
 from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
@@ -39,6 +40,7 @@ TITLES = 210
 STANDS_OUT, HIDDEN = "background-color: rgba(213, 94, 0, 0.28)", "background-color: rgba(0, 114, 178, 0.16)"
 
 
+@view("estimators", "Estimators", 60)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

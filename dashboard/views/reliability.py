@@ -16,6 +16,7 @@ from calib_core.diagrams import BinZoom, ReliabilityDiagram
 from calib_core.study import MEASURES, Measure
 from dashboard import compute, session, widgets
 from dashboard.chart import chart, waiting
+from dashboard.navigation import view
 from dashboard.selection import OVERLAYS, Selection, mixed
 from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
@@ -34,6 +35,7 @@ _OVERLAY_TITLES = {
 }
 
 
+@view("reliability", "Reliability", 20)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

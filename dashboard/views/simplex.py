@@ -10,6 +10,7 @@ import streamlit as st
 from calib_core import BINNINGS, NotAnswerable, Recipe
 from calib_core.three_classes import OTHERS
 from dashboard import compute, session, widgets
+from dashboard.navigation import view
 from dashboard.selection import MIN_ROWS, MOST_PARTITIONS, Selection, read_corners, simplex_schemes, written_corners
 from dashboard.session import Model
 from dashboard.theme import markdown_plain
@@ -19,6 +20,7 @@ _OTHERS = {"pool": "Pooled with the third", "condition": "Left out"}
 _CORNERS = ("First corner, top", "Second corner, right", "Third corner, left")
 
 
+@view("simplex", "Simplex", 40)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import CALIBRATORS, Recipe
-from dashboard.selection import AUTO, VIEWS, Selection, Source, class_notions, interval_schemes, model_keys
+from dashboard.selection import AUTO, Selection, Source, class_notions, interval_schemes, model_keys
+from dashboard.views import VIEWS
 
 texts = st.text(max_size=20)
 sources = st.builds(
@@ -28,7 +29,7 @@ recipes = st.sampled_from(model_keys()).map(lambda key: Recipe("CALIBRATORS", ke
 selections = st.builds(
     Selection,
     source=sources,
-    view=st.sampled_from(VIEWS),
+    view=st.sampled_from(list(VIEWS)),
     calibrators=st.lists(recipes, unique=True, max_size=4).map(tuple),
     binning=st.sampled_from((AUTO, *interval_schemes())),
     points=st.integers(2, 2000),

@@ -12,8 +12,9 @@ import pytest
 from calib_core import Recipe
 from dashboard import compute, session
 from dashboard.report import CHAPTERS, Options, build
-from dashboard.selection import VIEWS, Selection, Source
+from dashboard.selection import Selection, Source
 from dashboard.session import Model
+from dashboard.views import VIEWS
 from dashboard.views.calibrators import comparison
 from dashboard.views.paired import NUMBERS, differences
 from tests.dashboard.test_views import opened

@@ -28,7 +28,6 @@ from dashboard.selection import (
     AUTO,
     CURVES,
     OVERLAYS,
-    VIEWS,
     Selection,
     Source,
     class_notions,
@@ -37,6 +36,7 @@ from dashboard.selection import (
 )
 from dashboard.session import Model
 from dashboard.theme import markdown_plain
+from dashboard.views import VIEWS
 from dashboard.views.classes import ranked
 from dashboard.views.rows import row_table
 
