@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
 from calib_core._parallel import chunks, shared_out
 from calib_core._repr import OneLine
-from calib_core.predictions import NotAnswerable
 
 _CHUNK_ROWS = 8192
 """Rows one worker counts at a time; fixed, so that sums are the same bits for any number of workers."""
@@ -284,56 +283,3 @@ def _sums(
 def _bincount(cell: NDArray[np.intp], weights: Float64s | None, shape: tuple[int, int]) -> Float64s:
     counted = np.bincount(cell, weights, minlength=shape[0] * shape[1]).astype(np.float64, copy=False)
     return counted.reshape(shape)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class VectorClaims(OneLine):
-    """Whole probability vectors and the class that came true: claims of canonical calibration, not binary ones."""
-
-    rows: Rows
-    labels: Codes
-    class_names: tuple[str, ...]
-    weights: Float64s | None = None
-    sum_to_one: bool = True
-
-    def counted(self) -> VectorClaims:
-        """The claims that count: a row of weight 0 is no row."""
-        if self.weights is None or (self.weights > 0).all():
-            return self
-        kept = np.flatnonzero(self.weights > 0)
-        return replace(self, rows=self.rows.take(kept), labels=self.labels[kept], weights=self.weights[kept])
-
-    @property
-    def strata(self) -> tuple[str, ...]:
-        return ("all rows",)
-
-    @property
-    def shares(self) -> Float64s:
-        return np.ones(1)
-
-    @property
-    def floor(self) -> float:
-        raise NotAnswerable(_NOT_BINARY)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.rows.dtype
-
-    @property
-    def same_rows(self) -> bool:
-        raise NotAnswerable(_NOT_BINARY)
-
-    def reweighed(self, weights: Float64s | None) -> VectorClaims:
-        return replace(self, weights=weights)
-
-    def stratum(self, s: int) -> Stratum:
-        raise NotAnswerable(_NOT_BINARY)
-
-    def tally(self, edges: Floats) -> Tally:
-        raise NotAnswerable(_NOT_BINARY)
-
-
-_NOT_BINARY = (
-    "canonical calibration is a claim about the whole probability vector: it has no binary score that interval bins "
-    "or curves could hold; choose another notion, or a partition of the simplex"
-)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -92,19 +93,20 @@ class Counts(Numbers):
 
 @dataclass(frozen=True)
 class Part:
-    """A member of another family, named by its registry; ``kind`` narrows it to the members of one base class."""
+    """A member of another family, named by its registry; ``able`` narrows it to those whose flags it says yes to."""
 
     family: str
-    kind: type = object
+    able: Callable[[Any], bool] = lambda flags: True
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Keys of the members it may be."""
         registry = FAMILIES[self.family]
-        return tuple(key for key in registry if issubclass(registry[key].cls or object, self.kind))
+        return tuple(key for key in registry if self.able(registry[key].flags))
 
     def check(self, value: Any) -> str | None:
-        known = FAMILIES[self.family].find(value) is not None and isinstance(value, self.kind)
+        entry = FAMILIES[self.family].find(value)
+        known = entry is not None and self.able(entry.flags)
         return None if known else f"one of {self.family}: " + ", ".join(self.keys)
 
 

@@ -101,7 +101,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """One registered member: key, title, caption, parameters, reference and declared flags."""
+    """One registered member: key, title, caption, parameters, reference and declared flags.
+
+    ``elsewhere`` tells which well-known package's number it is, or how it differs: read from its source and run.
+    """
 
     key: str
     title: str
@@ -113,6 +116,7 @@ class Entry(Generic[T]):
     cls: type[T] | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     lift: str = ""
+    elsewhere: str = ""
 
     def makes(self, member: Any) -> bool:
         """Could this entry have made the member?"""
@@ -126,6 +130,10 @@ class Entry(Generic[T]):
     def value(self, member: Any, param: Param) -> Any:
         """The member's value of a parameter, its own or its lifted part's."""
         return getattr(member if hasattr(member, param.name) else getattr(member, self.lift), param.name)
+
+    def has(self, name: str) -> bool:
+        """Has it a parameter of this name?"""
+        return any(param.name == name for param in self.params)
 
     def param(self, name: str) -> Param:
         for param in self.params:
@@ -169,6 +177,8 @@ class Prefix(Generic[T]):
 class Registry(Generic[T]):
     """An open family: members are added by a decorator and found by key.
 
+    ``flags`` is what members declare that say nothing of their own.
+
     >>> pets = Registry("PETS")
     >>> @pets.register("cat", "Cat")
     ... @dataclass(frozen=True)
@@ -179,18 +189,22 @@ class Registry(Generic[T]):
     (Cat(lives=7), 'Purrs.', '{"key":"cat","params":{"lives":7}}')
     """
 
-    def __init__(self, family: str) -> None:
+    def __init__(self, family: str, flags: Any = None) -> None:
         self.family = family
+        self._undeclared = flags
         self._entries: dict[str, Entry[T]] = {}
         self._prefixes: dict[str, Prefix[T]] = {}
         FAMILIES[family] = self
 
-    def register(self, key: str, title: str, *, reference: str = "", flags: Any = None) -> Callable[[type[T]], type[T]]:
+    def register(
+        self, key: str, title: str, *, reference: str = "", flags: Any = None, elsewhere: str = ""
+    ) -> Callable[[type[T]], type[T]]:
         """Class decorator that adds a dataclass as a member; its annotated fields become its parameters."""
 
         def add(cls: type[T]) -> type[T]:
-            entry = Entry(key, title, _first_sentence(cls), cls, params_of(cls), reference, flags, cls)
-            self._add(entry)
+            declared = self._undeclared if flags is None else flags
+            caption = _first_sentence(cls)
+            self._add(Entry(key, title, caption, cls, params_of(cls), reference, declared, cls, elsewhere=elsewhere))
             return cls
 
         return add
@@ -205,9 +219,10 @@ class Registry(Generic[T]):
         lift: str = "",
         reference: str = "",
         flags: Any = None,
+        elsewhere: str = "",
         **fixed: Any,
     ) -> None:
-        """Add a member that is a class with some parameters fixed.
+        """Add a member that is a class with some parameters fixed; it declares what the class does, or ``flags``.
 
         ``lift`` names a fixed part whose own parameters become this member's: histogram binning of the top label
         has a points-per-bin control of its own, though the number belongs to its binary part.
@@ -220,7 +235,9 @@ class Registry(Generic[T]):
             parts = {name: _fresh(value, inner if name == lift else {}) for name, value in fixed.items()}
             return cls(**parts, **given)
 
-        self._add(Entry(key, title, caption, make, lifted + own, reference, flags, cls, fixed, lift))
+        if flags is None:
+            flags = next((e.flags for e in self._entries.values() if e.cls is cls), self._undeclared)
+        self._add(Entry(key, title, caption, make, lifted + own, reference, flags, cls, fixed, lift, elsewhere))
 
     def compose(self, prefix: Prefix[T]) -> None:
         """Add a prefix that composes with every key, like ``ts+``."""
@@ -246,6 +263,11 @@ class Registry(Generic[T]):
         """The most specific entry that could have made this member, None when it is not of this family."""
         makers = [entry for entry in self._entries.values() if entry.makes(member)]
         return max(makers, key=lambda entry: len(entry.fixed), default=None)
+
+    def flags(self, member: Any) -> Any:
+        """What this member's entry declares; one that is not registered declares what the family does by default."""
+        entry = self.find(member)
+        return self._undeclared if entry is None else entry.flags
 
     def recipe(self, member: Any) -> Recipe:
         """The recipe that makes this member again."""

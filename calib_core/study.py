@@ -14,9 +14,9 @@ from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, bins_said, tabulate, tabulate_alike
 from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.claims import Claims
-from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, own_bins
+from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, own_bins, takes_bins
 from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
+from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, claims_of
 
 __all__ = [
     "MEASURES",
@@ -227,8 +227,7 @@ def _judge(
         yield {"reduction": None, "estimator": key, **_value(judged, None, key, None)}
     for reduction in map(as_reduction, reductions):
         for given in estimators:
-            takes = {"binning", "bins"} if isinstance(bins, int) else {"binning"}
-            binned = isinstance(given, str) and any(p.name in takes for p in ESTIMATORS[given].params)
+            binned = isinstance(given, str) and takes_bins(given, bins)
             keys = {"reduction": REDUCTIONS.recipe(reduction).key, "estimator": ESTIMATORS.recipe(given).key}
             yield {**keys, **_value(judged, reduction, given, bins if binned else None)}
 
@@ -280,7 +279,7 @@ def compared(
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)
-    old, new = notion.split(before), notion.split(after)
+    old, new = claims_of(before, notion), claims_of(after, notion)
     if bins is None and after.discrete and _same_claims(old, new):
         tables = tabulate_alike(old, new, bins_of(after))
         return Comparison(*tables, f"one a value of the recalibrated model ({int((tables[1].count > 0).sum())})")
@@ -380,7 +379,7 @@ def _tables(
 ) -> dict[BinningScheme, BinTable] | str:
     """Tables of one notion by scheme, or why these predictions make no such claims."""
     try:
-        return dict(zip(schemes, tabulate(as_reduction(reduction).split(predictions), schemes), strict=True))
+        return dict(zip(schemes, tabulate(claims_of(predictions, reduction), schemes), strict=True))
     except NotAnswerable as why:
         return str(why)
 

@@ -33,8 +33,9 @@ from calib_core import (
 from calib_core import estimate as cc_estimate
 from calib_core.binning import BinningScheme, bins_of, tabulate
 from calib_core.binning import bins_said as in_words
-from calib_core.calibrators import Calibrator, Reduced
+from calib_core.calibrators import Calibrator
 from calib_core.defaults import BINS
+from calib_core.estimators import takes_bins
 from calib_core.inference import (
     EstimateLine,
     PairedDifference,
@@ -52,9 +53,9 @@ from calib_core.inference.primary import ESTIMATOR as PRIMARY
 from calib_core.readers import (
     shared_rows,
 )
-from calib_core.reductions import as_reduction
+from calib_core.reductions import claims_of
 from calib_core.study import summaries
-from dashboard.lines import takes_bins, without_bins
+from dashboard.lines import without_bins
 from dashboard.selection import (
     FEWEST,
     MOST,
@@ -226,7 +227,7 @@ def side_effects(model: Model) -> study.SideEffects:
 def binary_map(model: Model, stratum: int) -> diagrams.BinaryMap:
     """The map of a multiclass-to-binary calibrator in one stratum, over the test rows' scores."""
     calibrator = fitted(model)
-    if not isinstance(calibrator, Reduced):
+    if not calibrator.binary_maps:
         raise NotAnswerable("this calibrator looks at whole rows: it has no map from one score to one score")
     key = ("binary_map", model, stratum)
     return _memo(key, lambda: diagrams.binary_map(calibrator, parts(model.source).test, stratum))
@@ -380,7 +381,7 @@ def validity(model: Model, notion: str, scheme: Recipe | None) -> diagrams.Valid
 
 def _validity(predictions: Predictions, notion: str, scheme: Recipe | None) -> diagrams.ValidityPlot:
     bins = bins_of(predictions, built(scheme))
-    return diagrams.validity(tabulate(as_reduction(notion).split(predictions), [bins])[0])
+    return diagrams.validity(tabulate(claims_of(predictions, notion), [bins])[0])
 
 
 def tests_without_bins(model: Model) -> dict[str, TestOfCalibration | str]:
@@ -490,8 +491,7 @@ def pairs(selection: Selection, models: Models) -> Iterator[tuple[Model, Model, 
 def _difference(
     a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe | None
 ) -> PairedDifference:
-    by_rows = notion is None and not hasattr(ESTIMATORS.make(estimator), "losses")
-    if by_rows:
+    if notion is None and "predictions" not in ESTIMATORS[estimator].flags.takes:
         raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
     bins = built(scheme) if takes_bins(estimator) else None
     return paired_difference(a, b, notion, estimator, bins)

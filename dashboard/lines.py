@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase
 from typing import Any, get_args
 
-from calib_core import ESTIMATORS, Predictions, Recipe, estimate
+from calib_core import Predictions, Recipe, estimate
 from calib_core.binning import bins_said
 from calib_core.defaults import LEVEL
+from calib_core.estimators import takes_bins
 from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, each_alone, primary, unbinned_bound
 from calib_core.inference.number_words import at_level, percent
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
@@ -56,11 +57,6 @@ def deciding(
         notion, reason = first.notion, first.reason
     bins = scheme.build() if scheme is not None and takes_bins(estimator) else None
     return PrimaryLine(notion, reason, estimate(predictions, notion, estimator, bins), eps, level)
-
-
-def takes_bins(estimator: str) -> bool:
-    """Whether an estimator is given bins."""
-    return any(param.name == "binning" for param in ESTIMATORS[estimator].params)
 
 
 def details(first: PrimaryLine) -> tuple[str, ...]:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
-from urllib.parse import urlencode
 
-from calib_core import Recipe
 from dashboard import compute, session
 from dashboard.selection import Selection, Source, differences, read_corners
 from dashboard.session import Model
-
-_ELSEWHERE = (
-    *("data", "reading", "test", "test_reading", "others", "calibrators"),
-    *("view", "search", "page", "title", "author", "left_out", "column"),
-)
-"""Choices the command says in a way of its own, or that change no number."""
 
 
 def python_lines(selection: Selection) -> str:
@@ -57,48 +48,6 @@ def python_for(selection: Selection, shown: str, of: Model | None = None, among:
         lines += ["cals = {", *(f"    {m.title!r}: {m.recipe.python()}.fit_on({fit})," for m, fit in fits), "}"]
     each = f"{{name: {shown} for name, model in models.items()}}" if re.search(r"\bmodel\b", shown) else shown
     return "\n".join([*lines, "", f"shown = {each}"]) + "\n"
-
-
-def show_line(selection: Selection, exhibit: Recipe) -> str:
-    """The command that writes the table of an exhibit with these choices."""
-    words = ["calib", "show", exhibit.key, *_data(selection)]
-    words += ["--model", selection.model] if selection.model else []
-    words += ["--notion", selection.asked] if selection.asked != Selection().asked else []
-    for name, value in exhibit.params:
-        words += ["--set", f"{name}={value.to_json() if isinstance(value, Recipe) else value}"]
-    return shlex.join(words)
-
-
-def _data(selection: Selection) -> list[str]:
-    """The words that say what is looked at, as far as options have names of their own."""
-    source = selection.source
-    words = [_file_name(source.data)]
-    words += ["--test", _file_name(source.test)] if source.test else []
-    for data, _ in selection.others:
-        words += ["--other", _file_name(data)]
-    for recipe in selection.calibrators:
-        words += ["--calibrator", recipe.to_json() if recipe.params else recipe.key]
-    return words
-
-
-def cli_line(selection: Selection, only: str = "") -> str:
-    """The command that writes a report with the numbers on screen for these choices, or one section of it."""
-    file, *words = _data(selection)
-    words = ["calib", "report", file, "-o", "report.html", *words]
-    query = selection.to_query()
-    rest = {name: text for name, text in query.items() if name not in _ELSEWHERE}
-    for flag in ("binning", "bins", "points", "share", "seed"):
-        words += [f"--{flag}", rest.pop(flag)] if flag in rest else []
-    words += ["--tolerance", rest.pop("eps")] if "eps" in rest else []
-    rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
-    if any(changed for _, changed in selection.others):
-        rest["others"] = query["others"]
-    words += ["--choices", urlencode(rest)] if rest else []
-    for flag in ("title", "author"):
-        words += [f"--{flag}", query[flag]] if flag in query else []
-    for flag, key in [("--only", only)] if only else [("--leave-out", key) for key in selection.left_out]:
-        words += [flag, key]
-    return shlex.join(words)
 
 
 def _models(selection: Selection, models: tuple[Model, ...]) -> list[str]:
@@ -188,11 +137,3 @@ def _shown(selection: Selection) -> str:
     if selection.view == "classes":
         return f"cc.diagrams.class_table(model, {selection.notion!r}, bins).frame()"
     return "cc.diagrams.reliability(model, bins).frame()"
-
-
-def _file_name(key: str) -> str:
-    """What the command calls a file; a name that begins like an option gets its folder."""
-    held = session.file(key)
-    if held.demo:
-        return key
-    return f"./{held.table.name}" if held.table.name.startswith("-") else held.table.name

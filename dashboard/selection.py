@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, Recipe, RegistryError
-from calib_core.binning import IntervalScheme, SimplexScheme
+from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.diagrams import BANDS, KERNEL_CURVE
@@ -368,7 +368,7 @@ def with_changes(proposal: Reading | None, changed: str) -> Reading:
 
 def interval_schemes() -> tuple[str, ...]:
     """Keys of the schemes for single scores that need no more than a number."""
-    intervals = Part("BINNINGS", IntervalScheme).keys
+    intervals = Part("BINNINGS", of_interval).keys
     return tuple(key for key in intervals if all(p.name in _NUMBERS for p in BINNINGS[key].params))
 
 
@@ -405,7 +405,7 @@ def mixed(texts: Iterable[str]) -> bool:
 
 def simplex_schemes() -> tuple[str, ...]:
     """Keys of the schemes that cut the simplex into cells."""
-    return tuple(key for key in BINNINGS if issubclass(BINNINGS[key].cls or object, SimplexScheme))
+    return Part("BINNINGS", of_simplex).keys
 
 
 def _partition(key: str) -> Recipe:

@@ -3,12 +3,16 @@
 from calib_core.binning.base import (
     BINNINGS,
     BinningScheme,
+    Cuts,
     IntervalScheme,
     Partition,
     SimplexScheme,
     as_binning,
     as_intervals,
     as_simplex,
+    cuts,
+    of_interval,
+    of_simplex,
 )
 from calib_core.binning.bin_table import BinTable, PoolingScheme, tabulate, tabulate_at
 from calib_core.binning.declared import bins_of, bins_said
@@ -30,6 +34,7 @@ __all__ = [
     "BINNINGS",
     "BinTable",
     "BinningScheme",
+    "Cuts",
     "Distinct",
     "Edges",
     "EqualMass",
@@ -49,7 +54,10 @@ __all__ = [
     "as_simplex",
     "bins_of",
     "bins_said",
+    "cuts",
     "group_codes",
+    "of_interval",
+    "of_simplex",
     "partition",
     "simplex_points",
     "simplex_table",

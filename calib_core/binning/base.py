@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from calib_core.predictions import NotAnswerable
 from calib_core.registry import Registry
 
 
-@runtime_checkable
 class IntervalScheme(Protocol):
     """Places the inner edges of bins in [0, 1] from scores only, never from outcomes.
 
@@ -46,7 +46,6 @@ class Partition(Protocol):
         """Where the cell lies, in words."""
 
 
-@runtime_checkable
 class SimplexScheme(Protocol):
     """Cuts the simplex into cells, from predictions only, never from outcomes."""
 
@@ -61,7 +60,38 @@ class SimplexScheme(Protocol):
 
 
 BinningScheme: TypeAlias = IntervalScheme | SimplexScheme
-BINNINGS: Registry[BinningScheme] = Registry("BINNINGS")
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What a scheme declares that it cuts, and how.
+
+    ``of``: an "interval" of scores or the "simplex". ``pools``: it can put strata together, and then has a ``table``.
+    ``one_a_value``: every distinct score has a bin of its own.
+    """
+
+    of: Literal["interval", "simplex"] = "interval"
+    pools: bool = False
+    one_a_value: bool = False
+
+
+BINNINGS: Registry[BinningScheme] = Registry("BINNINGS", flags=Cuts())
+
+
+def cuts(scheme: BinningScheme) -> Cuts:
+    """What the scheme declares that it cuts; one that is not registered cuts an interval."""
+    declared: Cuts = BINNINGS.flags(scheme)
+    return declared
+
+
+def of_interval(flags: Cuts) -> bool:
+    """Do schemes that declare this cut an interval?"""
+    return flags.of == "interval"
+
+
+def of_simplex(flags: Cuts) -> bool:
+    """Do schemes that declare this cut the simplex?"""
+    return flags.of == "simplex"
 
 
 def as_binning(bins: int | str | BinningScheme | None) -> BinningScheme:
@@ -81,8 +111,8 @@ def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
     NotAnswerable
     """
     scheme = as_binning(bins)
-    if isinstance(scheme, IntervalScheme):
-        return scheme
+    if of_interval(cuts(scheme)):
+        return cast(IntervalScheme, scheme)
     raise NotAnswerable(
         "a partition of the simplex holds whole probability vectors, and the claims here are single scores: choose "
         "bins of an interval (equal-width, say), or the canonical notion"
@@ -92,9 +122,9 @@ def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
 def as_simplex(bins: int | str | BinningScheme) -> SimplexScheme:
     """The same for whole probability vectors; NotAnswerable for bins of an interval."""
     scheme = as_binning(bins)
-    if isinstance(scheme, SimplexScheme):
-        return scheme
-    known = ", ".join(key for key in BINNINGS if issubclass(BINNINGS[key].cls or object, SimplexScheme))
+    if of_simplex(cuts(scheme)):
+        return cast(SimplexScheme, scheme)
+    known = ", ".join(key for key in BINNINGS if of_simplex(BINNINGS[key].flags))
     raise NotAnswerable(
         "canonical calibration is a claim about the whole probability vector, which bins of an interval cannot hold: "
         f"choose another notion, or a partition of the simplex (bins= one of {known})"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._repr import OneLine
-from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
+from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
 from calib_core.claims import Claims, Tally
 
 
@@ -113,9 +113,14 @@ class BinTable(OneLine):
         return pd.DataFrame(columns)
 
 
-@runtime_checkable
 class PoolingScheme(IntervalScheme, Protocol):
-    """A scheme that can put strata together, too: ``edges`` are those of a stratum that stands alone."""
+    """A scheme that can put strata together, too: ``edges`` are those of a stratum that stands alone.
+
+    It declares ``pools``, and joins ``bins`` of equal width until a group holds ``rows`` rows.
+    """
+
+    rows: int
+    bins: int
 
     def table(self, claims: Claims) -> BinTable:
         """The table of all claims, from scores and strata only, never from outcomes."""
@@ -137,11 +142,11 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
     """
     intervals = [as_intervals(scheme) for scheme in schemes]
     fixed = [scheme.fixed_edges() for scheme in intervals]
-    apart = [not (pooled and isinstance(scheme, PoolingScheme)) for scheme in intervals]
+    apart = [not (pooled and cuts(scheme).pools) for scheme in intervals]
     moving = [s for s, edges, alone in zip(intervals, fixed, apart, strict=True) if edges is None and alone]
     shared = iter(_by_shared_edges(claims, [edges for edges in fixed if edges is not None]))
     placed = iter(_by_stratum(claims, moving))
-    together = (scheme.table(claims) for scheme in intervals if pooled and isinstance(scheme, PoolingScheme))
+    together = (cast(PoolingScheme, s).table(claims) for s, alone in zip(intervals, apart, strict=True) if not alone)
     found = zip(fixed, apart, strict=True)
     return [next(together if not alone else placed if edges is None else shared) for edges, alone in found]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calib_core.binning.base import BINNINGS, BinningScheme, as_binning
+from calib_core.binning.base import BINNINGS, BinningScheme, as_binning, cuts
 from calib_core.binning.bin_table import BinTable
 from calib_core.binning.interval_schemes import Distinct, EqualWidth
 from calib_core.defaults import BINS
@@ -34,7 +34,7 @@ def bins_said(scheme: BinningScheme, table: BinTable | None = None) -> str:
     >>> bins_said(EqualWidth(15)), bins_said(BINNINGS.make("points-per-bin")), bins_said(Distinct())
     ('15 equal width', '50 points per bin', 'one a value')
     """
-    if isinstance(scheme, Distinct):
+    if cuts(scheme).one_a_value:
         return "one a value" + ("" if table is None else f" ({int((table.count > 0).sum())})")
     entry = BINNINGS.find(scheme)
     if entry is None:

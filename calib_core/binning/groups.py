@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core._checks import whole
-from calib_core.binning.base import BINNINGS
+from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.bin_table import BinTable, tabulate_at
 from calib_core.binning.interval_schemes import EqualWidth, PointsPerBin
 from calib_core.claims import Claims, Tally
@@ -21,7 +21,7 @@ _NAMED = 3
 """Most pooled strata whose names are put together; more are counted."""
 
 
-@BINNINGS.register("groups", "Groups of enough rows")
+@BINNINGS.register("groups", "Groups of enough rows", flags=Cuts(pools=True))
 @dataclass(frozen=True)
 class Groups:
     """Neighbouring equal-width bins, joined class by class until each group holds 20 rows; small classes are pooled.

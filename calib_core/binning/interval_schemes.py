@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._checks import effective_rows, whole
-from calib_core.binning.base import BINNINGS
+from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.defaults import BINS
 from calib_core.registry import Numbers, Range, RegistryError
 
@@ -86,7 +86,7 @@ class PointsPerBin:
         return _cuts(ordered, weights, max(1, int(round(effective_rows(len(ordered), weights), 6) // self.points)))
 
 
-@BINNINGS.register("distinct", "Distinct values", reference="P1 Remark 1")
+@BINNINGS.register("distinct", "Distinct values", reference="P1 Remark 1", flags=Cuts(one_a_value=True))
 @dataclass(frozen=True)
 class Distinct:
     """Every distinct score is a bin of its own: the unbinned estimate for models with few distinct outputs.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from calib_core._frames import plain
 from calib_core.calibrators.abstaining import with_abstentions
 from calib_core.guarantees import NONE, Cells, Promise
 from calib_core.predictions import InputError, Logits, Predictions
-from calib_core.registry import Registry
+from calib_core.registry import Recipe, Registry
 
 Output = Literal["full", "per-class", "top-label", "top-k", "same"]
 
@@ -65,6 +65,11 @@ class BinaryCalibrator(BaseEstimator):
         """What a reader of the fitted map must know, in one sentence; empty where there is nothing."""
         return ""
 
+    @property
+    def steps(self) -> Float64s:
+        """Thresholds of the fitted map, ascending; empty where it has none."""
+        return np.empty(0)
+
     def cells(self) -> Cells | None:
         """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
         return None
@@ -100,6 +105,12 @@ class Calibrator(BaseEstimator):
     """
 
     classes_: Codes
+
+    wanted: ClassVar[str] = ""
+    """Name of the parameter that holds the rate it keeps, and then has an ``attained``; empty where it keeps none."""
+
+    binary_maps: ClassVar[bool] = False
+    """Is it a binary map a stratum (``strata_``, ``maps_``), so that rows it is applied to need not sum to one?"""
 
     def fit(self, X: ArrayLike | Logits, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on probabilities (n, K) and labels 0..K-1 (n,)."""
@@ -175,15 +186,23 @@ class Calibrator(BaseEstimator):
         raise NotImplementedError
 
 
-BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS")
+@dataclass(frozen=True)
+class Shape:
+    """What a binary calibrator declares of its map; ``smooth``: it has few parameters and never decreases."""
+
+    smooth: bool = False
+
+
+BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS", flags=Shape())
 CALIBRATORS: Registry[Calibrator] = Registry("CALIBRATORS")
 
 
 def as_calibrator(calibrator: Any) -> Calibrator:
     """A calibrator given by key, by recipe, or as it is."""
-    if isinstance(calibrator, Calibrator):
-        return calibrator
-    return CALIBRATORS.make(calibrator) if isinstance(calibrator, str) else calibrator.build()
+    if isinstance(calibrator, (str, Recipe)):
+        calibrator = CALIBRATORS.recipe(calibrator).build()
+    ready: Calibrator = calibrator
+    return ready
 
 
 def check_scores(scores: ArrayLike) -> Floats:

@@ -10,10 +10,10 @@ from scipy.special import expit
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.fitting.logistic import fit_increasing
-from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
 
 
-@BINARY_CALIBRATORS.register("beta", "Beta calibration", reference="Kull et al. 2017")
+@BINARY_CALIBRATORS.register("beta", "Beta calibration", reference="Kull et al. 2017", flags=SMOOTH)
 @dataclass(eq=False, repr=False)
 class Beta(ScalingMap):
     """A logit map with one slope for scores near 0 and another near 1: right where scores of each class are beta.

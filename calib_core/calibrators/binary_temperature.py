@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
-from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
 from calib_core.calibrators.temperature import NOTES, Temperature
 
 
-@BINARY_CALIBRATORS.register("temperature", "Temperature scaling", reference="Guo et al. 2017")
+@BINARY_CALIBRATORS.register("temperature", "Temperature scaling", reference="Guo et al. 2017", flags=SMOOTH)
 @dataclass(eq=False, repr=False)
 class BinaryTemperature(ScalingMap):
     """Divides a score's log-odds by one number T > 0, which moves every score towards one half or away from it.

@@ -45,9 +45,10 @@ class Composed(Calibrator):
 
 
 def _after_default_temperature(calibrator: Calibrator) -> Calibrator | None:
-    first = getattr(calibrator, "first", None)
-    plain = isinstance(calibrator, Composed) and type(first) is Temperature and first.get_params() == {}
-    return calibrator.then if plain and isinstance(calibrator, Composed) else None
+    if not isinstance(calibrator, Composed):
+        return None
+    plain = type(calibrator.first) is Temperature and calibrator.first.get_params() == {}
+    return calibrator.then if plain else None
 
 
 CALIBRATORS.compose(

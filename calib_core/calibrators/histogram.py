@@ -73,6 +73,10 @@ class Histogram(BinaryCalibrator):
     delta: Annotated[float, Range(0, 0.01), "size of the randomisation that keeps bin values apart"] = 1e-10
     random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the randomisation and of the rows that place edges"] = 0
 
+    @property
+    def steps(self) -> Float64s:
+        return np.asarray(self.thresholds_, dtype=np.float64)
+
     def discrete(self, given: bool = False) -> bool:
         return True
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Bools, Float64s, Floats
-from calib_core.binning import EqualMass, IntervalScheme
+from calib_core.binning import EqualMass, IntervalScheme, of_interval
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.row_weights import as_rows
 from calib_core.claims import Stratum
@@ -35,7 +35,7 @@ class LeceHistogram(BinaryCalibrator):
     [0.0, 0.3]
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", IntervalScheme), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
         default_factory=EqualMass
     )
 

@@ -38,9 +38,6 @@ _WEIGHTED = "the calibration rows are weighted, and the bound is for rows that c
 class MetaCal(Calibrator):
     """What both constraints share: hold rows out, choose a threshold on them, fit the base on what is answered."""
 
-    wanted: ClassVar[str]
-    """Name of the parameter that holds the wanted rate."""
-
     asks: ClassVar[str]
     """What a base calibrator must do, after "must"."""
 

@@ -9,10 +9,10 @@ from scipy.special import expit
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.fitting.logistic import fit_increasing
-from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
 
 
-@BINARY_CALIBRATORS.register("platt", "Platt scaling", reference="Platt 1999; P2 App. E")
+@BINARY_CALIBRATORS.register("platt", "Platt scaling", reference="Platt 1999; P2 App. E", flags=SMOOTH)
 @dataclass(eq=False, repr=False)
 class Platt(ScalingMap):
     """Logistic regression of the outcome on the score's log-odds: a slope and a shift on the logit scale.

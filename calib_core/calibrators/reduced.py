@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -17,7 +17,7 @@ from calib_core.calibrators.row_weights import row_count
 from calib_core.claims import Claims, ColumnClaims, FlatClaims, Stratum
 from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
 from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, ClassSpecific, ClassWise, Confidence, Reduction, TopLabel
+from calib_core.reductions import REDUCTIONS, Reduction, TopLabel, scope
 from calib_core.registry import Choice, Counts, Flag, Part
 
 
@@ -62,6 +62,8 @@ class Reduced(Calibrator):
         tuple[float, ...], Counts(), "points per bin of each class in turn; none: the same for all"
     ] = ()
 
+    binary_maps: ClassVar[bool] = True
+
     def discrete(self, given: bool = False) -> bool:
         return self.binary.discrete(given) and not self.normalise
 
@@ -96,12 +98,13 @@ class Reduced(Calibrator):
         left_out = self.pooled_ + self.left_alone_
         own = [m for name, m in zip(self.strata_, self.maps_, strict=True) if m is not None and name not in left_out]
         cells = [bins for bins in (m.cells() for m in own) if bins is not None]
-        if not isinstance(self.reduction, (Confidence, TopLabel, ClassWise)) or (own and not cells):
+        of = scope(self.reduction).of
+        if of not in ("top", "classes") or (own and not cells):
             return NONE
         if self.normalise:
             return no_promise("dividing the rows by their sum undoes what each class's bins promise")
         notion = REDUCTIONS.recipe(self.reduction).key
-        return binning_promise(cells, alpha, notion, left_out, class_wise=isinstance(self.reduction, ClassWise))
+        return binning_promise(cells, alpha, notion, left_out, class_wise=of == "classes")
 
     def _parts(self, strata: int) -> list[BinaryCalibrator]:
         """The binary part of each stratum, with its own points per bin where they are given."""
@@ -137,8 +140,9 @@ class Reduced(Calibrator):
             return self._columns(
                 dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True)), claims.dtype, predictions
             )
-        if isinstance(self.reduction, ClassSpecific):
-            return self._columns({self.reduction.cls: self.maps_[0]}, claims.dtype, predictions)
+        if scope(self.reduction).of == "class":
+            notion: Any = self.reduction
+            return self._columns({notion.cls: self.maps_[0]}, claims.dtype, predictions)
         values = np.empty(claims.scores.shape, dtype=claims.dtype)
         for s, binary in enumerate(self.maps_):
             mine = claims.codes == s
@@ -165,9 +169,10 @@ class Reduced(Calibrator):
         )
 
     def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
-        claims = self.reduction.split(predictions)
-        if not isinstance(claims, (FlatClaims, ColumnClaims)):
+        if scope(self.reduction).of == "vector":
             raise NotAnswerable("this notion makes no binary claims; a binary calibrator cannot be lifted through it")
+        split: Any = self.reduction.split(predictions)
+        claims: FlatClaims | ColumnClaims = split
         return claims
 
 

@@ -12,7 +12,7 @@ from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.platt import Platt
-from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.scaling_map import is_smooth
 from calib_core.claims import Stratum
 from calib_core.registry import Choice, Part, Range
 
@@ -40,12 +40,16 @@ class ScalingBinning(BinaryCalibrator):
     [0.5, 0.5]
     """
 
-    scaling: Annotated[BinaryCalibrator, Part("BINARY_CALIBRATORS", ScalingMap), "the smooth map fitted first"] = field(
+    scaling: Annotated[BinaryCalibrator, Part("BINARY_CALIBRATORS", is_smooth), "the smooth map fitted first"] = field(
         default_factory=Platt
     )
     bins: Annotated[int, Range(1, 200), "number of bins"] = 15
     splits: Annotated[Literal[1, 3], Choice((1, 3)), "1: all rows for every step; 3: a third of the rows each"] = 1
     random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the split into thirds"] = 0
+
+    @property
+    def steps(self) -> Float64s:
+        return np.asarray(self.thresholds_, dtype=np.float64)
 
     def discrete(self, given: bool = False) -> bool:
         return True

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from calib_core._arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
-from calib_core.calibrators.base import BinaryCalibrator
+from calib_core.calibrators.base import BinaryCalibrator, Shape
+
+SMOOTH = Shape(smooth=True)
+
+
+def is_smooth(flags: Shape) -> bool:
+    """Do binary calibrators that declare this make a smooth map?"""
+    return flags.smooth
 
 
 class ScalingMap(BinaryCalibrator):

@@ -9,7 +9,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Codes, Float64s, frozen
-from calib_core.binning import Grid, Partition, Projection, Sierpinski, SimplexScheme, simplex_points, simplex_table
+from calib_core.binning import (
+    Grid,
+    Partition,
+    Projection,
+    Sierpinski,
+    SimplexScheme,
+    of_simplex,
+    simplex_points,
+    simplex_table,
+)
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.guarantees import Promise, no_promise, simplex_promise
 from calib_core.predictions import Predictions
@@ -36,7 +45,7 @@ class SimplexBinning(Calibrator):
     [[0.5, 0.5, 0.0], [0.333, 0.333, 0.333]]
     """
 
-    binning: Annotated[SimplexScheme, Part("BINNINGS", SimplexScheme), "how the simplex is cut"] = field(
+    binning: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "how the simplex is cut"] = field(
         default_factory=Sierpinski
     )
 
@@ -78,10 +87,10 @@ class SimplexBinning(Calibrator):
         return simplex_promise(self.counts_, self.values_.shape[1], alpha, names)
 
     def _apply(self, predictions: Predictions) -> Predictions:
-        claims = Canonical().split(predictions)
-        simplex_points(claims)
-        values, _ = self.of_cells(self.partition.codes(claims.rows))
-        return predictions.with_probs(frozen(values.astype(claims.dtype, copy=False)))
+        vectors = Canonical().split(predictions)
+        simplex_points(vectors)
+        values, _ = self.of_cells(self.partition.codes(vectors.rows))
+        return predictions.with_probs(frozen(values.astype(vectors.rows.dtype, copy=False)))
 
     def of_cells(self, cells: Codes) -> tuple[Float64s, Float64s]:
         """What cells with these numbers (m,) return, (m, K), and the calibration rows behind it, (m,)."""

@@ -1,173 +1,103 @@
-"""The multiclass-to-binary wrappers of P1 under their names, and their usual fillings."""
+"""The multiclass-to-binary wrappers of P1 under their names, and their usual fillings: one table."""
 
 from __future__ import annotations
 
-from calib_core.calibrators.base import CALIBRATORS, Contract
+from typing import Any
+
+from calib_core.calibrators.base import CALIBRATORS, BinaryCalibrator, Contract
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.isotonic import Isotonic
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
-from calib_core.reductions import ClassWise, Confidence, TopKConfidence, TopKLabel, TopLabel
+from calib_core.reductions import ClassWise, Confidence, Reduction, TopKConfidence, TopKLabel, TopLabel, scope
 
-_TOP = Contract("top-label", keeps_argmax=True, sums_to_one=False, needs_matrix=False)
-_TOP_K = Contract("top-k", keeps_argmax=True, sums_to_one=False)
-_EACH_CLASS = Contract("per-class", keeps_argmax=False, sums_to_one=False)
+# Key, title, reference; notion, binary part (None: any), whether rows are divided by their sum; and the caption.
+_TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, bool], str], ...] = (
+    (
+        ("confidence", "Confidence wrapper", "P1 Alg. 1", Confidence(), None, False),
+        "One binary map recalibrates the confidence of all rows; the predicted class stays.",
+    ),
+    (
+        ("top-label", "Top-label wrapper", "P1 Alg. 2", TopLabel(), None, False),
+        "A binary map of its own recalibrates the confidence of every predicted class; the predicted class stays.",
+    ),
+    (
+        ("class-wise", "Class-wise wrapper", "P1 Alg. 3", ClassWise(), None, False),
+        "A binary map of its own recalibrates every class's probability; rows then need not sum to one.",
+    ),
+    (
+        ("normalised", "Normalised class-wise wrapper", "P1 Alg. 4", ClassWise(), None, True),
+        "A binary map of its own recalibrates every class's probability; rows are then divided by their sum.",
+    ),
+    (
+        ("top-k-confidence", "Top-k confidence wrapper", "P1 Alg. 7", TopKConfidence(), None, False),
+        "A binary map for each of the k largest probabilities; the ranking of the classes stays.",
+    ),
+    (
+        ("top-k-label", "Top-k label wrapper", "P1 Alg. 6", TopKLabel(), None, False),
+        "A binary map for each of the k largest probabilities and each class; the ranking of the classes stays.",
+    ),
+    (
+        ("top-label-hb", "Top-label histogram binning", "P1 Alg. 8", TopLabel(), Histogram(), False),
+        "Histogram binning of the confidence within every predicted class, with a distribution-free guarantee.",
+    ),
+    (
+        ("class-wise-hb", "Class-wise histogram binning", "P1 Alg. 9", ClassWise(), Histogram(), False),
+        "Histogram binning of every class's probability; rows then need not sum to one.",
+    ),
+    (
+        ("normalised-hb", "Normalised histogram binning", "P1 Alg. 4", ClassWise(), Histogram(), True),
+        "Histogram binning of every class's probability; rows are then divided by their sum.",
+    ),
+    (
+        ("confidence-hb", "Confidence histogram binning", "P1 Alg. 1", Confidence(), Histogram(), False),
+        "Histogram binning of the confidence, whatever class was predicted.",
+    ),
+    (
+        ("isotonic-ovr", "Isotonic, one-vs-rest", "Zadrozny & Elkan 2002", ClassWise(), Isotonic(), True),
+        "An isotonic map of every class's probability; rows are then divided by their sum.",
+    ),
+    (
+        # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
+        # which is the confidence wrapper around the same binary part.
+        ("scaling-binning", "Scaling-binning", "P2 §4.1, §4.3", ClassWise(), ScalingBinning(), False),
+        "A smooth map of every class's probability, averaged over equally filled bins; rows then need not sum to one.",
+    ),
+)
+
+_CONTRACTS = {
+    "top": Contract("top-label", keeps_argmax=True, sums_to_one=False, needs_matrix=False),
+    "ranks": Contract("top-k", keeps_argmax=True, sums_to_one=False),
+    "classes": Contract("per-class", keeps_argmax=False, sums_to_one=False),
+}
 _ROWS = Contract("full", keeps_argmax=False, sums_to_one=True)
 
-CALIBRATORS.preset(
-    "confidence",
-    "Confidence wrapper",
-    "One binary map recalibrates the confidence of all rows; the predicted class stays.",
-    Reduced,
-    reduction=Confidence(),
-    normalise=False,
-    class_points=(),
-    small="pool",
-    flags=_TOP,
-    reference="P1 Alg. 1",
-)
-CALIBRATORS.preset(
-    "top-label",
-    "Top-label wrapper",
-    "A binary map of its own recalibrates the confidence of every predicted class; the predicted class stays.",
-    Reduced,
-    reduction=TopLabel(),
-    normalise=False,
-    class_points=(),
-    flags=_TOP,
-    reference="P1 Alg. 2",
-)
-CALIBRATORS.preset(
-    "class-wise",
-    "Class-wise wrapper",
-    "A binary map of its own recalibrates every class's probability; rows then need not sum to one.",
-    Reduced,
-    reduction=ClassWise(),
-    normalise=False,
-    small="pool",
-    flags=_EACH_CLASS,
-    reference="P1 Alg. 3",
-)
-CALIBRATORS.preset(
-    "normalised",
-    "Normalised class-wise wrapper",
-    "A binary map of its own recalibrates every class's probability; rows are then divided by their sum.",
-    Reduced,
-    reduction=ClassWise(),
-    normalise=True,
-    class_points=(),
-    small="pool",
-    flags=_ROWS,
-    reference="P1 Alg. 4",
-)
-CALIBRATORS.preset(
-    "top-k-confidence",
-    "Top-k confidence wrapper",
-    "A binary map for each of the k largest probabilities; the ranking of the classes stays.",
-    Reduced,
-    lift="reduction",
-    reduction=TopKConfidence(),
-    normalise=False,
-    class_points=(),
-    small="pool",
-    flags=_TOP_K,
-    reference="P1 Alg. 7",
-)
-CALIBRATORS.preset(
-    "top-k-label",
-    "Top-k label wrapper",
-    "A binary map for each of the k largest probabilities and each class; the ranking of the classes stays.",
-    Reduced,
-    lift="reduction",
-    reduction=TopKLabel(),
-    normalise=False,
-    class_points=(),
-    flags=_TOP_K,
-    reference="P1 Alg. 6",
-)
-CALIBRATORS.preset(
-    "top-label-hb",
-    "Top-label histogram binning",
-    "Histogram binning of the confidence within every predicted class, with a distribution-free guarantee.",
-    Reduced,
-    lift="binary",
-    reduction=TopLabel(),
-    binary=Histogram(),
-    normalise=False,
-    class_points=(),
-    flags=_TOP,
-    reference="P1 Alg. 8",
-)
-CALIBRATORS.preset(
-    "class-wise-hb",
-    "Class-wise histogram binning",
-    "Histogram binning of every class's probability; rows then need not sum to one.",
-    Reduced,
-    lift="binary",
-    reduction=ClassWise(),
-    binary=Histogram(),
-    normalise=False,
-    small="pool",
-    flags=_EACH_CLASS,
-    reference="P1 Alg. 9",
-)
-CALIBRATORS.preset(
-    "normalised-hb",
-    "Normalised histogram binning",
-    "Histogram binning of every class's probability; rows are then divided by their sum.",
-    Reduced,
-    lift="binary",
-    reduction=ClassWise(),
-    binary=Histogram(),
-    normalise=True,
-    class_points=(),
-    small="pool",
-    flags=_ROWS,
-    reference="P1 Alg. 4",
-)
-CALIBRATORS.preset(
-    "confidence-hb",
-    "Confidence histogram binning",
-    "Histogram binning of the confidence, whatever class was predicted.",
-    Reduced,
-    lift="binary",
-    reduction=Confidence(),
-    binary=Histogram(),
-    normalise=False,
-    class_points=(),
-    small="pool",
-    flags=_TOP,
-    reference="P1 Alg. 1",
-)
-CALIBRATORS.preset(
-    "isotonic-ovr",
-    "Isotonic, one-vs-rest",
-    "An isotonic map of every class's probability; rows are then divided by their sum.",
-    Reduced,
-    reduction=ClassWise(),
-    binary=Isotonic(),
-    normalise=True,
-    class_points=(),
-    small="pool",
-    flags=_ROWS,
-    reference="Zadrozny & Elkan 2002",
-)
-CALIBRATORS.preset(
-    "scaling-binning",
-    "Scaling-binning",
-    "A smooth map of every class's probability, averaged over equally filled bins; rows then need not sum to one.",
-    Reduced,
-    lift="binary",
-    reduction=ClassWise(),
-    binary=ScalingBinning(),
-    normalise=False,
-    class_points=(),
-    small="pool",
-    flags=_EACH_CLASS,
-    # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
-    # which is the confidence wrapper around the same binary part.
-    reference="P2 §4.1, §4.3",
-)
 
-WRAPPERS = tuple(key for key in CALIBRATORS if CALIBRATORS[key].cls is Reduced)
+def _fixed(notion: Reduction, binary: BinaryCalibrator | None, normalise: bool) -> dict[str, Any]:
+    """The parameters that are no choice: strata that all hold all rows are never small, and so on."""
+    fixed: dict[str, Any] = {"reduction": notion, "normalise": normalise}
+    if binary is not None:
+        fixed["binary"] = binary
+    if not scope(notion).by_class:
+        fixed["small"] = "pool"
+    per_class = scope(notion).of == "classes" and not normalise
+    if not (per_class and (binary is None or "points_per_bin" in binary.get_params())):
+        fixed["class_points"] = ()
+    return fixed
+
+
+for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE:
+    _of = scope(_notion).of
+    CALIBRATORS.preset(
+        _key,
+        _title,
+        _caption,
+        Reduced,
+        lift="reduction" if _of == "ranks" else "" if _binary is None else "binary",
+        reference=_reference,
+        flags=_ROWS if _normalise else _CONTRACTS[_of],
+        **_fixed(_notion, _binary, _normalise),
+    )
+
+WRAPPERS = tuple(line[0] for line, _ in _TABLE)
 """Keys of the multiclass-to-binary wrappers and their usual fillings."""

@@ -9,13 +9,13 @@ import pandas as pd
 
 from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, as_binning, tabulate
-from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.claims import FlatClaims
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import draws, wilson
 from calib_core.inference.null import RESAMPLES, null_outcomes
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.predictions import Predictions
+from calib_core.reductions import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,10 +71,7 @@ def reliability_bands(
     >>> reliability_bands(p, 5).frame()[["band_low", "band_high"]].round(1).values.tolist()
     [[0.5, 0.7]]
     """
-    claims = as_reduction(reduction).split(predictions.written_out())
-    if not isinstance(claims, (FlatClaims, ColumnClaims)):
-        claims.stratum(0)  # raises with the reason
-        raise NotAnswerable("bands need binary claims")
+    claims = claims_of(predictions.written_out(), reduction)
     part = claims.stratum(stratum)
     codes = np.zeros(len(part.scores), dtype=np.intp)
     mine = FlatClaims(part.scores, part.outcomes, codes, (claims.strata[stratum],), np.ones(1), part.weights)

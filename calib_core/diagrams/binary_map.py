@@ -11,6 +11,7 @@ from calib_core._arrays import Float64s
 from calib_core.calibrators import Reduced
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions import Predictions
+from calib_core.reductions import claims_of
 
 GRID = 501
 CELLS = 50
@@ -50,10 +51,10 @@ def binary_map(calibrator: Reduced, predictions: Predictions, stratum: int = 0) 
     np.float64(0.5)
     """
     name, fitted = calibrator.strata_[stratum], calibrator.maps_[stratum]
-    scores = calibrator.reduction.split(predictions).stratum(stratum).scores.astype(np.float64)
+    scores = claims_of(predictions, calibrator.reduction).stratum(stratum).scores.astype(np.float64)
     grid = np.linspace(0.0, 1.0, GRID)
     # Steps are drawn where they are: the thresholds themselves, and a hair below them.
-    steps = np.asarray(getattr(fitted, "thresholds_", np.empty(0)), dtype=np.float64)
+    steps = np.empty(0) if fitted is None else fitted.steps
     grid = np.unique(np.clip(np.concatenate([grid, steps, np.nextafter(steps, -1)]), 0, 1))
     output = grid if fitted is None else fitted.transform(grid)
     own = "none" if fitted is None else "pooled" if name in calibrator.pooled_ else "own"

@@ -14,7 +14,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPlot, validity
 from calib_core.estimators import Binned
 from calib_core.predictions import Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +79,7 @@ def class_table(
     >>> class_table(p).frame()["error"].round(3).tolist()
     [0.6, 0.4]
     """
-    table = tabulate(as_reduction(reduction).split(predictions), [bins_of(predictions, bins)], pooled=False)[0]
+    table = tabulate(claims_of(predictions, reduction), [bins_of(predictions, bins)], pooled=False)[0]
     count = table.count.sum(axis=1)
     with np.errstate(invalid="ignore"):
         score, outcome = table.tally.score.sum(axis=1) / count, table.tally.outcome.sum(axis=1) / count
@@ -106,7 +106,7 @@ def class_panels(
     >>> class_panels(p, [1]).frame()[["mean_score", "mean_outcome"]].values.round(3).tolist()
     [[0.6, 1.0]]
     """
-    table = tabulate(as_reduction(reduction).split(predictions), [as_binning(bins)], pooled=False)[0]
+    table = tabulate(claims_of(predictions, reduction), [as_binning(bins)], pooled=False)[0]
     chosen = [int(c) for c in classes]
     return ClassPanels(
         tuple(chosen),

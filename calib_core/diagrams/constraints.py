@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.calibrators import Calibrator, MetaCal, as_calibrator
+from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry import Recipe
@@ -82,7 +82,7 @@ def constraint(
     [[0.99, 1.0, 1.0]]
     """
     method = as_calibrator(calibrator)
-    if not isinstance(method, MetaCal):
+    if not method.wanted:
         raise InputError(f"{type(method).__name__} controls no rate; choose a Meta-Cal calibrator")
     if repeats < 1 or not len(targets):
         raise InputError(f"{repeats} repeats of {len(targets)} targets; at least one of each is needed")
@@ -94,7 +94,7 @@ def constraint(
     return _summary(method.wanted, np.asarray(targets, dtype=np.float64), runs)
 
 
-def _run(method: MetaCal, fit: Predictions, test: Predictions, target: float, seed: int) -> tuple[float, float]:
+def _run(method: Calibrator, fit: Predictions, test: Predictions, target: float, seed: int) -> tuple[float, float]:
     """Attained rate and coverage of one split; NaN when the calibrator refuses the rows."""
     fresh: Any = clone(method).set_params(**{method.wanted: target, "random_state": seed})
     try:

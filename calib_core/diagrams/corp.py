@@ -13,7 +13,7 @@ from calib_core._arrays import Codes, Float64s
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.curve import BANDS, band_title
 from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +55,7 @@ def corp(predictions: Predictions, reduction: str | Reduction = "confidence", st
     >>> curve.frame()[["lower", "upper", "outcome"]].values.tolist()
     [[0.6, 0.7, 0.5], [0.9, 0.9, 1.0]]
     """
-    claims = as_reduction(reduction).split(predictions)
+    claims = claims_of(predictions, reduction)
     part = claims.stratum(stratum)
     weights = np.ones(len(part.scores)) if part.weights is None else part.weights
     # float64: scikit-learn merges float32 scores closer than 1e-6. Equal scores are one point.
@@ -154,7 +154,7 @@ def corp_band(
     """
     if band not in BANDS or band == "none":
         raise ValueError(f"band is {band!r}; it must be pointwise or whole-curve")
-    claims = as_reduction(reduction).split(predictions.written_out())
+    claims = claims_of(predictions.written_out(), reduction)
     part = claims.stratum(stratum).counted()
     if part.weights is not None and np.ptp(part.weights) > 0:
         raise NotAnswerable("the band of a CORP curve needs rows of equal or whole-number weights")

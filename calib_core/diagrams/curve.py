@@ -12,7 +12,7 @@ from calib_core.claims import Claims, Stratum
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, height, limits
 from calib_core.predictions import Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, claims_of
 
 _STEPS_TO_RESOLVE = 3
 _NO_SPREAD = 1e-9
@@ -138,7 +138,7 @@ def kernel_curve(
     >>> round(curve.value(0.75), 3), round(curve.local_error(0.75), 3)
     (1.0, 0.25)
     """
-    return _curve(as_reduction(reduction).split(predictions.written_out()), stratum, method, band, level)
+    return _curve(claims_of(predictions.written_out(), reduction), stratum, method, band, level)
 
 
 def kernel_curves(
@@ -155,7 +155,7 @@ def kernel_curves(
     >>> [c.stratum for c in kernel_curves(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1]))]
     ['0', '1']
     """
-    claims = as_reduction(reduction).split(predictions.written_out())
+    claims = claims_of(predictions.written_out(), reduction)
     return tuple(_curve(claims, s, method, band, level) for s in range(len(claims.strata)))
 
 

@@ -14,7 +14,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import as_estimator
 from calib_core.inference.many_binnings import floors, sweep_tables
 from calib_core.predictions import Predictions
-from calib_core.reductions import as_reduction
+from calib_core.reductions import as_reduction, claims_of
 from calib_core.registry import RegistryError
 
 BINS = tuple(range(5, 26))
@@ -88,7 +88,7 @@ def _line(
     if floor:
         found = floors(predictions, reduction, members, random_state=seed)
         return [(noise.observed, noise.high) for noise in found]
-    claims = reduction.split(predictions)
+    claims = claims_of(predictions, reduction)
     counted = sweep_tables(claims, members)
     values = [e(claims).value if c is None else c.value(c.table) for e, c in zip(members, counted, strict=True)]
     return [(value, float("nan")) for value in values]

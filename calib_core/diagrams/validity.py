@@ -11,7 +11,7 @@ from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate_alike
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions import Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, as_reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,5 +96,5 @@ def validity_pair(
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)
-    was, now = tabulate_alike(notion.split(before), notion.split(after), bins_of(after, bins))
+    was, now = tabulate_alike(claims_of(before, notion), claims_of(after, notion), bins_of(after, bins))
     return ValidityPair(validity(was, stratum), validity(now, stratum))

@@ -6,14 +6,16 @@ from calib_core.estimators.base import (
     Estimate,
     Estimated,
     Estimator,
+    Traits,
     as_estimator,
     estimate,
     own_bins,
     reads_bins,
+    takes_bins,
+    traits,
 )
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
-from calib_core.estimators.elsewhere import ELSEWHERE
 from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, SCALES, KernelECE
 from calib_core.estimators.mixed import MaxOfBins
 from calib_core.estimators.score_estimators import Accuracy, Brier, LogLoss
@@ -23,7 +25,6 @@ from calib_core.estimators.swept_bins import EceSweep, MaxDeviation
 
 __all__ = [
     "BANDWIDTHS",
-    "ELSEWHERE",
     "ESTIMATORS",
     "KERNELS",
     "SCALES",
@@ -43,8 +44,11 @@ __all__ = [
     "MaxDeviation",
     "MaxOfBins",
     "SmoothECE",
+    "Traits",
     "as_estimator",
     "estimate",
     "own_bins",
     "reads_bins",
+    "takes_bins",
+    "traits",
 ]

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from calib_core.binning import IntervalScheme
+import numpy as np
+
+from calib_core.binning import IntervalScheme, of_interval
 from calib_core.binning.allocation import Convex, allocated
 from calib_core.binning.square_root import RootMass, RootWidth
-from calib_core.claims import Claims
+from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated
 from calib_core.estimators.binned import Binned
+from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
 from calib_core.registry import Flag, Part
 
+_CONVEX = "Posocco and Bonnefoy's published code gives the larger share to the farther bin; here the nearer one has it."
 
-@ESTIMATORS.register("convex-binned", "Convex binned calibration error", reference="P5 §4.3")
+
+@ESTIMATORS.register("convex-binned", "Convex binned calibration error", reference="P5 §4.3", flags=NORM)
 @dataclass(frozen=True)
 class ConvexBinned:
     """ECE on any bins with every row shared by the two of them whose centres it lies between.
@@ -37,7 +42,7 @@ class ConvexBinned:
     0.35
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", IntervalScheme), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
         default_factory=RootWidth
     )
     attainable: Annotated[bool, Flag(), "bins over the range a score can have, not over [0, 1]"] = False
@@ -45,6 +50,13 @@ class ConvexBinned:
     def __call__(self, claims: Claims) -> Estimated:
         low = claims.floor if self.attainable else 0.0
         return Binned().of_table(allocated(claims, self.binning, Convex(), low))
+
+    def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
+        """Sums of the shares of residuals in each bin."""
+        low = claims.floor if self.attainable else 0.0
+        edges = (inner_edges(estimated, s) - low) / (1.0 - low)
+        split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)
+        return Image(split.first, split.beyond, len(edges) + 1, absolute)
 
 
 ESTIMATORS.preset(
@@ -56,6 +68,11 @@ ESTIMATORS.preset(
     binning=RootMass(),
     order=1,
     reference="P5 §4.3",
+    elsewhere=(
+        "uncertainty-calibration's get_ece_em, where scores tied with the last of a bin join it, as here. netcal and "
+        "Meta-Cal's code interpolate quantiles, which moves the third or fourth decimal; code that splits ties depends "
+        "on the order of the rows."
+    ),
 )
 ESTIMATORS.preset(
     "ece-convex",
@@ -65,6 +82,7 @@ ESTIMATORS.preset(
     lift="binning",
     binning=RootWidth(),
     reference="P5 §4.3",
+    elsewhere=_CONVEX,
 )
 ESTIMATORS.preset(
     "ece-adaptive-convex",
@@ -74,4 +92,5 @@ ESTIMATORS.preset(
     lift="binning",
     binning=RootMass(),
     reference="P5 §4.3",
+    elsewhere=_CONVEX,
 )

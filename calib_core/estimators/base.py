@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,9 @@ from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
 from calib_core.claims import Claims
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
-from calib_core.predictions import Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, as_reduction
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
+from calib_core.reductions.base import NOT_BINARY
 from calib_core.registry import Recipe, Registry, RegistryError
 
 if TYPE_CHECKING:  # what an estimate answers is made by the layer above, which it must not import
@@ -35,25 +36,65 @@ class Estimated(OneLine):
 
 
 class Estimator(Protocol):
-    """Parameters only; called with claims."""
+    """Parameters only; called with claims. What else it can do it declares in ``Traits``."""
 
     def __call__(self, claims: Any) -> Estimated:
         """The estimate over all strata, and its parts."""
 
 
-@dataclass(frozen=True)
-class Traits:
-    """What an estimator declares beside its parameters.
+Order: TypeAlias = Literal[1, 2, "max", "bins"]
 
-    ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its kinds. ``unit``:
-    how its numbers are read, as shares (of rows, of probability) or as scores on a scale of their own.
+
+@dataclass(frozen=True)
+class ErrorScale:
+    """What an estimator's numbers are: a mean of |error|^order, or the largest error; ``squared``: without the root.
+
+    "max" is the largest error of any cell, "bins" the largest of a bin, the mean over its classes.
     """
 
+    order: Order = 1
+    squared: bool = False
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What an estimator declares beside its parameters: what it takes, and what is known of its numbers.
+
+    ``takes``: binary "claims" (a call), whole "vectors" (``of_vectors``), whole "predictions" (``of``, and ``losses``
+    row by row). ``judged``: which interval is made for it, an untested bootstrap where it says nothing: by residuals
+    in the "bins" of its ``binning`` (vectors: ``of_labels``), as a norm of "residuals" (``image``), by "pairs" of rows
+    (``blocks``), as a "share" of rows, by "losses" a row can have (``label_terms``, ``label_losses``,
+    ``claim_losses``). ``scale``: from its parameters to the scale of its numbers. ``counts``: whether counts in bins
+    are all it looks at (``of_table``, ``of_outcomes``), never, always, or unless rows are weighted. ``shared_bins``: it
+    looks at bins that all strata share, so that one bin a value is none of its kinds. ``unit``: how its numbers are
+    read, as shares (of rows, of probability) or as scores on a scale of their own. ``floored``: its probabilities are
+    raised to the one floor of the logarithm.
+    """
+
+    takes: tuple[Literal["claims", "vectors", "predictions"], ...] = ("claims",)
+    judged: Literal["", "bins", "residuals", "pairs", "share", "losses"] = ""
+    scale: Callable[[Any], ErrorScale] = lambda estimator: ErrorScale()
+    counts: Literal["never", "unweighted", "always"] = "never"
     shared_bins: bool = False
     unit: Literal["share", "score"] = "share"
+    higher_is_worse: bool = True
+    floored: bool = False
 
 
-ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS")
+ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())
+
+
+def traits(estimator: Any) -> Traits:
+    """What the estimator declares; one that is not registered takes claims, and nothing is known of its numbers."""
+    declared: Traits = ESTIMATORS.flags(estimator)
+    return declared
+
+
+def error_scale(estimator: Any) -> ErrorScale:
+    """The scale of the estimator's numbers."""
+    return traits(estimator).scale(estimator)
+
+
 T = TypeVar("T")
 
 
@@ -71,18 +112,27 @@ class Question(OneLine):
         """The same question about other predictions: a resample, other labels."""
         if self.reduction is None:
             return Estimated(self.estimator.of(predictions), np.empty(0))
-        return cast(Estimated, self.estimator(self.reduction.split(predictions)))
+        return self.of(self.reduction.split(predictions))
+
+    def of(self, claims: Any) -> Estimated:
+        """The same question about other claims (or vectors); NotAnswerable where the estimator takes none of these."""
+        return _applied(self.estimator, claims, whole=self.whole)
+
+    @property
+    def whole(self) -> bool:
+        """Is it about whole vectors, not about binary claims?"""
+        return self.reduction is not None and scope(self.reduction).of == "vector"
 
     @cached_property
     def claims(self) -> Any:
-        """The claims it is about."""
+        """The claims (or vectors) it is about."""
         assert self.reduction is not None
         return self.reduction.split(self.predictions)
 
     @property
     def ranks(self) -> int:
         """How many of the listed claims belong to one row: k for the top-k notions, which list rank after rank."""
-        listed = hasattr(self.reduction, "k") and hasattr(self.claims, "scores")
+        listed = self.reduction is not None and scope(self.reduction).of == "ranks"
         return len(self.claims.scores) // self.predictions.answered.n_rows if listed else 1
 
     @cached_property
@@ -195,7 +245,7 @@ class Estimate(OneLine):
         if self.question is None:
             return ""
         entry = ESTIMATORS.find(self.question.estimator)
-        known = entry is not None and any(p.name == "binning" for p in entry.params)
+        known = entry is not None and entry.has("binning")
         return bins_said(self.question.estimator.binning, self.bins) if known else ""
 
     def __float__(self) -> float:
@@ -240,17 +290,27 @@ def reads_bins(estimator: str) -> bool:
     return any(p.name == "binning" and p.default == EqualWidth() for p in entry.params)
 
 
+def takes_bins(estimator: str, bins: int | str | BinningScheme | None = None) -> bool:
+    """Whether an estimator is given bins: a scheme, or only their number where it places them itself.
+
+    >>> takes_bins("ece"), takes_bins("smece"), takes_bins("ece-adaptive"), takes_bins("ece-adaptive", 10)
+    (True, False, False, True)
+    """
+    entry = ESTIMATORS[estimator]
+    return entry.has("binning") or (isinstance(bins, int) and entry.has("bins"))
+
+
 def own_bins(predictions: Predictions, estimator: str) -> BinningScheme | None:
     """The bins an estimator reads where none are given; None where it places its own, or reads none."""
     if not reads_bins(estimator):
         return None
-    traits = ESTIMATORS[estimator].flags or Traits()
-    return bins_of(predictions.as_discrete(predictions.discrete and not traits.shared_bins))
+    shared = ESTIMATORS[estimator].flags.shared_bins
+    return bins_of(predictions.as_discrete(predictions.discrete and not shared))
 
 
 def _binning(key: str, bins: int | str | BinningScheme) -> dict[str, Any]:
     """A number is the number of bins for an estimator that places them itself; others take a scheme."""
-    counted = isinstance(bins, int) and any(p.name == "bins" for p in ESTIMATORS[key].params)
+    counted = isinstance(bins, int) and ESTIMATORS[key].has("bins")
     return {"bins": bins} if counted else {"binning": as_binning(bins)}
 
 
@@ -280,14 +340,14 @@ def estimate(
         bins = own_bins(predictions, estimator)
     method: Any = as_estimator(estimator, bins)
     if reduction is None:
-        if not hasattr(method, "of"):
+        if "predictions" not in traits(method).takes:
             raise RegistryError(f"{ESTIMATORS.recipe(method).title} needs a notion: give reduction=")
         question = Question(predictions, None, method)
         none = np.empty(0)
         return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
     notion = as_reduction(reduction)
     claims = notion.split(predictions)
-    estimated = method(claims)
+    estimated = _applied(method, claims, whole=scope(notion).of == "vector")
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
     question = Question(predictions, notion, method, free=free)
     # Bins can pool strata: what the estimate has parts for are theirs.
@@ -295,6 +355,13 @@ def estimate(
     return Estimate(
         estimated.value, of.strata, estimated.per_stratum, of.shares, estimated.bins, recipe, question, estimated.cells
     )
+
+
+def _applied(estimator: Any, claims: Any, *, whole: bool) -> Estimated:
+    """The estimate of claims, or of whole vectors."""
+    if whole and "vectors" not in traits(estimator).takes:
+        raise NotAnswerable(NOT_BINARY)
+    return cast(Estimated, estimator.of_vectors(claims) if whole else estimator(claims))
 
 
 def by_stratum(claims: Claims | BinTable, values: Sequence[float] | Float64s) -> Estimated:

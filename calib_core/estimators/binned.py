@@ -12,18 +12,22 @@ from calib_core.binning import (
     BinningScheme,
     BinTable,
     EqualWidth,
-    SimplexScheme,
     SimplexTable,
     simplex_table,
     tabulate,
 )
-from calib_core.claims import Claims, VectorClaims
-from calib_core.estimators.base import ESTIMATORS, Estimated
+from calib_core.claims import Claims
+from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits
 from calib_core.estimators.canonical_errors import distances
 from calib_core.registry import Choice, Part
+from calib_core.vectors import Vectors
+
+_TRAITS = Traits(
+    takes=("claims", "vectors"), judged="bins", scale=lambda estimator: ErrorScale(estimator.order), counts="always"
+)
 
 
-@ESTIMATORS.register("binned", "Binned calibration error", reference="P1 §2; P2 Def. 2.2")
+@ESTIMATORS.register("binned", "Binned calibration error", reference="P1 §2; P2 Def. 2.2", flags=_TRAITS)
 @dataclass(frozen=True)
 class Binned:
     """Weighted mean over bins of |mean outcome - mean score|^p, to the power 1/p; p = max takes the worst bin.
@@ -48,13 +52,12 @@ class Binned:
     binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
     order: Annotated[Literal[1, 2, "max"], Choice((1, 2, "max")), "power p of the mean"] = 1
 
-    def __call__(self, claims: Claims | VectorClaims) -> Estimated:
-        if isinstance(claims, VectorClaims) or isinstance(self.binning, SimplexScheme):
-            return self.of_simplex(simplex_table(claims, self.binning))
+    def __call__(self, claims: Claims) -> Estimated:
         return self.of_table(tabulate(claims, [self.binning])[0])
 
-    def of_simplex(self, table: SimplexTable) -> Estimated:
-        """The canonical estimate of predictions already counted into cells of the simplex."""
+    def of_vectors(self, vectors: Vectors) -> Estimated:
+        """The canonical estimate, in cells of the simplex."""
+        table = simplex_table(vectors, self.binning)
         value = self.of_labels(table, table.outcome[None])
         return Estimated(float(value[0]), value, cells=table)
 
@@ -100,6 +103,11 @@ ESTIMATORS.preset(
     Binned,
     order=1,
     reference="P1 eq. 3-4",
+    elsewhere=(
+        "The number of netcal's ECE and relplot's binnedECE (bins closed on the left, as here) and of "
+        "uncertainty-calibration's get_ece (closed on the right): they part only for scores exactly on an edge. "
+        "torchmetrics gives a score of 1 a bin of its own; pycalib puts bin midpoints in place of mean scores."
+    ),
 )
 ESTIMATORS.preset(
     "rmsce",
@@ -108,6 +116,7 @@ ESTIMATORS.preset(
     Binned,
     order=2,
     reference="P2 Def. 2.2",
+    elsewhere="uncertainty-calibration's lower_bound_scaling_ce(p=2, debias=False), whose default bins are equal-mass.",
 )
 ESTIMATORS.preset(
     "mce",
@@ -116,4 +125,5 @@ ESTIMATORS.preset(
     Binned,
     order="max",
     reference="P1 eq. 16-17",
+    elsewhere="netcal's MCE, which keeps bins of a single row, as here; in the top-label notion P1's eq. 17.",
 )

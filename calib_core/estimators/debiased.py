@@ -15,21 +15,36 @@ from calib_core.binning import (
     BinTable,
     EqualWidth,
     IntervalScheme,
-    SimplexScheme,
     SimplexTable,
+    of_interval,
     simplex_table,
     tabulate,
 )
-from calib_core.claims import Claims, VectorClaims
-from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
+from calib_core.claims import Claims
+from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
 from calib_core.estimators.canonical_errors import debiased
 from calib_core.registry import Flag, Part
+from calib_core.vectors import Vectors
 
 _MORE_THAN_ONE = 1 + 1e-9
 """A bin worth one row has no variance; weights can make that 1 plus a rounding error."""
 
 
-@ESTIMATORS.register("debiased-l2", "Debiased squared error", reference="P2 Def. 5.2")
+@ESTIMATORS.register(
+    "debiased-l2",
+    "Debiased squared error",
+    reference="P2 Def. 5.2",
+    flags=Traits(
+        takes=("claims", "vectors"),
+        judged="bins",
+        scale=lambda estimator: ErrorScale(2, squared=not estimator.root),
+        counts="unweighted",
+    ),
+    elsewhere=(
+        "uncertainty-calibration's unbiased_square_ce; its get_calibration_error shows the root, clipped at 0, and "
+        "clips class by class before averaging. The paper prints y(1 - y)^2, its derivation and code have y(1 - y)."
+    ),
+)
 @dataclass(frozen=True)
 class DebiasedL2:
     """Squared calibration error less what the noise of the bins' outcomes alone adds to it.
@@ -62,23 +77,24 @@ class DebiasedL2:
     binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
     root: Annotated[bool, Flag(), "show the root of the squared error, negative ones as 0"] = False
 
-    @property
-    def squared(self) -> bool:
-        """Are its values squares, so that a tolerance has to be squared before it is held against them?"""
-        return not self.root
-
-    def __call__(self, claims: Claims | VectorClaims) -> Estimated:
-        if isinstance(claims, VectorClaims) or isinstance(self.binning, SimplexScheme):
-            return self.of_simplex(simplex_table(claims, self.binning))
+    def __call__(self, claims: Claims) -> Estimated:
         table = tabulate(claims, [self.binning])[0]
-        squared = _over_bins(table, self._terms(table, worth(claims, table)))
+        return self._of(table, worth(claims, table))
+
+    def of_table(self, table: BinTable) -> Estimated:
+        """The estimate of claims of weight 1 already counted into bins."""
+        return self._of(table, table.count)
+
+    def _of(self, table: BinTable, rows: Float64s) -> Estimated:
+        squared = _over_bins(table, self._terms(table, rows))
         if not self.root:
             return squared
         per = np.sqrt(np.maximum(squared.per_stratum, 0.0))
         return Estimated(max(squared.value, 0.0) ** 0.5, per, table)
 
-    def of_simplex(self, table: SimplexTable) -> Estimated:
-        """The canonical estimate of predictions already counted into cells of the simplex."""
+    def of_vectors(self, vectors: Vectors) -> Estimated:
+        """The canonical estimate, in cells of the simplex."""
+        table = simplex_table(vectors, self.binning)
         value = self.of_labels(table, table.outcome[None])
         return Estimated(float(value[0]), value, cells=table)
 
@@ -110,7 +126,15 @@ class DebiasedL2:
         return np.asarray(np.square(table.gap) - correction)
 
 
-@ESTIMATORS.register("debiased-ece", "Debiased ECE", reference="P2 Def. G.3")
+@ESTIMATORS.register(
+    "debiased-ece",
+    "Debiased ECE",
+    reference="P2 Def. G.3",
+    flags=Traits(judged="bins", counts="unweighted"),
+    elsewhere=(
+        "uncertainty-calibration's get_ece(debias=True), which simulates the expectation computed here in closed form."
+    ),
+)
 @dataclass(frozen=True)
 class DebiasedECE:
     """ECE less what the noise of the bins' outcomes alone adds to it, by a normal approximation.
@@ -132,14 +156,17 @@ class DebiasedECE:
     -0.1995
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", IntervalScheme), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
         default_factory=EqualWidth
     )
 
     def __call__(self, claims: Claims) -> Estimated:
         table = tabulate(claims, [self.binning])[0]
-        rows = worth(claims, table)
-        return _over_bins(table, self._terms(table, rows))
+        return _over_bins(table, self._terms(table, worth(claims, table)))
+
+    def of_table(self, table: BinTable) -> Estimated:
+        """The estimate of claims of weight 1 already counted into bins."""
+        return _over_bins(table, self._terms(table, table.count))
 
     def of_outcomes(self, table: BinTable, outcomes: Float64s) -> Float64s:
         """The values (replicates,) for outcome sums (replicates, strata, bins) in place of the table's own."""

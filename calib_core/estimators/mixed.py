@@ -8,15 +8,19 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinTable, EqualWidth, IntervalScheme, tabulate
+from calib_core.binning import BinTable, EqualWidth, IntervalScheme, of_interval, tabulate
 from calib_core.claims import Claims
-from calib_core.estimators.base import ESTIMATORS, Estimated, Traits
+from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits
 from calib_core.predictions import NotAnswerable
 from calib_core.registry import Part
 
 
 @ESTIMATORS.register(
-    "mce-of-bins", "MCE of bins, classes averaged", reference="P1 §2, Fig. 2", flags=Traits(shared_bins=True)
+    "mce-of-bins",
+    "MCE of bins, classes averaged",
+    reference="P1 §2, Fig. 2",
+    flags=Traits(judged="bins", scale=lambda _: ErrorScale("bins"), counts="always", shared_bins=True),
+    elsewhere="In the top-label notion what Gupta and Ramdas print as TL-MCE, which their eq. 17 is not.",
 )
 @dataclass(frozen=True)
 class MaxOfBins:
@@ -42,7 +46,7 @@ class MaxOfBins:
     0.4
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", IntervalScheme), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
         default_factory=EqualWidth
     )
 

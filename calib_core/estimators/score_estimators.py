@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -12,8 +13,17 @@ from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits, by_stratum
 from calib_core.predictions import Predictions
 
+_TAKES: tuple[Literal["claims", "predictions"], ...] = ("claims", "predictions")
+_SCORE = Traits(takes=_TAKES, judged="losses", unit="score")
+_LOG_LOSS = replace(_SCORE, floored=True)
 
-@ESTIMATORS.register("log-loss", "Log loss", flags=Traits(unit="score"))
+
+@ESTIMATORS.register(
+    "log-loss",
+    "Log loss",
+    flags=_LOG_LOSS,
+    elsewhere="scikit-learn's log_loss raises probabilities to the eps of their dtype, here always float64's.",
+)
 @dataclass(frozen=True)
 class LogLoss:
     """Mean of minus the log probability of what happened, in nats.
@@ -39,8 +49,23 @@ class LogLoss:
         """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
         return -safe_log(probs)
 
+    label_losses = label_terms
 
-@ESTIMATORS.register("brier", "Brier score", reference="P3 §2.4", flags=Traits(unit="score"))
+    def claim_losses(self, probs: Float64s) -> Float64s:
+        """What a claim loses, (2, n): if it does not come true, and if it does."""
+        return -safe_log(np.array([1 - probs, probs]))
+
+
+@ESTIMATORS.register(
+    "brier",
+    "Brier score",
+    reference="P3 §2.4",
+    flags=_SCORE,
+    elsewhere=(
+        "Summed over classes, as most papers do; uncertainty-calibration halves it, others divide it by the number of "
+        "classes."
+    ),
+)
 @dataclass(frozen=True)
 class Brier:
     """Mean squared distance between the probabilities and what happened.
@@ -66,8 +91,16 @@ class Brier:
         """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
         return -2.0 * probs
 
+    def label_losses(self, probs: Float64s) -> Float64s:
+        """What a row would lose with each label, (n, K)."""
+        return np.asarray(np.square(probs).sum(axis=1, keepdims=True) - 2 * probs + 1)
 
-@ESTIMATORS.register("accuracy", "Accuracy")
+    def claim_losses(self, probs: Float64s) -> Float64s:
+        """What a claim loses, (2, n): if it does not come true, and if it does."""
+        return np.asarray(np.array([probs, 1 - probs]) ** 2)
+
+
+@ESTIMATORS.register("accuracy", "Accuracy", flags=Traits(takes=_TAKES, judged="share", higher_is_worse=False))
 @dataclass(frozen=True)
 class Accuracy:
     """Share of rows whose predicted class is the true one; of claims, the share that came true.

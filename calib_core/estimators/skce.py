@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.claims import Claims, Stratum, VectorClaims
-from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
+from calib_core.claims import Claims, Stratum
+from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
 from calib_core.registry import Range
+from calib_core.vectors import Vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,13 @@ class Blocks:
         return float((self.values * self.pairs).sum() / total) if total > 0 else 0.0
 
 
-@ESTIMATORS.register("skce", "Kernel calibration error (squared)", reference="Widmann et al. 2019, §5.1")
+@ESTIMATORS.register(
+    "skce",
+    "Kernel calibration error (squared)",
+    reference="Widmann et al. 2019, §5.1",
+    flags=Traits(takes=("claims", "vectors"), judged="pairs", scale=lambda _: ErrorScale(2, squared=True)),
+    elsewhere="The SKCE of CalibrationErrors.jl; netcal's MMCE is another, biased statistic of the confidence alone.",
+)
 @dataclass(frozen=True)
 class KernelCalibrationError:
     """Mean, over pairs of rows, of how alike their residuals are, counting pairs by how alike their predictions are.
@@ -54,7 +61,7 @@ class KernelCalibrationError:
     >>> from calib_core.predictions import Predictions
     >>> from calib_core.reductions import Canonical
     >>> opposite = Canonical().split(Predictions([[1.0, 0.0], [0.0, 1.0]], [1, 0]))
-    >>> round(KernelCalibrationError()(opposite).value, 4)  # -2 / e
+    >>> round(KernelCalibrationError().of_vectors(opposite).value, 4)  # -2 / e
     -0.7358
     """
 
@@ -62,29 +69,26 @@ class KernelCalibrationError:
     block: Annotated[int, Range(2, 5000), "rows per block in the canonical notion; more is more precise"] = 100
     random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the dealing into blocks"] = 0
 
-    @property
-    def squared(self) -> bool:
-        """Its values are squares: a tolerance has to be squared before it is held against them."""
-        return True
+    def of_vectors(self, vectors: Vectors) -> Estimated:
+        """The canonical estimate: the mean over the pairs of all blocks."""
+        value = self.blocks(vectors).mean
+        return Estimated(value, np.array([value]))
 
     def __call__(self, claims: Claims) -> Estimated:
-        if isinstance(claims, VectorClaims):
-            value = self.blocks(claims).mean
-            return Estimated(value, np.array([value]))
         return by_stratum(claims, [self._binary(claims.stratum(s)) for s in range(len(claims.strata))])
 
-    def blocks(self, claims: VectorClaims) -> Blocks:
+    def blocks(self, vectors: Vectors) -> Blocks:
         """The estimate of each block; blocks have ``block`` rows or up to twice as many where n is small."""
-        order = _dealt(claims, self.random_state)
+        order = _dealt(vectors, self.random_state)
         parts = np.array_split(order, max(1, len(order) // self.block))
-        found = [self._block(claims, part) for part in parts]
+        found = [self._block(vectors, part) for part in parts]
         return Blocks(np.array([value for value, _ in found]), np.array([pairs for _, pairs in found]))
 
-    def _block(self, claims: VectorClaims, rows: Codes) -> tuple[float, float]:
+    def _block(self, vectors: Vectors, rows: Codes) -> tuple[float, float]:
         """Mean over the pairs of these rows, and how many there are."""
-        probs = np.asarray(claims.rows.take(rows).array(), dtype=np.float64)
-        labels = claims.labels[rows]
-        weights = None if claims.weights is None else claims.weights[rows]
+        probs = np.asarray(vectors.rows.take(rows).array(), dtype=np.float64)
+        labels = vectors.labels[rows]
+        weights = None if vectors.weights is None else vectors.weights[rows]
         residual = -probs
         residual[np.arange(len(rows)), labels] += 1.0
         first, second = np.triu_indices(len(rows), 1)
@@ -140,22 +144,22 @@ def _pairs_of_copies(weights: Float64s) -> Float64s:
     return np.maximum(weights * (weights - 1.0) / 2.0, 0.0)
 
 
-def _dealt(claims: VectorClaims, seed: int) -> Codes:
+def _dealt(vectors: Vectors, seed: int) -> Codes:
     """Positions of the rows in an order that depends on the seed and on what the rows hold, not on their order.
 
     Rows are ordered by a random hash of probabilities and label. Equal rows would all fall into one block: each copy
     after the first is hashed again with its number.
     """
-    n, k = claims.rows.shape
+    n, k = vectors.rows.shape
     rng = np.random.default_rng(seed)
     factors = rng.integers(1, 2**63, size=k, dtype=np.uint64) | np.uint64(1)
     of_label = rng.integers(1, 2**63, size=k, dtype=np.uint64)
     key: NDArray[np.uint64] = np.empty(n, dtype=np.uint64)
-    for where, rows in claims.rows.part(slice(0, n)).blocks():
+    for where, rows in vectors.rows.part(slice(0, n)).blocks():
         # The sum of whole numbers modulo 2^64 is the same in any order of summation; + 0.0 turns -0.0 into 0.0.
         bits = (rows.astype(np.float64) + 0.0).view(np.uint64)
         key[where] = (_mixed(bits) * factors).sum(axis=1, dtype=np.uint64)
-    key = _mixed(key + of_label[claims.labels])
+    key = _mixed(key + of_label[vectors.labels])
     order = np.argsort(key, kind="stable")
     ranked = key[order]
     first = np.append(True, ranked[1:] != ranked[:-1])

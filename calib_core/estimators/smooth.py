@@ -12,9 +12,12 @@ from calib_core._arrays import Float64s
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.kernel.score_grid import Grid
+from calib_core.estimators.residuals import NORM, Image
 
 _GRID = Grid()
 _FINE_GRID = Grid(cells=8 * _GRID.cells)
+_NOISE_GRID = Grid(cells=1024)
+"""For many draws of noise."""
 _UNHEARD = 9.0
 """Frequencies beyond this over the width are damped by e^-40: below rounding."""
 _STEPS_PER_WIDTH = 4
@@ -22,7 +25,16 @@ _STEPS_PER_WIDTH = 4
 _HALVINGS = 10
 
 
-@ESTIMATORS.register("smece", "Smooth ECE", reference="Błasiok & Nakkiran 2023, Def. 6-8")
+@ESTIMATORS.register(
+    "smece",
+    "Smooth ECE",
+    reference="Błasiok & Nakkiran 2023, Def. 6-8",
+    flags=NORM,
+    elsewhere=(
+        "relplot's smECE, which counts scores at the ends of [0, 1] half: it is well above this number for confident "
+        "networks and equal to it for spread-out scores."
+    ),
+)
 @dataclass(frozen=True)
 class SmoothECE:
     """Distance between what is said and what happens after smoothing, with the smoothing as wide as the error is.
@@ -47,6 +59,11 @@ class SmoothECE:
 
     def __call__(self, claims: Claims) -> Estimated:
         return by_stratum(claims, [_of_stratum(claims.stratum(s)) for s in range(len(claims.strata))])
+
+    def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
+        """Residuals on the nodes of a grid."""
+        cell, into = _NOISE_GRID.places(stratum.scores)
+        return Image(cell, into, _NOISE_GRID.cells + 1, lambda masses: smooth_errors(masses, _NOISE_GRID))
 
 
 def smooth_error(stratum: Stratum, grid: Grid = _GRID) -> Callable[[float], float]:

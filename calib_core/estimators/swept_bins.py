@@ -13,14 +13,23 @@ from calib_core.binning import BinTable, Distinct, EqualMass
 from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims, Ordered, Stratum, Tally
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
+from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
 
 _TABLE_CELLS = 1_000_000
 """Largest table (strata times bins) kept with the estimate."""
+_PLACES = 4096
+"""Most places a cumulative sum is read at for many draws: a path misses little of its range between them."""
 _SLACK = 1e-12
 """Bin means this close count as equal: with weights, equal means differ by rounding."""
 
 
-@ESTIMATORS.register("ece-sweep", "ECE, swept bins", reference="Roelofs et al. 2022, Alg. 1")
+@ESTIMATORS.register(
+    "ece-sweep",
+    "ECE, swept bins",
+    reference="Roelofs et al. 2022, Alg. 1",
+    flags=NORM,
+    elsewhere="Roelofs and others' ECE-sweep with equal-mass bins.",
+)
 @dataclass(frozen=True)
 class EceSweep:
     """ECE with as many equal-mass bins as the data bear before the bins' outcomes stop rising with the score.
@@ -47,8 +56,20 @@ class EceSweep:
         estimated = by_stratum(claims, [_error(tally) for _, tally in rows])
         return Estimated(estimated.value, estimated.per_stratum, _table(claims, rows))
 
+    def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
+        """Sums of residuals in the bins its walk chose."""
+        if estimated.bins is None:
+            # The table was too large to keep: a bin per distinct score.
+            distinct, place = np.unique(stratum.scores, return_inverse=True)
+            return Image(place, None, len(distinct), absolute)
+        edges = inner_edges(estimated, s)
+        place = np.searchsorted(edges.astype(stratum.scores.dtype), stratum.scores, side="right")
+        return Image(place, None, len(edges) + 1, absolute)
 
-@ESTIMATORS.register("max-deviation", "Maximum cumulative deviation", reference="Arrieta-Ibarra et al. 2022")
+
+@ESTIMATORS.register(
+    "max-deviation", "Maximum cumulative deviation", reference="Arrieta-Ibarra et al. 2022", flags=NORM
+)
 @dataclass(frozen=True)
 class MaxDeviation:
     """Largest share by which claims of any run of neighbouring scores came true too often or too rarely.
@@ -70,6 +91,17 @@ class MaxDeviation:
 
     def __call__(self, claims: Claims) -> Estimated:
         return by_stratum(claims, [_kuiper(claims.stratum(s)) for s in range(len(claims.strata))])
+
+    def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
+        """Sums of residuals at the distinct scores, the range of their running sums."""
+        distinct, place = np.unique(stratum.scores, return_inverse=True)
+        size = min(len(distinct), _PLACES)
+        return Image(place * size // len(distinct), None, size, _range)
+
+
+def _range(sums: Float64s) -> Float64s:
+    path = np.cumsum(sums, axis=-1)
+    return np.asarray(np.maximum(path.max(axis=-1), 0.0) - np.minimum(path.min(axis=-1), 0.0))
 
 
 def _swept(stratum: Stratum) -> tuple[Floats, Tally]:

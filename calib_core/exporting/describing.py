@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -44,7 +44,7 @@ from calib_core.exporting.nodes import (
 )
 from calib_core.exporting.score_maps import SAME, Map, described_map
 from calib_core.predictions import NotAnswerable
-from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopKConfidence, TopKLabel, TopLabel
+from calib_core.reductions import scope
 from calib_core.registry import Recipe, RegistryError
 
 
@@ -93,7 +93,7 @@ def program(calibrator: Calibrator, *, logits: bool = False) -> Program:
 
 def described(calibrator: Calibrator, state: State) -> State:
     """The row after this calibrator; rows the model abstains on stay as they are."""
-    if state.kind == "ranked" or (state.kind == "per-class" and not isinstance(calibrator, Reduced)):
+    if state.kind == "ranked" or (state.kind == "per-class" and not calibrator.binary_maps):
         raise NotAnswerable(
             f"{_title(calibrator)} after a calibrator of single claims has no export: it needs rows that sum to one"
         )
@@ -165,11 +165,12 @@ def _reduced(calibrator: Reduced, state: State) -> State:
     # A map that strata share stays one map.
     by_binary = {id(binary): described_map(binary, state.exact) for binary in calibrator.maps_}
     maps = tuple(by_binary[id(binary)] for binary in calibrator.maps_)
-    if isinstance(calibrator.reduction, ClassWise):
+    of, reduction = scope(calibrator.reduction).of, cast(Any, calibrator.reduction)
+    if of == "classes":
         return _of_columns(calibrator, state, maps)
-    if isinstance(calibrator.reduction, ClassSpecific):
+    if of == "class":
         columns: list[Map] = [SAME] * state.n_classes
-        columns[calibrator.reduction.cls] = maps[0]
+        columns[reduction.cls] = maps[0]
         return _of_columns(calibrator, state, tuple(columns))
     return replace(state.with_row(Ranked(state.row, _by_rank(calibrator, maps, state.n_classes))), kind="ranked")
 
@@ -191,12 +192,12 @@ def _meta_cal(calibrator: MetaCal, state: State) -> State:
 
 def _by_rank(calibrator: Reduced, maps: tuple[Map, ...], k: int) -> tuple[tuple[Map, ...], ...]:
     """The maps of Reduced's strata as Ranked has them."""
-    if isinstance(calibrator.reduction, (Confidence, TopKConfidence)):
-        return tuple((shared,) for shared in maps)
-    if isinstance(calibrator.reduction, (TopLabel, TopKLabel)):
-        return tuple(maps[start : start + k] for start in range(0, len(maps), k))
-    name = type(calibrator.reduction).__name__
-    raise NotAnswerable(f"a calibrator of {name} claims has no export: it returns no prediction of a whole row")
+    declared = scope(calibrator.reduction)
+    if declared.of not in ("top", "ranks"):
+        name = type(calibrator.reduction).__name__
+        raise NotAnswerable(f"a calibrator of {name} claims has no export: it returns no prediction of a whole row")
+    of_one_rank = k if declared.by_class else 1
+    return tuple(maps[start : start + of_one_rank] for start in range(0, len(maps), of_one_rank))
 
 
 def _softened(state: State, inverse: float) -> Node:

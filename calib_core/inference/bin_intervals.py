@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinTable, EqualWidth, Groups, group_codes
+from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
 from calib_core.estimators import Binned
@@ -217,14 +217,14 @@ class InBins:
     def _fine(self) -> BinTable | None:
         """The bins that groups are made of; None where the bins are no groups."""
         binning = self._question.estimator.binning
-        if not isinstance(binning, Groups):
+        if not cuts(binning).pools:
             return None
         return tabulate_at(self._claims, EqualWidth(binning.bins).fixed_edges())
 
     def about(self, order: int | str) -> str:
         """What the interval is about, in words."""
         what = _WHAT[order]
-        if isinstance(self._question.estimator.binning, Groups):
+        if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
             each = "that hold rows enough" if self._claims.same_rows else f"of at least {FEW_ROWS} rows each"
             groups = f"{number:,} group{'' if number == 1 else 's'} {each}"
@@ -249,7 +249,7 @@ class InBins:
     @property
     def _of_pairs(self) -> bool:
         """Are squared errors judged by pairs of rows: does every row make one claim, and do cells hold few rows?"""
-        grouped = isinstance(self._question.estimator.binning, Groups)
+        grouped = cuts(self._question.estimator.binning).pools
         return self.disjoint and (grouped or self.sparse)
 
     def _method(self, order: int | str) -> str:

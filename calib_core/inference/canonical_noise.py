@@ -10,12 +10,13 @@ from scipy.sparse import csr_array
 
 from calib_core._arrays import Float64s
 from calib_core.binning import SimplexTable, simplex_points
-from calib_core.claims import VectorClaims
+from calib_core.estimators import traits
 from calib_core.guarantees import cell_eps
 from calib_core.inference import draws
 from calib_core.inference.inversion import RICH, CellGaps, draws_for, inverted
 from calib_core.inference.poisson_limits import beyond, surplus
 from calib_core.predictions import NotAnswerable
+from calib_core.vectors import Vectors
 
 _AT_ONCE = 4_000_000
 """Numbers of drawn tables (replicates, cells, classes) held at once."""
@@ -27,18 +28,18 @@ _MOST_NUMBERS = 50_000
 _NULL_DRAWS = 1000
 
 
-def in_cells(estimators: Sequence[Any], claims: object) -> SimplexTable | None:
-    """The cells that all these estimators read, None where one of them looks at anything else."""
-    if not isinstance(claims, VectorClaims) or not all(hasattr(e, "of_labels") for e in estimators):
+def in_cells(estimators: Sequence[Any], vectors: Vectors) -> SimplexTable | None:
+    """The cells that all these estimators of whole vectors read, None where one of them looks at anything else."""
+    if not all("vectors" in traits(e).takes and traits(e).judged == "bins" for e in estimators):
         return None
     if any(e.binning != estimators[0].binning for e in estimators):
         return None
-    table: SimplexTable | None = estimators[0](claims).cells
+    table: SimplexTable | None = estimators[0].of_vectors(vectors).cells
     return table
 
 
 def null_values(
-    estimators: Sequence[Any], claims: VectorClaims, table: SimplexTable, rng: np.random.Generator, count: int
+    estimators: Sequence[Any], claims: Vectors, table: SimplexTable, rng: np.random.Generator, count: int
 ) -> Float64s:
     """Values (estimators, count) where every row's class is drawn from its own vector, in the cells as they are."""
     points = simplex_points(claims)
@@ -46,7 +47,7 @@ def null_values(
     return np.concatenate([np.array(part) for part in parts], axis=1)
 
 
-def _label_sums(points: VectorClaims, table: SimplexTable, rng: np.random.Generator, count: int) -> Iterator[Float64s]:
+def _label_sums(points: Vectors, table: SimplexTable, rng: np.random.Generator, count: int) -> Iterator[Float64s]:
     """Drawn label sums (replicates, B, K), in parts."""
     b, k = table.outcome.shape
     if k <= _FEW_CLASSES and count * table.outcome.size <= _AT_ONCE:
@@ -61,7 +62,7 @@ def _label_sums(points: VectorClaims, table: SimplexTable, rng: np.random.Genera
         yield np.array(columns, dtype=np.float64).reshape(-1, b, k)
 
 
-def _sums_above(points: VectorClaims, table: SimplexTable, rng: np.random.Generator, count: int) -> Float64s:
+def _sums_above(points: Vectors, table: SimplexTable, rng: np.random.Generator, count: int) -> Float64s:
     """Label sums (count, B, K) from one uniform a row and replicate: label > j where it is beyond p_0 + ... + p_j."""
     b, k = table.outcome.shape
     mass = np.ones(len(points.labels)) if points.weights is None else points.weights

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from calib_core.binning import BinTable, Distinct, Groups, tabulate
+from calib_core.binning import BinTable, cuts, tabulate
 from calib_core.claims import FlatClaims, Tally
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import Question, error_scale
 from calib_core.inference.joint_cells import (
     FEWEST_SURPRISES,
     Residuals,
@@ -56,14 +56,14 @@ def in_cells(question: Question) -> bool:
     """Does every row make one claim and count as one, and is its error one that residuals in cells tell?"""
     claims, about = question.claims, target(question.estimator)
     single = isinstance(claims, FlatClaims) and question.ranks == 1 and claims.weights is None
-    return single and about is not None and (about[0] == 1 or getattr(question.estimator, "squared", False))
+    return single and about is not None and (about[0] == 1 or error_scale(question.estimator).squared)
 
 
 def of_cells(
     questions: tuple[Question, Question], bins_of: BinsOf, level: float, random_state: int
 ) -> PairedDifference:
     """Two errors compared by the residuals of every row under both models, in the cells the two put it in."""
-    order = 2 if getattr(questions[0].estimator, "squared", False) else 1
+    order = 2 if error_scale(questions[0].estimator).squared else 1
     tables = _tables(questions, bins_of)
     values = (_value(questions[0], tables[0]), _value(questions[1], tables[1]))
     if alike(questions[0].claims, questions[1].claims):
@@ -118,15 +118,15 @@ def _value(question: Question, table: BinTable) -> float:
     return float(question.estimator.of_outcomes(table, table.tally.outcome[None])[0])
 
 
-def _where(binning: object, bins_of: BinsOf, cells: tuple[int, int], alone: int) -> str:
+def _where(binning: Any, bins_of: BinsOf, cells: tuple[int, int], alone: int) -> str:
     """Over which bins errors are compared, in words."""
     number = f"{cells[0]}" if bins_of != "each" or cells[0] == cells[1] else f"{cells[0]} and {cells[1]}"
-    if isinstance(binning, Groups):
+    if cuts(binning).pools:
         what = (
             f"over {number} groups of at least {binning.rows} rows, chosen from the scores; finer errors are not seen"
         )
     else:
-        what = f"in {number} bins" + (", one a value" if isinstance(binning, Distinct) else "")
+        what = f"in {number} bins" + (", one a value" if cuts(binning).one_a_value else "")
     whose = "" if bins_of == "each" else f", those of the {bins_of} model"
     left_out = f"; {alone} rows alone in a bin are left out" if alone else ""
     return what + whose + left_out

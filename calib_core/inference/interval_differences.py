@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Question
 from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.interval_forms import interval
@@ -41,7 +40,7 @@ def of_intervals(questions: tuple[Question, Question], level: float, random_stat
 
 def _intervals(question: Question, random_state: int) -> Callable[[float], Interval]:
     """Level -> the model's own interval, with what all levels share made once."""
-    if target(question.estimator) is not None and isinstance(question.claims, (FlatClaims, ColumnClaims)):
+    if target(question.estimator) is not None and not question.whole:
         bins = InBins(question, random_state)
         return lambda level: bins.interval(question.estimator, level)
     return lambda level: interval(question, level, random_state)

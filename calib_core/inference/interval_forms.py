@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
-from calib_core.estimators import KernelCalibrationError
-from calib_core.estimators.base import Question
+from calib_core.estimators import traits
+from calib_core.estimators.base import Question, error_scale
 from calib_core.inference import canonical_noise, kernel_intervals, means, wild
 from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
@@ -83,7 +82,7 @@ def rows_to_tell(question: Question, limit: float, level: float, high: float, ra
     needed = None if bins is None else bins.rows_needed(question.estimator, limit, level)
     if needed is not None:
         return needed
-    power = 1 if getattr(question.estimator, "squared", False) else 2
+    power = 1 if error_scale(question.estimator).squared else 2
     return question.predictions.answered.effective_rows * (high / limit) ** power
 
 
@@ -91,7 +90,7 @@ def rows_to_tell(question: Question, limit: float, level: float, high: float, ra
 
 
 def _in_bins(question: Question) -> bool:
-    return target(question.estimator) is not None and isinstance(question.claims, (FlatClaims, ColumnClaims))
+    return target(question.estimator) is not None and not question.whole
 
 
 def _default(question: Question, claims: Any, level: float, random_state: int) -> Interval:
@@ -117,12 +116,13 @@ def _of_bins(question: Question, claims: Any, level: float, random_state: int) -
 
 
 def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    cells, about = canonical_noise.in_cells([question.estimator], claims), target(question.estimator)
+    cells = canonical_noise.in_cells([question.estimator], claims) if question.whole else None
+    about = target(question.estimator)
     if cells is None or about is None:
         return None
     order, scale = about
     low, high = canonical_noise.bounds(cells, order, level, random_state)
-    value = question.estimator(claims).value
+    value = question.of(claims).value
     if order == "max":
         method = "multinomial bounds for all cells at once, conservative"
         return around(value, (low, high), level, method, True)
@@ -134,21 +134,19 @@ def _of_cells(question: Question, claims: Any, level: float, random_state: int) 
 
 
 def _of_norms(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    if not isinstance(claims, (FlatClaims, ColumnClaims)):
+    if question.whole or traits(question.estimator).judged != "residuals":
         return None
     estimated = question.estimator(claims)
     ends = wild.bounds(question.estimator, claims, estimated, question.ranks, level, random_state)
-    if ends is None:
-        return None
     tested = of_rows(facts_of(question), level)
     return around(estimated.value, ends, level, "bounds for a norm of residuals", tested, NOISELESS)
 
 
 def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    if not isinstance(question.estimator, KernelCalibrationError):
+    if traits(question.estimator).judged != "pairs":
         return None
-    value = question.estimator(claims).value
-    if isinstance(claims, VectorClaims):
+    value = question.of(claims).value
+    if question.whole:
         ends = kernel_intervals.of_blocks(question.estimator, claims, level)
         tested = claims.weights is None and CANONICAL_KERNEL.holds(len(claims.class_names), len(claims.labels), level)
         return around(value, ends, level, "independent blocks of rows", tested, NOISELESS)

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinTable, Groups, IntervalScheme, tabulate
-from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.estimators import Binned, DebiasedECE, DebiasedL2, MaxOfBins
-from calib_core.estimators.base import Question
+from calib_core.binning import BinTable, Groups, cuts, of_interval, tabulate
+from calib_core.estimators import Binned, traits
+from calib_core.estimators.base import Question, error_scale
 from calib_core.estimators.debiased import worth
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts
@@ -31,15 +30,10 @@ _FEWEST_GROUPS = 2
 
 def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
     """Which binned error the estimator is about, and the scale it reports it on."""
-    if isinstance(estimator, Binned):
-        return estimator.order, float
-    if isinstance(estimator, MaxOfBins):
-        return OF_BINS, float
-    if isinstance(estimator, DebiasedECE):
-        return 1, float
-    if isinstance(estimator, DebiasedL2):
-        return 2, float if estimator.root else lambda theta: theta * theta
-    return None
+    if traits(estimator).judged != "bins":
+        return None
+    scale = error_scale(estimator)
+    return scale.order, (lambda theta: theta * theta) if scale.squared else float
 
 
 def facts_of(question: Question) -> Facts:
@@ -70,10 +64,8 @@ def judged_bins(question: Question) -> Question:
     # Bins that classes share cannot be joined class by class.
     if not question.free or of is None or of[0] == OF_BINS:
         return question
-    claims = question.claims
-    if not isinstance(claims, (FlatClaims, ColumnClaims)):
-        return question
-    if not isinstance(question.estimator.binning, IntervalScheme) or isinstance(question.estimator.binning, Groups):
+    claims, scheme = question.claims, cuts(question.estimator.binning)
+    if question.whole or not of_interval(scheme) or scheme.pools:
         return question
     if claims.same_rows and of[0] != 2:
         return question

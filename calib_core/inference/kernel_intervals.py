@@ -10,11 +10,12 @@ from scipy.special import ndtr
 from scipy.stats import t
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s
-from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
+from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.skce import pair_count, pair_sums
 from calib_core.inference.wild import excess, in_order, n_rows, residuals, strata_of, wild_chunks
 from calib_core.predictions import NotAnswerable
+from calib_core.vectors import Vectors
 
 LEAST_BLOCKS = 8
 """Blocks below which their spread is not taken for a measure of their mean's error."""
@@ -59,7 +60,7 @@ def inverted_pairs(
     return min(low, max(seen, 0.0)), min(1.0, _of_norm(seen, rows, tail))
 
 
-def of_blocks(estimator: KernelCalibrationError, claims: VectorClaims, level: float) -> tuple[float, float]:
+def of_blocks(estimator: KernelCalibrationError, claims: Vectors, level: float) -> tuple[float, float]:
     """Interval for the squared kernel error of whole vectors, from blocks of different rows: cut off at 0.
 
     Student's for the mean of the blocks' values, v +- t sd / sqrt(m), where there are ``LEAST_BLOCKS`` or more. Where
@@ -132,7 +133,7 @@ def _unseen(seen: float, expected: float) -> float:
     return float(np.sqrt(max(1.0, expected / seen))) if seen > 0 else 1.0
 
 
-def _lengths(claims: VectorClaims) -> tuple[Float64s, float, float]:
+def _lengths(claims: Vectors) -> tuple[Float64s, float, float]:
     """Squares of the rows' residual vectors (n,), the largest there could be, and half the sum the scores expect."""
     square, length = np.empty(len(claims.labels)), np.empty(len(claims.labels))
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):

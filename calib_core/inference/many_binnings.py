@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core.binning import BinTable, tabulate, tabulate_at
-from calib_core.claims import ColumnClaims, FlatClaims, Tally
-from calib_core.estimators import Estimator
+from calib_core.claims import ColumnClaims, Tally
+from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
 from calib_core.inference.counted import Counted, of_counts
@@ -32,7 +33,7 @@ def floors(
     """
     question = Question(predictions, reduction, None).written_out
     claims = question.claims
-    counted = sweep_tables(claims, estimators)
+    counted = [None] * len(estimators) if question.whole else sweep_tables(claims, estimators)
     members = [(e, c) for e, c in zip(estimators, counted, strict=True) if c is not None]
     shared = iter(_shared(question, members, resamples, random_state))
     return [
@@ -41,18 +42,19 @@ def floors(
     ]
 
 
-def sweep_tables(claims: object, estimators: Sequence[Estimator]) -> list[Counted | None]:
+def sweep_tables(claims: Any, estimators: Sequence[Estimator]) -> list[Counted | None]:
     """How each estimator with fixed edges estimates from counts, the claims counted once for all of them."""
-    fixed = [e for e in estimators if _edges(e) is not None]
-    if not isinstance(claims, (FlatClaims, ColumnClaims)) or not fixed:
+    fixed: list[Any] = [e for e in estimators if _edges(e) is not None]
+    if not fixed:
         return [None] * len(estimators)
-    tables = iter(tabulate(claims, [getattr(e, "binning") for e in fixed]))  # noqa: B009  not every estimator has one
+    tables = iter(tabulate(claims, [e.binning for e in fixed]))
     return [of_counts(e, claims, next(tables)) if _edges(e) is not None else None for e in estimators]
 
 
-def _edges(estimator: Estimator) -> Float64s | None:
-    binning = getattr(estimator, "binning", None)
-    return None if binning is None else binning.fixed_edges()
+def _edges(estimator: Any) -> Float64s | None:
+    """The fixed edges of an estimator that looks at counts only."""
+    edges: Float64s | None = None if traits(estimator).counts == "never" else estimator.binning.fixed_edges()
+    return edges
 
 
 def _shared(

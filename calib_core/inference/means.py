@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Float64s, safe_log
+from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Float64s
 from calib_core.claims import FlatClaims
-from calib_core.estimators import Accuracy, Brier, LogLoss
+from calib_core.estimators import traits
 from calib_core.estimators.base import Question
 from calib_core.inference.draws import distributions
 from calib_core.inference.intervals import clopper_pearson
@@ -85,13 +85,14 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
     References: Clopper & Pearson 1934; Hoeffding 1956, On the distribution of the number of successes.
     """
     score = question.estimator
-    if not isinstance(score, (Accuracy, Brier, LogLoss)):
+    declared = traits(score)
+    if declared.judged not in ("share", "losses"):
         return None
     question = question.written_out
     rows = question.predictions.answered
     if question.reduction is not None and not (isinstance(question.claims, FlatClaims) and question.ranks == 1):
         return None
-    if isinstance(score, Accuracy):
+    if declared.judged == "share":
         value = question.answer(question.predictions).value
         exact = rows.weights is None
         method = "Clopper-Pearson" if exact else "Clopper-Pearson, weighted rows counted as Kish's number of equal ones"
@@ -99,7 +100,7 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
         low, high = clopper_pearson(value * n, n, level)
         return MeanBounds(float(low[0]), float(high[0]), method, RIGHT, exact)
     losses = _of_rows(score, question.predictions) if question.reduction is None else _of_claims(score, question.claims)
-    floored = isinstance(score, LogLoss) and float(losses.most.max()) >= -np.log(LOG_FLOOR) * (1 - 1e-12)
+    floored = declared.floored and float(losses.most.max()) >= -np.log(LOG_FLOOR) * (1 - 1e-12)
     method = "bounds for a mean of losses"
     if floored:
         method += f", of the log loss with scores raised to {LOG_FLOOR:.0e}: without that no upper end exists"
@@ -112,7 +113,7 @@ def _of_rows(score: Any, predictions: Predictions) -> Losses:
     expected, least, most = np.empty(n), np.empty(n), np.empty(n)
     for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
         p = block.astype(np.float64)
-        lost = np.square(p).sum(axis=1, keepdims=True) - 2 * p + 1 if isinstance(score, Brier) else -safe_log(p)
+        lost = score.label_losses(p)
         expected[where] = (p * lost).sum(axis=1)
         least[where], most[where] = lost.min(axis=1), lost.max(axis=1)
     weight = np.ones(n) if predictions.weights is None else predictions.weights
@@ -121,7 +122,7 @@ def _of_rows(score: Any, predictions: Predictions) -> Losses:
 
 def _of_claims(score: Any, claims: FlatClaims) -> Losses:
     s = claims.scores.astype(np.float64)
-    lost = np.array([s, 1 - s]) ** 2 if isinstance(score, Brier) else -safe_log(np.array([1 - s, s]))
+    lost = score.claim_losses(s)
     expected = (1 - s) * lost[0] + s * lost[1]
     return Losses(
         np.where(claims.outcomes, lost[1], lost[0]), expected, lost.min(axis=0), lost.max(axis=0), each_weight(claims)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core.binning import BinningScheme, Distinct, Groups
+from calib_core.binning import BinningScheme, Distinct, Groups, cuts
 from calib_core.claims import Claims, FlatClaims
-from calib_core.estimators import Estimator, as_estimator, own_bins
+from calib_core.estimators import Estimator, as_estimator, own_bins, traits
 from calib_core.estimators.base import Question
 from calib_core.inference.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.interval_differences import of_intervals
@@ -22,6 +22,7 @@ from calib_core.inference.score_differences import of_scores
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
 from calib_core.reductions import Reduction, as_reduction
 from calib_core.registry import RegistryError
+from calib_core.vectors import Vectors
 
 DEFAULT = "debiased-l2"
 """The estimator whose differences are told most sharply."""
@@ -160,7 +161,7 @@ def declared_bins(
     if not isinstance(estimator, str) or not (a.discrete or b.discrete):
         return None, "each"
     schemes = [own_bins(p, estimator) for p in (a, b)]
-    first, second = (isinstance(scheme, Distinct) for scheme in schemes)
+    first, second = (scheme is not None and cuts(scheme).one_a_value for scheme in schemes)
     notion, method = as_reduction(reduction), as_estimator(estimator)
     questions = [Question(p.answered, notion, method) for p in (a, b)]
     if not all(map(in_cells, questions)) or not (first or second):
@@ -192,14 +193,14 @@ def _same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions
 
 
 def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> PairedDifference:
-    if not hasattr(score, "losses"):
+    if "predictions" not in traits(score).takes:
         raise RegistryError("this estimator needs a notion: give reduction=")
     difference, method, tested = of_scores(a, b, score, level)
     values = (score.of(a), score.of(b))
     return PairedDifference.of(values, difference, level, method, tested, "the difference of expected scores")
 
 
-def _with_groups(estimator: str | Estimator, claims: Claims) -> Any:
+def _with_groups(estimator: str | Estimator, claims: Claims | Vectors) -> Any:
     """The estimator in groups of enough rows, where it is given by key, reads bins and the claims are by class."""
     method = as_estimator(estimator)
     order = (target(method) or ("max", float))[0]

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from calib_core._arrays import Codes, Float64s
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable
-from calib_core.claims import ColumnClaims, FlatClaims, VectorClaims
-from calib_core.estimators import Accuracy
+from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.estimators import traits
 from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws
 from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
@@ -119,7 +119,7 @@ def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, rand
     every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
     found = np.concatenate(list(_null_values(every, resamples, random_state)), axis=1)
     return [
-        NoiseFloor(q.answer(q.predictions).value, values, not isinstance(q.estimator, Accuracy))
+        NoiseFloor(q.answer(q.predictions).value, values, traits(q.estimator).higher_is_worse)
         for q, values in zip(every, found, strict=True)
     ]
 
@@ -137,12 +137,12 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1:
         claims = in_order(claims)
-    cells = canonical_noise.in_cells(estimators, claims)
+    cells = canonical_noise.in_cells(estimators, claims) if question.whole else None
     if cells is not None:
         for count, rng in streams:
             yield canonical_noise.null_values(estimators, claims, cells, rng, count)
         return
-    counted = None if isinstance(claims, VectorClaims) else _all_of_counts(estimators, claims)
+    counted = None if question.whole else _all_of_counts(estimators, claims)
     if counted is not None:
         outcomes = null_outcomes(claims, counted[0].table, question.ranks)
         for count, rng in streams:
@@ -151,7 +151,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         return
     for count, rng in streams:
         drawn_claims = _drawn(claims, question.ranks, rng, count)
-        yield np.array([[estimator(sample).value for estimator in estimators] for sample in drawn_claims]).T
+        yield np.array([[q.of(sample).value for q in questions] for sample in drawn_claims]).T
 
 
 def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims) -> list[Counted] | None:

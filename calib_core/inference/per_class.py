@@ -9,10 +9,10 @@ from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, bins_of, tabulate_at
 from calib_core.binning.base import IntervalScheme, as_intervals
 from calib_core.binning.bin_table import padded
-from calib_core.claims import Claims, ColumnClaims, FlatClaims, Tally
+from calib_core.claims import Claims, Tally
 from calib_core.inference.multiple import holm
 from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, claims_of
 
 _PARTS = 16
 """Into how many slices a bin is cut, the scores of each slice standing for their mean."""
@@ -56,9 +56,7 @@ def per_class_tests(
         raise NotAnswerable(
             "per-class tests count rows, and these carry weights that are not whole numbers; leave the weights out"
         )
-    claims = as_reduction(notion).split(rows)
-    if not isinstance(claims, (FlatClaims, ColumnClaims)):
-        raise NotAnswerable("per-class tests need binary claims about single classes; choose class-wise or top-label")
+    claims = claims_of(rows, notion)
     slices = _slices(claims, as_intervals(bins_of(predictions, bins)))
     found = [
         _tested(*(part[s].reshape(-1, _PARTS) for part in (slices.count, slices.score, slices.outcome)))

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from calib_core._arrays import Float64s
 from calib_core.binning import BinTable
-from calib_core.claims import FlatClaims, Tally, VectorClaims
+from calib_core.claims import FlatClaims, Tally
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
 from calib_core.inference.cell_sums import CellSums, column_sums, listed_sums
@@ -48,7 +48,7 @@ def _values(question: Question) -> Callable[[np.random.Generator, int], Float64s
     if question.reduction is None:
         return lambda rng, count: np.array(list(_of_means(question, rng, count)))
     claims = question.claims
-    counted = None if isinstance(claims, VectorClaims) else of_counts(question.estimator, claims)
+    counted = None if question.whole else of_counts(question.estimator, claims)
     if counted is None:
         return lambda rng, count: np.array(list(_on_rows(question, rng, count)))
     sample = _sampler(claims, counted.table, question.ranks)

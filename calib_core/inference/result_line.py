@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators.base import ESTIMATORS, Estimate, Traits
+from calib_core.estimators.base import ESTIMATORS, Estimate, error_scale
 from calib_core.inference.number_words import at_level, between, percent
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word, on_scale_of
 from calib_core.predictions import NotAnswerable
@@ -129,12 +129,8 @@ def plain_line(estimate: Estimate) -> EstimateLine:
         rows=estimate.question.predictions.answered.n_rows,
         bins=estimate.in_bins,
         value=estimate.value,
-        unit="square" if getattr(estimate.question.estimator, "squared", False) else _unit(estimator.key),
+        unit="square" if error_scale(estimate.question.estimator).squared else ESTIMATORS[estimator.key].flags.unit,
     )
-
-
-def _unit(key: str) -> Literal["share", "score"]:
-    return (ESTIMATORS[key].flags or Traits()).unit
 
 
 def each_alone(lines: Sequence[EstimateLine]) -> str:

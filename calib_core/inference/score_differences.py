@@ -10,7 +10,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Float64s
-from calib_core.estimators import Accuracy
+from calib_core.estimators import traits
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
 from calib_core.inference.poisson_limits import beyond
 from calib_core.predictions import Predictions
@@ -23,16 +23,15 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
     apart = score.losses(a) - score.losses(b)
     known = ~np.isnan(apart)
     apart, weight = apart[known], None if a.weights is None else a.weights[known]
-    if weight is None and isinstance(score, Accuracy):
+    if weight is None and traits(score).judged == "share":
         if np.array_equal(a.predicted[known], b.predicted[known]):
             return Difference(0.0, 0.0, 0.0, 1.0), "the same predicted classes", True
         difference = accuracy_difference(int((apart > 0).sum()), int((apart < 0).sum()), len(apart), level)
         return difference, "paired score interval", len(apart) >= FEWEST_ROWS
     difference = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
-    possible = getattr(score, "label_terms", None)
-    if possible is None:
+    if traits(score).judged != "losses":
         return difference, "paired t", False
-    largest, surprises, expected = _surprises(a, b, possible, known)
+    largest, surprises, expected = _surprises(a, b, score.label_terms, known)
     if largest <= 1e-12:
         return (
             Difference(difference.point, difference.point, difference.point, difference.p_value),

@@ -17,7 +17,7 @@ from calib_core.inference.draws import classes, distributions, streams
 from calib_core.inference.null import NoiseFloor
 from calib_core.inference.number_words import chance
 from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, claims_of
 
 _TERMS = 100
 NORMAL = 0.1
@@ -182,7 +182,7 @@ def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") 
     >>> round(kuiper(p).statistic, 3)  # 4 * 0.5 / sqrt(4 * 0.25)
     2.0
     """
-    claims = as_reduction(reduction).split(predictions)
+    claims = claims_of(predictions, reduction)
     if len(claims.strata) != 1:
         raise NotAnswerable("the Kuiper test needs claims of one stratum; choose confidence or one class")
     stratum = claims.stratum(0)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
 from calib_core._parallel import one_blas_thread, run
-from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimate
 from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.counted import of_counts
@@ -43,7 +42,7 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
 def _shared(estimate: Estimate) -> Hashable:
     """Equal for estimates that read the same bins of the same claims; an estimate that does not is alone."""
     question = estimate.question
-    if question is None or question.reduction is None or not isinstance(question.claims, (FlatClaims, ColumnClaims)):
+    if question is None or question.reduction is None or question.whole:
         return id(estimate)
     if target(question.estimator) is None or of_counts(question.estimator, question.claims, estimate.bins) is None:
         return id(estimate)

@@ -13,8 +13,8 @@ from calib_core.binning import BinningScheme, BinTable, EqualMass, as_binning
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.estimators import Binned, estimate
 from calib_core.inference.number_words import at_level, percent
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.predictions import Predictions
+from calib_core.reductions import Reduction, as_reduction, claims_of
 from calib_core.registry import RegistryError
 
 Assumption = Literal["lipschitz", "monotone"]
@@ -93,9 +93,7 @@ def unbinned_bound(
     if not 0.5 < level < 1:
         raise RegistryError(f"level is {level}; it must lie between 0.5 and 1, both excluded")
     notion = as_reduction(reduction)
-    claims = notion.split(predictions)
-    if not isinstance(claims, (FlatClaims, ColumnClaims)):
-        raise NotAnswerable("the unbinned bound is about scores of single claims: choose another notion than canonical")
+    claims = claims_of(predictions, notion)
     scheme = EqualMass(_number(predictions, claims)) if bins is None else as_binning(bins)
     estimated = estimate(predictions, notion, Binned(scheme))
     assert isinstance(estimated.bins, BinTable)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calib_core._repr import OneLine
-from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators.base import Estimate
+from calib_core.estimators.base import Estimate, error_scale, traits
 from calib_core.inference.interval_forms import rows_to_tell, typical_high
-from calib_core.inference.judged_bins import OF_BINS, target
+from calib_core.inference.judged_bins import OF_BINS
 from calib_core.inference.number_words import at_level, between, chance, percent, rows
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.tolerance_scale import full_scale
@@ -69,7 +68,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     if not 0 < eps <= 1:
         raise RegistryError(f"the tolerance is {eps}; it must lie above 0 and be at most 1")
     question = estimate.question
-    if question is not None and hasattr(question.estimator, "of"):
+    if question is not None and "predictions" in traits(question.estimator).takes:
         raise NotAnswerable(
             f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
         )
@@ -125,14 +124,11 @@ def _scale(estimate: Estimate) -> tuple[bool, float]:
     """Does the estimator report squares, and what is the most it can report?"""
     question = estimate.question
     assert question is not None
-    claims, estimator = question.claims, question.estimator
-    squared = bool(getattr(estimator, "squared", False))
-    order = getattr(estimator, "order", 2 if hasattr(estimator, "root") else 1)
-    largest = order == "max" or target(estimator) == (OF_BINS, float)
-    if largest or not isinstance(claims, (FlatClaims, ColumnClaims)):
-        return squared, 1.0
-    full = full_scale(claims, question.ranks)
-    return squared, full if squared or order == 1 else math.sqrt(full)
+    scale = error_scale(question.estimator)
+    if question.whole or scale.order in ("max", OF_BINS):
+        return scale.squared, 1.0
+    full = full_scale(question.claims, question.ranks)
+    return scale.squared, full if scale.squared or scale.order == 1 else math.sqrt(full)
 
 
 def _what(estimate: Estimate, about: str) -> str:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Rows
-from calib_core.binning import BinTable
-from calib_core.binning.allocation import Convex
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
-from calib_core.estimators import ConvexBinned, EceSweep, KernelECE, MaxDeviation, SmoothECE
 from calib_core.estimators.base import Estimated
-from calib_core.estimators.kernel import Grid
-from calib_core.estimators.kernel.kernels import response
-from calib_core.estimators.smooth import smooth_errors
+from calib_core.estimators.residuals import Image, NormOfResiduals
 from calib_core.inference import draws
 from calib_core.inference.poisson_limits import beyond
 
 Listed: TypeAlias = FlatClaims | ColumnClaims
-Sizes: TypeAlias = Callable[[Float64s], Float64s]
 Noise: TypeAlias = Callable[[int, Stratum, Codes], Float64s]
 """What stands in place of the residuals of a stratum's claims: (stratum, its claims, their rows) -> (claims, draws)."""
 
@@ -30,40 +23,14 @@ _DRAWS = 500
 _DRAWS_OF_MANY = 200
 _MANY_STRATA = 10
 _DRAWN_NUMBERS = 4_000_000
-_PLACES = 4096
-"""Most places a cumulative sum is read at: a path misses little of its range between them."""
 _SLACK = 1e-3
 """A lower end below this share of the value is rounding, or what the noise's coarser grid leaves: 0."""
-_NOISE_GRID = Grid(cells=1024)
-
-
-@dataclass(frozen=True, eq=False)
-class Image:
-    """What an estimator looks at in one stratum: sums of residuals at ``size`` places, and the error they make.
-
-    Claim i adds its residual to place ``first[i]`` and, where ``beyond`` is given, that share of it to the next place
-    instead. ``errors`` maps such sums (draws, size), divided by the stratum's rows, to errors (draws,): a norm.
-    """
-
-    first: Codes
-    beyond: Float64s | None
-    size: int
-    errors: Sizes
-
-    def map(self, residuals: Float64s, rows: Codes, n: int) -> csr_array:
-        """Sparse map (size, n) of one number a row to sums at the places."""
-        if self.beyond is None:
-            return csr_array((residuals, (self.first, rows)), shape=(self.size, n))
-        ahead = residuals * self.beyond
-        entries = np.concatenate([residuals - ahead, ahead])
-        places = np.concatenate([self.first, np.minimum(self.first + 1, self.size - 1)])
-        return csr_array((entries, (places, np.tile(rows, 2))), shape=(self.size, n))
 
 
 def bounds(
-    estimator: Any, claims: Listed, estimated: Estimated, ranks: int, level: float, random_state: int
-) -> tuple[float, float] | None:
-    """Interval for a smooth, kernel, convex, swept or cumulative error, given the predictions; None for other errors.
+    estimator: NormOfResiduals, claims: Listed, estimated: Estimated, ranks: int, level: float, random_state: int
+) -> tuple[float, float]:
+    """Interval for an error that is a norm of residuals (smooth, kernel, convex, swept, cumulative), given the scores.
 
     Such an error is T = S(r): a norm S of the residuals r = d + e, d what is true of the predictions and e noise
     of mean 0; the target is S(d). Being a norm, S(d) >= T - S(e), and S(r) >= S(d) + g.e for a subgradient g at d. No
@@ -85,14 +52,11 @@ def bounds(
 
     References: wild bootstrap, Wu 1986; Liu 1988; X of one weight, Fay & Feuer 1997.
     """
-    picture = _PICTURES.get(type(estimator))
-    if picture is None:
-        return None
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
     laws = (_wild(claims, ranks, random_state), _calibrated(claims, ranks, random_state))
     noise = [
-        _sizes(lambda s, stratum: picture(estimator, claims, estimated, s, stratum), claims, ranks, law) for law in laws
+        _sizes(lambda s, stratum: estimator.image(claims, estimated, s, stratum), claims, ranks, law) for law in laws
     ]
     low = estimated.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
     high = estimated.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
@@ -272,69 +236,3 @@ def _rows(claims: Listed, s: int, ranks: int) -> Codes:
     if isinstance(claims, ColumnClaims):
         return np.arange(claims.rows.shape[0])
     return np.flatnonzero(claims.codes == s) % (len(claims.scores) // ranks)
-
-
-# -- what each estimator looks at -----------------------------------------------------------------------------
-
-
-def _absolute(sums: Float64s) -> Float64s:
-    return np.asarray(np.abs(sums).sum(axis=-1))
-
-
-def _cumulative(estimator: MaxDeviation, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
-    distinct, place = np.unique(stratum.scores, return_inverse=True)
-    size = min(len(distinct), _PLACES)
-    return Image(place * size // len(distinct), None, size, _range)
-
-
-def _range(sums: Float64s) -> Float64s:
-    path = np.cumsum(sums, axis=-1)
-    return np.asarray(np.maximum(path.max(axis=-1), 0.0) - np.minimum(path.min(axis=-1), 0.0))
-
-
-def _convex(estimator: ConvexBinned, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
-    low = claims.floor if estimator.attainable else 0.0
-    edges = (_edges(estimated, s) - low) / (1.0 - low)
-    split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)
-    return Image(split.first, split.beyond, len(edges) + 1, _absolute)
-
-
-def _swept(estimator: EceSweep, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
-    if estimated.bins is None:
-        # The table was too large to keep: a bin per distinct score.
-        distinct, place = np.unique(stratum.scores, return_inverse=True)
-        return Image(place, None, len(distinct), _absolute)
-    edges = _edges(estimated, s)
-    place = np.searchsorted(edges.astype(stratum.scores.dtype), stratum.scores, side="right")
-    return Image(place, None, len(edges) + 1, _absolute)
-
-
-def _kernel(estimator: KernelECE, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
-    grid, width = estimator.grid(claims.floor), estimator.width(stratum)
-    damping, stride = response(estimator.kernel, width, grid), grid.stride(width)
-    cell, into = grid.places(stratum.scores)
-
-    def errors(masses: Float64s) -> Float64s:
-        return grid.integral(np.abs(grid.density(grid.spectrum(masses) * damping, stride)))
-
-    return Image(cell, into, grid.cells + 1, errors)
-
-
-def _smooth(estimator: SmoothECE, claims: Listed, estimated: Estimated, s: int, stratum: Stratum) -> Image:
-    cell, into = _NOISE_GRID.places(stratum.scores)
-    return Image(cell, into, _NOISE_GRID.cells + 1, lambda masses: smooth_errors(masses, _NOISE_GRID))
-
-
-def _edges(estimated: Estimated, s: int) -> Float64s:
-    assert isinstance(estimated.bins, BinTable)
-    return estimated.bins.lower[s, 1 : int(estimated.bins.n_bins[s])]
-
-
-_PICTURES: dict[type, Callable[..., Image]] = {
-    MaxDeviation: _cumulative,
-    ConvexBinned: _convex,
-    EceSweep: _swept,
-    KernelECE: _kernel,
-    SmoothECE: _smooth,
-}
-"""One line an estimator; a new one that is a norm of residuals adds its own."""

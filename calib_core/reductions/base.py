@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.claims import Claims
-from calib_core.predictions import Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.registry import Registry
+from calib_core.vectors import Vectors
 
 
 class Reduction(Protocol):
-    """A notion of calibration: predictions in, binary claims out, stratum by stratum."""
+    """A notion of calibration: predictions in, binary claims out, stratum by stratum; or whole vectors, if declared."""
 
-    def split(self, predictions: Predictions) -> Claims:
+    def split(self, predictions: Predictions) -> Claims | Vectors:
         """The claims these predictions make; NotAnswerable says why they make none."""
 
 
-REDUCTIONS: Registry[Reduction] = Registry("REDUCTIONS")
+@dataclass(frozen=True)
+class Scope:
+    """What a notion declares that it speaks of.
+
+    ``of``: the largest probability of a row ("top"), its ``k`` largest, listed rank after rank ("ranks"), one class
+    ("class", its field ``cls``), every class ("classes"), the whole "vector", or "other" claims. ``by_class``: every
+    predicted class is a stratum of its own.
+    """
+
+    of: Literal["top", "ranks", "class", "classes", "vector", "other"] = "other"
+    by_class: bool = False
+
+
+REDUCTIONS: Registry[Reduction] = Registry("REDUCTIONS", flags=Scope())
+
+NOT_BINARY = (
+    "canonical calibration is a claim about the whole probability vector: it has no binary score that interval bins "
+    "or curves could hold; choose another notion, or a partition of the simplex"
+)
+
+
+def scope(reduction: Reduction) -> Scope:
+    """What the notion declares that it speaks of."""
+    declared: Scope = REDUCTIONS.flags(reduction)
+    return declared
+
+
+def claims_of(predictions: Predictions, reduction: str | Reduction) -> Any:
+    """The binary claims predictions make in a notion; NotAnswerable for a notion of whole vectors.
+
+    >>> claims_of(Predictions([[0.7, 0.3]], [0]), "confidence").scores.tolist()
+    [0.7]
+    >>> claims_of(Predictions([[0.7, 0.3]], [0]), "canonical")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    NotAnswerable
+    """
+    notion = as_reduction(reduction)
+    if scope(notion).of == "vector":
+        raise NotAnswerable(NOT_BINARY)
+    return notion.split(predictions)
 
 
 def as_reduction(reduction: str | Reduction) -> Reduction:

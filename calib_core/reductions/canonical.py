@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib_core.claims import VectorClaims
 from calib_core.predictions import Predictions
-from calib_core.reductions.base import REDUCTIONS
+from calib_core.reductions.base import REDUCTIONS, Scope
+from calib_core.vectors import Vectors
 
 
-@REDUCTIONS.register("canonical", "Canonical", reference="P1 §1")
+@REDUCTIONS.register("canonical", "Canonical", reference="P1 §1", flags=Scope("vector"))
 @dataclass(frozen=True)
 class Canonical:
     """Of all rows given the vector p, the classes should occur with the frequencies p.
@@ -23,7 +23,7 @@ class Canonical:
     (1, 2)
     """
 
-    def split(self, predictions: Predictions) -> VectorClaims:
+    def split(self, predictions: Predictions) -> Vectors:
         names = predictions.class_names or ()
         whole = predictions.kind != "per-class"
-        return VectorClaims(predictions.rows, predictions.true_labels, names, predictions.weights, whole)
+        return Vectors(predictions.rows, predictions.true_labels, names, predictions.weights, whole)

@@ -10,11 +10,11 @@ import numpy as np
 from calib_core._arrays import Float64s
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.predictions import InputError, Predictions
-from calib_core.reductions.base import REDUCTIONS, row_shares
+from calib_core.reductions.base import REDUCTIONS, Scope, row_shares
 from calib_core.registry import Choice, ClassIndex, RegistryError
 
 
-@REDUCTIONS.register("class-wise", "Class-wise", reference="P1 eq. 5; P2 Def. 2.4")
+@REDUCTIONS.register("class-wise", "Class-wise", reference="P1 eq. 5; P2 Def. 2.4", flags=Scope("classes"))
 @dataclass(frozen=True)
 class ClassWise:
     """Of all rows given probability p for class l, a fraction p should truly be l, for every class l.
@@ -62,7 +62,7 @@ class ClassWise:
         return np.asarray(given / given.sum())
 
 
-@REDUCTIONS.register("class-specific", "Class-specific", reference="P1 Table 1")
+@REDUCTIONS.register("class-specific", "Class-specific", reference="P1 Table 1", flags=Scope("class"))
 @dataclass(frozen=True)
 class ClassSpecific:
     """Of all rows given probability p for the chosen class, a fraction p should truly be of it.

@@ -9,11 +9,11 @@ import numpy as np
 
 from calib_core.claims import FlatClaims
 from calib_core.predictions import Predictions
-from calib_core.reductions.base import REDUCTIONS, row_shares
+from calib_core.reductions.base import REDUCTIONS, Scope, row_shares
 from calib_core.registry import Range
 
 
-@REDUCTIONS.register("confidence", "Confidence", reference="P1 eq. 1")
+@REDUCTIONS.register("confidence", "Confidence", reference="P1 eq. 1", flags=Scope("top"))
 @dataclass(frozen=True)
 class Confidence:
     """Of all rows given confidence h, a fraction h should be right, whatever class was predicted.
@@ -41,7 +41,7 @@ class Confidence:
         )
 
 
-@REDUCTIONS.register("top-label", "Top-label", reference="P1 eq. 2")
+@REDUCTIONS.register("top-label", "Top-label", reference="P1 eq. 2", flags=Scope("top", by_class=True))
 @dataclass(frozen=True)
 class TopLabel:
     """Of all rows predicted as class l with confidence h, a fraction h should truly be l.
@@ -71,7 +71,7 @@ class TopLabel:
         )
 
 
-@REDUCTIONS.register("top-k-confidence", "Top-k confidence", reference="P1 eq. 6")
+@REDUCTIONS.register("top-k-confidence", "Top-k confidence", reference="P1 eq. 6", flags=Scope("ranks"))
 @dataclass(frozen=True)
 class TopKConfidence:
     """The k-th largest probability h should be right a fraction h of the time, for each rank up to k.
@@ -101,7 +101,7 @@ class TopKConfidence:
         )
 
 
-@REDUCTIONS.register("top-k-label", "Top-k label", reference="P1 eq. 7")
+@REDUCTIONS.register("top-k-label", "Top-k label", reference="P1 eq. 7", flags=Scope("ranks", by_class=True))
 @dataclass(frozen=True)
 class TopKLabel:
     """The k-th largest probability should be right, class by class, for each rank up to k.

@@ -233,7 +233,7 @@ def as_estimate(predictions: Predictions, notion: str | None, key: str, scheme: 
 
 def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
     """The bins an estimator is given: those chosen, or None where none are, or it places its own or reads none."""
-    from dashboard.lines import takes_bins
+    from calib_core.estimators import takes_bins
 
     return scheme.build() if scheme is not None and notion is not None and takes_bins(key) else None
 

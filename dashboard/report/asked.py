@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from calib_core import Recipe
 from dashboard import compute, session
 from dashboard.selection import Selection
-from dashboard.session import Model, Models
+from dashboard.session import Call, Model, Models, Scene
 
 LARGE = 2_000_000
 """Beyond this many probabilities every notion by every estimator would take minutes: one notion is reported."""
@@ -30,15 +31,24 @@ class Options:
 
 @dataclass(frozen=True)
 class Asked:
-    """The choices a report is made from, with what follows from them."""
+    """The choices a report is made from, with what follows from them.
+
+    ``calls`` are those that made the tables so far, by the tables' names.
+    """
 
     selection: Selection
     options: Options
+    calls: dict[str, Call[Any]] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def scene(self) -> Scene:
+        """What exhibits are shown of."""
+        return session.scene_of(self.selection)
 
     @cached_property
     def models(self) -> Models:
         """The models shown and those refused."""
-        return session.models(self.selection)
+        return self.scene.models
 
     @property
     def chosen(self) -> Model:

@@ -16,6 +16,7 @@ from dashboard.report.asked import Asked, Options
 from dashboard.report.document import Block, Document, Section
 from dashboard.report.page import html_page
 from dashboard.report.sections import CHAPTERS
+from dashboard.report.tables import Table
 from dashboard.selection import Selection
 
 
@@ -76,6 +77,8 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
         for block in chapter.blocks(asked):
             if block is not None:
                 blocks.append(block)
+            if isinstance(block, Table) and block.call is not None:
+                asked.calls[block.name] = block.call
             yield Progress(i / len(chapters), chapter.title)
         sections.append(Section(chapter.key, chapter.title, tuple(blocks)))
     yield Progress(1.0, "The page")

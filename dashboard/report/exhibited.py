@@ -23,7 +23,8 @@ def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = 
         yield Heading(title or EXHIBITS[recipe.key].title)
     yield None
     try:
-        frame = scene.get(exhibit.table(scene))
+        wanted = exhibit.table(scene)
+        frame = scene.get(wanted)
         yield None
         words, drawn = exhibit.words(scene), exhibit.figure(scene)
         figure = None if drawn is None else scene.get(drawn)
@@ -33,5 +34,5 @@ def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = 
     if figure is not None:
         yield Figure(name, figure, words.caption, words.alt)
     caption = words.caption if figure is None else "The numbers drawn."
-    yield Table(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame))
+    yield Table(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted)
     yield from (Paragraph(note, aside=True) for note in words.notes)

@@ -18,6 +18,7 @@ from dashboard.exhibits.columns import (
     written,
 )
 from dashboard.export import csv_bytes, latex_escaped
+from dashboard.session import Call
 
 __all__ = ["Column", "Table", "between", "number", "probability", "share", "span", "text", "whole"]
 
@@ -27,7 +28,8 @@ class Table:
     """A captioned table; ``name`` is the slug its files are called by.
 
     ``frame`` holds the values at full precision and is what the CSV file has; ``columns`` say what is printed:
-    the first ``most`` lines, those at the places ``bold`` in bold.
+    the first ``most`` lines, those at the places ``bold`` in bold. ``call`` makes
+    the frame.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Table:
     columns: tuple[Column, ...]
     most: int | None = None
     bold: tuple[int, ...] = ()
+    call: Call[pd.DataFrame] | None = None
 
     @property
     def cells(self) -> list[list[str]]:

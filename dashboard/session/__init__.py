@@ -16,6 +16,7 @@ from dashboard.session.models import (
 )
 from dashboard.session.scene import Focus, Scene, scene_of
 from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
+from dashboard.session.shell import report_line, show_line
 
 __all__ = [
     "BASE",
@@ -43,7 +44,9 @@ __all__ = [
     "proposed",
     "python",
     "reading",
+    "report_line",
     "scene_of",
+    "show_line",
     "split_by",
     "told_apart",
     "triangle",

@@ -159,7 +159,7 @@ def _side_effects(models: Models) -> None:
 
 def _constraints(models: Models) -> None:
     """For calibrators that abstain to keep a rate: did they keep it, over repeated splits of all rows."""
-    able = [m for m in models.shown if hasattr(compute.fitted(m), "wanted")]
+    able = [m for m in models.shown if compute.fitted(m).wanted]
     for model in able:
         st.markdown(f"#### {markdown_plain(model.title)}: is the rate kept?")
         held = compute.constraint(model, only_if_held=True)
@@ -187,7 +187,7 @@ def _offer_constraint(model: Model) -> None:
 
 def _map(selection: Selection, models: Models) -> None:
     """Score in, score out, for a calibrator made of binary maps."""
-    able = [m for m in models.shown if hasattr(compute.fitted(m), "maps_")]
+    able = [m for m in models.shown if compute.fitted(m).binary_maps]
     st.markdown("#### Score in, score out")
     if not able:
         st.info("Tick a calibrator made of binary maps, such as a histogram binning: its map appears here.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import reproduce, widgets
+from dashboard import reproduce, session, widgets
 from dashboard.selection import Selection
 from dashboard.session import Model
 
@@ -26,4 +26,4 @@ def copied(
         st.caption("Python, on the library alone: these numbers end up in `shown`.")
         st.code(reproduce.python_for(chosen, shown, of, among), language="python")
         st.caption("Command: a report with this section.")
-        st.code(reproduce.cli_line(chosen, section), language="sh", wrap_lines=True)
+        st.code(session.report_line(chosen, section), language="sh", wrap_lines=True)

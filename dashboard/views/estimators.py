@@ -14,14 +14,18 @@ import streamlit as st
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, figures
 from calib_core._text import count, p_value
 from calib_core.diagrams import TradeOff, ValidityPlot
-from calib_core.estimators import ELSEWHERE
+from calib_core.estimators import takes_bins
 from calib_core.inference import EstimateLine, coverage_table, plain_line, rejection_table, sharpen
 from calib_core.study import SCORES, error_keys
 from dashboard import compute, session, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
+<<<<<<< HEAD
 from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks, takes_bins
 from dashboard.navigation import view
+=======
+from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks
+>>>>>>> main
 from dashboard.selection import Selection
 from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
@@ -230,8 +234,8 @@ def _about(selection: Selection) -> None:
     st.text((inspect.getdoc(entry.cls) or "").split("\n>>>")[0].replace("``", ""))
     if entry.reference:
         st.caption(markdown_plain(entry.reference))
-    if key in ELSEWHERE:
-        st.caption(markdown_plain(ELSEWHERE[key]))
+    if ESTIMATORS[key].elsewhere:
+        st.caption(markdown_plain(ESTIMATORS[key].elsewhere))
 
 
 def _curves(selection: Selection, models: Models) -> None:

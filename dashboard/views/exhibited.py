@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import NotAnswerable
-from dashboard import reproduce, widgets
+from dashboard import session, widgets
 from dashboard.chart import chart
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, Exhibit, Words
@@ -121,7 +121,7 @@ def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -
             st.caption("Python, on the library alone.")
             st.code(exhibit.python(scene), language="python")
             st.caption("Command: this table.")
-            st.code(reproduce.show_line(widgets.selection(), EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
+            st.code(session.show_line(widgets.selection(), EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
 
 
 def _sentence(text: str) -> str:

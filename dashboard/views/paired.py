@@ -6,10 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS
+from calib_core.estimators import takes_bins
 from calib_core.inference import holm
 from dashboard import compute, widgets
 from dashboard.export import csv_bytes
-from dashboard.lines import AT_LEVEL, VALUES_DIFFER, difference_record, marked, takes_bins
+from dashboard.lines import AT_LEVEL, VALUES_DIFFER, difference_record, marked
 from dashboard.selection import WHOLE, Selection
 from dashboard.session import Models
 from dashboard.theme import markdown_plain

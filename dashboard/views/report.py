@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from calib_core import InputError
-from dashboard import reproduce, widgets
+from dashboard import session, widgets
 from dashboard.navigation import view
 from dashboard.report import CHAPTERS, Asked, Options, Progress, Report, chromium, steps
 from dashboard.report.picture import WIDTHS
@@ -41,7 +41,7 @@ def render() -> None:
     asked = (selection.replace(column=COLUMNS[0]), Options(selection.title, selection.author, selection.left_out))
     made = _held(asked)
     with st.expander("The command that makes this report"):
-        st.code(reproduce.cli_line(selection), language="sh", wrap_lines=True)
+        st.code(session.report_line(selection), language="sh", wrap_lines=True)
     if made is not None:
         _take_home(selection, made)
     else:

@@ -37,7 +37,7 @@ def test_estimate(benchmark, sample, estimator, notion):
 
 
 def test_canonical_kernel_calibration_error(benchmark, sample):
-    benchmark.pedantic(KernelCalibrationError(), (Canonical().split(sample.predictions),), rounds=1)
+    benchmark.pedantic(KernelCalibrationError().of_vectors, (Canonical().split(sample.predictions),), rounds=1)
 
 
 @pytest.mark.parametrize("estimator", ["ece-kde", "smece", "skce"])

@@ -6,10 +6,12 @@ from generated import full_predictions, permuted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import REDUCTIONS, NotAnswerable, Predictions
+from calib_core import REDUCTIONS, NotAnswerable, Predictions, estimate
 from calib_core._arrays import BLOCK_BYTES, Rows, owned, safe_log
 from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin, tabulate, tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims, Tally
+from calib_core.diagrams import kernel_curve
+from calib_core.reductions import claims_of
 
 edge_lists = st.lists(st.sampled_from([i / 20 for i in range(21)]), max_size=6, unique=True).map(sorted)
 
@@ -148,18 +150,15 @@ def claims_dtype(predictions):
     return predictions.confidence.dtype
 
 
-def test_vector_claims_say_that_they_are_not_binary():
-    claims = REDUCTIONS.make("canonical").split(Predictions([[0.7, 0.3]], [0]))
-    assert claims.dtype == np.float64
-    assert claims.strata == ("all rows",)
-    assert claims.shares.tolist() == [1.0]
-    for ask in (
-        lambda: claims.floor,
-        lambda: claims.stratum(0),
-        lambda: claims.tally(np.array([0.5])),
-    ):
+def test_whole_vectors_are_no_claims_and_who_needs_claims_says_so():
+    p = Predictions([[0.7, 0.3]], [0])
+    vectors = REDUCTIONS.make("canonical").split(p)
+    assert vectors.strata == ("all rows",)
+    assert vectors.shares.tolist() == [1.0]
+    assert not {"floor", "stratum", "tally", "same_rows"} & set(dir(vectors))
+    for ask in (claims_of, kernel_curve, lambda p, notion: estimate(p, notion, "smece")):
         with pytest.raises(NotAnswerable) as why:
-            ask()
+            ask(p, "canonical")
         assert str(why.value) == (
             "canonical calibration is a claim about the whole probability vector: it has no binary score that "
             "interval bins or curves could hold; choose another notion, or a partition of the simplex"

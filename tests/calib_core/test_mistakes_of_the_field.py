@@ -14,7 +14,7 @@ from generated import ordinary_rows
 
 import calib_core
 from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, Predictions, estimate
-from calib_core.binning import BINNINGS, Distinct, EqualMass, EqualWidth, IntervalScheme, tabulate
+from calib_core.binning import BINNINGS, Distinct, EqualMass, EqualWidth, of_interval, tabulate
 from calib_core.diagrams import reliability
 from calib_core.estimators import Binned
 from calib_core.reductions import Confidence
@@ -68,7 +68,7 @@ def test_quantile_bins_of_tied_scores_do_not_depend_on_row_order():
     """Constant 0.5, right half of the time: the error is 0 however the file is sorted."""
     sorted_by_outcome = np.arange(200) < 100
     shuffled = np.random.default_rng(0).permutation(sorted_by_outcome)
-    for key in Part("BINNINGS", IntervalScheme).keys:
+    for key in Part("BINNINGS", of_interval).keys:
         for outcomes in (sorted_by_outcome, shuffled, ~sorted_by_outcome):
             p = flat(np.full(200, 0.5), outcomes)
             assert estimate(p, "confidence", Binned(BINNINGS.make(key))).value == 0

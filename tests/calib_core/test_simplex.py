@@ -95,8 +95,8 @@ def test_bins_and_claims_that_do_not_fit_are_told_apart_in_a_sentence():
         with pytest.raises(NotAnswerable) as why:
             estimate(p, notion, "ece", bins="grid")
         assert str(why.value) == (
-            "a partition of the simplex holds whole probability vectors, and this notion speaks of single scores: "
-            "choose the canonical notion, or bins of an interval (equal-width, say)"
+            "a partition of the simplex holds whole probability vectors, and the claims here are single scores: choose "
+            "bins of an interval (equal-width, say), or the canonical notion"
         )
     with pytest.raises(NotAnswerable, match="choose bins of an interval"):
         estimate(p, "confidence", DebiasedECE(Grid(3)))

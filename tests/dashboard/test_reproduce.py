@@ -17,8 +17,9 @@ from law_data import LawData, on_law_data
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
 from dashboard import compute, report, session
-from dashboard.reproduce import cli_line, python_lines
+from dashboard.reproduce import python_lines
 from dashboard.selection import Selection, Source
+from dashboard.session import report_line
 
 CALIB = Path(sys.executable).with_name("calib")
 TEMPERATURE = (Recipe("CALIBRATORS", "temperature"),)
@@ -114,7 +115,7 @@ def test_the_command_makes_the_same_report(here: Path) -> None:
         zoom=6,
         view="classes",
     )
-    words = shlex.split(cli_line(selection))
+    words = shlex.split(report_line(selection))
     assert words[0] == "calib"
     told = ("--date", "Made on a day", "--leave-out", "estimators", "--leave-out", "calibrators")
     ended = subprocess.run([CALIB, *words[1:], *told], cwd=here, capture_output=True, text=True, check=False)

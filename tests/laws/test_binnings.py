@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import BINNINGS, Predictions
-from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, IntervalScheme, PointsPerBin, tabulate
+from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin, of_interval, tabulate
 from calib_core.binning.square_root import RootMass, RootWidth
 from calib_core.reductions import ClassWise, Confidence
 from calib_core.registry import Part
 
 SCHEMES = [
-    *(BINNINGS.make(key) for key in Part("BINNINGS", IntervalScheme).keys if key != "edges"),
+    *(BINNINGS.make(key) for key in Part("BINNINGS", of_interval).keys if key != "edges"),
     EqualWidth(1),
     EqualWidth(2),
     EqualWidth(30),

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from calib_core import BINNINGS, NotAnswerable, Predictions
 from calib_core._arrays import Rows
-from calib_core.binning import Grid, Projection, Sierpinski, SimplexScheme, partition, simplex_table
+from calib_core.binning import Grid, Projection, Sierpinski, of_simplex, partition, simplex_table
 from calib_core.reductions import Canonical
 from calib_core.registry import Part
 
-KEYS = Part("BINNINGS", SimplexScheme).keys
+KEYS = Part("BINNINGS", of_simplex).keys
 FIXED = [Sierpinski(1), Sierpinski(2), Sierpinski(4), Grid(1), Grid(2), Grid(5), Grid(7)]
 PLACED = [Projection(bins, way) for bins in (1, 3, 8) for way in ("axes", "random", "shares")]
 SCHEMES = [*(BINNINGS.make(key) for key in KEYS), *FIXED, *PLACED]

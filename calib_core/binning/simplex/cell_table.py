@@ -12,8 +12,8 @@ from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
 from calib_core._checks import whole
 from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, Partition, SimplexScheme, as_simplex
-from calib_core.claims import Claims, VectorClaims
 from calib_core.predictions import NotAnswerable
+from calib_core.vectors import Vectors
 
 MOST_NUMBERS = 20_000_000
 """Largest table, occupied cells times classes: 160 MB for the means and as much for the frequencies."""
@@ -84,12 +84,10 @@ def partition(scheme: SimplexScheme, rows: Rows, weights: Float64s | None = None
     return scheme.partition(rows.shape[1], scheme.placed(rows, weights))
 
 
-def simplex_table(
-    claims: Claims | VectorClaims, bins: str | BinningScheme, cells: Partition | None = None
-) -> SimplexTable:
+def simplex_table(vectors: Vectors, bins: str | BinningScheme, cells: Partition | None = None) -> SimplexTable:
     """Whole predictions counted into cells: those of ``cells``, by default placed on these very rows.
 
-    NotAnswerable for claims about single scores, for interval bins, for rows that need not sum to 1, and beyond
+    NotAnswerable for interval bins, for rows that need not sum to 1, and beyond
     20 million numbers.
 
     >>> from calib_core.predictions import Predictions
@@ -100,37 +98,32 @@ def simplex_table(
     ([2.0, 1.0], [[-0.15, 0.15, 0.0], [-0.4, -0.3, 0.7]])
     """
     scheme = as_simplex(bins)
-    points = simplex_points(claims)
+    points = simplex_points(vectors)
     cells = partition(scheme, points.rows, points.weights) if cells is None else cells
     return _counted(points, cells)
 
 
-def simplex_points(claims: Claims | VectorClaims) -> VectorClaims:
-    """The claims that count, as points of the simplex; NotAnswerable where they are none."""
-    if not isinstance(claims, VectorClaims):
-        raise NotAnswerable(
-            "a partition of the simplex holds whole probability vectors, and this notion speaks of single scores: "
-            "choose the canonical notion, or bins of an interval (equal-width, say)"
-        )
-    if not claims.sum_to_one:
+def simplex_points(vectors: Vectors) -> Vectors:
+    """The rows that count, as points of the simplex; NotAnswerable where they are none."""
+    if not vectors.sum_to_one:
         raise NotAnswerable(
             "these rows hold one probability per class and need not sum to 1, so they are no points of the simplex: "
             "normalise them, or choose a notion of single scores"
         )
-    return claims.counted()
+    return vectors.counted()
 
 
-def _counted(claims: VectorClaims, cells: Partition) -> SimplexTable:
-    filled, codes = occupied(cells.codes(claims.rows), cells.n_cells)
-    k, b = claims.rows.shape[1], len(filled)
+def _counted(points: Vectors, cells: Partition) -> SimplexTable:
+    filled, codes = occupied(cells.codes(points.rows), cells.n_cells)
+    k, b = points.rows.shape[1], len(filled)
     check_size(b, k)
-    count = np.bincount(codes, claims.weights, minlength=b).astype(np.float64)
-    outcome = np.bincount(codes * k + claims.labels, claims.weights, minlength=b * k).astype(np.float64)
-    score = vector_sums(claims, codes, b)
+    count = np.bincount(codes, points.weights, minlength=b).astype(np.float64)
+    outcome = np.bincount(codes * k + points.labels, points.weights, minlength=b * k).astype(np.float64)
+    score = vector_sums(points, codes, b)
     worth = count
-    if claims.weights is not None and not whole(claims.weights):
-        worth = np.square(count) / np.bincount(codes, np.square(claims.weights), minlength=b)
-    return SimplexTable(cells, claims.class_names, filled, codes, count, score, outcome.reshape(b, k), worth)
+    if points.weights is not None and not whole(points.weights):
+        worth = np.square(count) / np.bincount(codes, np.square(points.weights), minlength=b)
+    return SimplexTable(cells, points.class_names, filled, codes, count, score, outcome.reshape(b, k), worth)
 
 
 def occupied(codes: Codes, n_cells: int) -> tuple[Codes, Codes]:
@@ -156,7 +149,7 @@ def check_size(cells: int, classes: int) -> None:
         )
 
 
-def vector_sums(points: VectorClaims, codes: Codes, cells: int) -> Float64s:
+def vector_sums(points: Vectors, codes: Codes, cells: int) -> Float64s:
     """Sums of the predictions in each of so many cells, (cells, K); ``codes`` (n,) are the rows' cells."""
     total = np.zeros((cells, points.rows.shape[1]))
     mass = np.ones(len(codes)) if points.weights is None else points.weights

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core.binning.base import BINNINGS
+from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.simplex.fixed import FixedCells, FixedScheme
 from calib_core.registry import Range
 
 
-@BINNINGS.register("grid", "Grid", reference="P1 App. G.2")
+@BINNINGS.register("grid", "Grid", reference="P1 App. G.2", flags=Cuts("simplex"))
 @dataclass(frozen=True)
 class Grid(FixedScheme):
     """Cells lie between equal steps of every class's probability: small triangles for three classes.

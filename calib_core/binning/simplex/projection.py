@@ -11,7 +11,7 @@ import numpy as np
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core._checks import effective_rows
-from calib_core.binning.base import BINNINGS
+from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.simplex.fixed import by_blocks
 from calib_core.registry import Choice, Range
 
@@ -21,7 +21,7 @@ _FEW_CLASSES = 16
 """Up to so many classes a row's sum is added up column by column, which is faster on long blocks of short rows."""
 
 
-@BINNINGS.register("projection", "Projections", reference="P1 Alg. 10")
+@BINNINGS.register("projection", "Projections", reference="P1 Alg. 10", flags=Cuts("simplex"))
 @dataclass(frozen=True)
 class Projection:
     """Cells cut off one after the other by planes, each holding about as many of the rows they were placed on.

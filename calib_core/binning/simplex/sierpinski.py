@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core.binning.base import BINNINGS
+from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.simplex.fixed import FixedCells, FixedScheme
 from calib_core.registry import Range
 
 
-@BINNINGS.register("sierpinski", "Sierpinski triangles", reference="P1 App. G.1")
+@BINNINGS.register("sierpinski", "Sierpinski triangles", reference="P1 App. G.1", flags=Cuts("simplex"))
 @dataclass(frozen=True)
 class Sierpinski(FixedScheme):
     """Cells are the corners where one class has more than half of what is left, each cut into corners again.

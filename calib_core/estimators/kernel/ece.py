@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+import numpy as np
+
+from calib_core._arrays import Float64s
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.kernel.bandwidths import Bandwidth, Silverman
@@ -12,12 +15,22 @@ from calib_core.estimators.kernel.kernels import Kernel, Triweight, response
 from calib_core.estimators.kernel.local import Smoothed, local_calibration
 from calib_core.estimators.kernel.score_grid import Grid
 from calib_core.estimators.kernel.score_scales import Linear, Scale
+from calib_core.estimators.residuals import NORM, Image
 from calib_core.registry import Choice, Part
 
 SMOOTHED = ("outcomes", "gaps")
 
 
-@ESTIMATORS.register("ece-kde", "ECE by kernel densities", reference="P5 §4.4-4.5")
+@ESTIMATORS.register(
+    "ece-kde",
+    "ECE by kernel densities",
+    reference="P5 §4.4-4.5",
+    flags=NORM,
+    elsewhere=(
+        "Posocco and Bonnefoy's published code, but for its coarser grid and, class-wise, the first class's bandwidth "
+        "used for all of them."
+    ),
+)
 @dataclass(frozen=True)
 class KernelECE:
     """Mean distance between the score and a smooth curve of how often claims of that score come true.
@@ -54,6 +67,17 @@ class KernelECE:
         if not stratum.total > 0:
             return float("nan")
         return float(self.local(stratum, self.grid(claims.floor), self.width(stratum)).error)
+
+    def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
+        """Residuals on the nodes of the grid, smoothed as wide as the estimate is."""
+        grid, width = self.grid(claims.floor), self.width(stratum)
+        damping, stride = response(self.kernel, width, grid), grid.stride(width)
+        cell, into = grid.places(stratum.scores)
+
+        def errors(masses: Float64s) -> Float64s:
+            return grid.integral(np.abs(grid.density(grid.spectrum(masses) * damping, stride)))
+
+        return Image(cell, into, grid.cells + 1, errors)
 
     def local(self, stratum: Stratum, grid: Grid, width: float) -> Smoothed:
         """Densities and curve of a stratum with claims, smoothed this wide."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dashboard import reproduce
+from dashboard import reproduce, session
 from dashboard.report import recipe
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Code, Paragraph
@@ -19,6 +19,9 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     )
     told = asked.options
     whole = asked.selection.replace(title=told.title, author=told.author, left_out=told.left_out)
-    yield Code(reproduce.cli_line(whole), "The command that makes this report.")
+    yield Code(session.report_line(whole), "The command that makes this report.")
     yield Code(reproduce.python_lines(asked.selection), "The main numbers in Python, on the library alone.")
+    if asked.calls:
+        wanted = {name.replace("-", "_"): call for name, call in asked.calls.items()}
+        yield Code(session.python(**wanted), "The tables in Python, on the library alone, by the names of their files.")
     yield Code(recipe.written(asked.selection, asked.options), "The recipe.")

@@ -184,7 +184,7 @@ def _share(value: float | None) -> str:
 
 
 def _maps(asked: Asked) -> Iterator[Block | None]:
-    able = [m for m in asked.models.recalibrated if hasattr(compute.fitted(m), "maps_")]
+    able = [m for m in asked.models.recalibrated if compute.fitted(m).binary_maps]
     if able:
         yield Heading("Score in, score out")
     for i, model in enumerate(able, start=1):
@@ -204,7 +204,7 @@ def _maps(asked: Asked) -> Iterator[Block | None]:
             f"What {model.title} makes of a score{of}.",
         )
     for i, model in enumerate(asked.models.recalibrated, start=1):
-        held = compute.constraint(model, only_if_held=True) if hasattr(compute.fitted(model), "wanted") else None
+        held = compute.constraint(model, only_if_held=True) if compute.fitted(model).wanted else None
         if held is not None:
             yield Figure(
                 f"constraint-{i}",

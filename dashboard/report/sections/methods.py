@@ -9,7 +9,6 @@ import pandas as pd
 
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import bins_of
-from calib_core.estimators import ELSEWHERE
 from calib_core.inference import coverage_table, on_scale_of, paired_table, rejection_table
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
@@ -67,7 +66,7 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     yield Heading("Notions of calibration")
     yield _said(REDUCTIONS[key] for key in REDUCTIONS)
     yield Heading("Estimators")
-    yield _said((ESTIMATORS[key] for key in ESTIMATORS), ELSEWHERE)
+    yield _said(ESTIMATORS[key] for key in ESTIMATORS)
     yield Heading("Bins and calibrators")
     recipes = dict.fromkeys(model.recipe.key for model in asked.models.shown)
     binnings = [BINNINGS[key] for key in _binnings(asked)]
@@ -87,11 +86,11 @@ def _binnings(asked: Asked) -> list[str]:
     return list(dict.fromkeys(BINNINGS.recipe(bins_of(model, compute.built(asked.scheme))).key for model in models))
 
 
-def _said(entries: Iterable[Entry[Any]], elsewhere: dict[str, str] | None = None) -> Bullets:
+def _said(entries: Iterable[Entry[Any]]) -> Bullets:
     lines = []
     for entry in entries:
         reference = f" ({cited(entry.reference)})" if entry.reference else ""
-        also = f" {elsewhere[entry.key]}" if elsewhere and entry.key in elsewhere else ""
+        also = f" {entry.elsewhere}" if entry.elsewhere else ""
         lines.append(f"{entry.title}: {entry.caption.removesuffix('.')}{reference}.{also}")
     return Bullets(tuple(lines))
 

@@ -143,4 +143,5 @@ def test_a_thousand_classes_in_blocks():
     assert abs(blocks.mean) < 4 * error
     # Always the same class: residuals agree in that entry, and predictions that share no class count exp(-1).
     wrong = Predictions(probs, np.zeros(600, dtype=int))
-    assert KernelCalibrationError(block=50)(Canonical().split(wrong)).value == pytest.approx(np.exp(-1), abs=0.02)
+    made = KernelCalibrationError(block=50).of_vectors(Canonical().split(wrong))
+    assert made.value == pytest.approx(np.exp(-1), abs=0.02)

@@ -29,7 +29,7 @@ def error_of(question, times=None):
     made, n, total = question.answer(question.predictions), wild.n_rows(claims, ranks), 0.0
     times = np.ones(n) if times is None else times
     for s, stratum, rows in wild.strata_of(claims, ranks):
-        image = wild._PICTURES[type(question.estimator)](question.estimator, claims, made, s, stratum)
+        image = question.estimator.image(claims, made, s, stratum)
         sums = image.map(wild.residuals(stratum), rows, n) @ times[:, None]
         total += claims.shares[s] * image.errors(np.asarray(sums).T / stratum.total)[0]
     return total
@@ -155,10 +155,8 @@ def test_noise_drawn_from_the_scores_is_that_of_the_noise_floor(notion):
     claims, ranks = made.question.claims, made.question.ranks
     law = wild._calibrated(claims, ranks, 0)
     answer = made.question.answer(made.question.predictions)
-    picture = wild._PICTURES[type(made.question.estimator)]
-    drawn = wild._sizes(
-        lambda s, stratum: picture(made.question.estimator, claims, answer, s, stratum), claims, ranks, law
-    )
+    estimator = made.question.estimator
+    drawn = wild._sizes(lambda s, stratum: estimator.image(claims, answer, s, stratum), claims, ranks, law)
     floor = made.noise_floor.draws
     assert drawn.mean() == pytest.approx(floor.mean(), rel=0.06)
     assert drawn.std() == pytest.approx(floor.std(), rel=0.2)

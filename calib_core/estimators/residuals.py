@@ -1,0 +1,60 @@
+"""Errors that are the size of what smoothing, sharing out or adding up makes of the residuals: what they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from calib_core._arrays import Codes, Float64s
+from calib_core.claims import Claims, Stratum
+from calib_core.estimators.base import Estimated, Traits
+
+Sizes: TypeAlias = Callable[[Float64s], Float64s]
+
+NORM = Traits(judged="residuals")
+"""What such errors declare; they then have an ``image``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """What an estimator looks at in one stratum: sums of residuals at ``size`` places, and the error they make.
+
+    Claim i adds its residual to place ``first[i]`` and, where ``beyond`` is given, that share of it to the next place
+    instead. ``errors`` maps such sums (draws, size), divided by the stratum's rows, to errors (draws,): a norm.
+    """
+
+    first: Codes
+    beyond: Float64s | None
+    size: int
+    errors: Sizes
+
+    def map(self, residuals: Float64s, rows: Codes, n: int) -> csr_array:
+        """Sparse map (size, n) of one number a row to sums at the places."""
+        if self.beyond is None:
+            return csr_array((residuals, (self.first, rows)), shape=(self.size, n))
+        ahead = residuals * self.beyond
+        entries = np.concatenate([residuals - ahead, ahead])
+        places = np.concatenate([self.first, np.minimum(self.first + 1, self.size - 1)])
+        return csr_array((entries, (places, np.tile(rows, 2))), shape=(self.size, n))
+
+
+class NormOfResiduals(Protocol):
+    """An estimator whose error is a norm of the residuals."""
+
+    def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
+        """What it looks at in stratum ``s`` of these claims, of which it made this estimate."""
+
+
+def absolute(sums: Float64s) -> Float64s:
+    """The sum of the absolute sums at all places."""
+    return np.asarray(np.abs(sums).sum(axis=-1))
+
+
+def inner_edges(estimated: Estimated, s: int) -> Float64s:
+    """The inner edges of one stratum's bins."""
+    assert estimated.bins is not None
+    return estimated.bins.lower[s, 1 : int(estimated.bins.n_bins[s])]

@@ -1,0 +1,66 @@
+"""The choices on screen as commands: a table of an exhibit, or a whole report."""
+
+from __future__ import annotations
+
+import shlex
+from urllib.parse import urlencode
+
+from calib_core import Recipe
+from dashboard.selection import Selection
+from dashboard.session.files import file
+
+_NAMED = (
+    *("data", "reading", "test", "test_reading", "others", "calibrators"),
+    *("view", "search", "page", "title", "author", "left_out", "column"),
+)
+"""Choices the command says in a way of its own, or that change no number."""
+
+
+def show_line(selection: Selection, exhibit: Recipe) -> str:
+    """The command that writes the table of an exhibit with these choices."""
+    words = ["calib", "show", exhibit.key, *_data(selection)]
+    words += ["--model", selection.model] if selection.model else []
+    words += ["--notion", selection.asked] if selection.asked != Selection().asked else []
+    for name, value in exhibit.params:
+        words += ["--set", f"{name}={value.to_json() if isinstance(value, Recipe) else value}"]
+    return shlex.join(words)
+
+
+def _data(selection: Selection) -> list[str]:
+    """The words that say what is looked at, as far as options have names of their own."""
+    source = selection.source
+    words = [_file_name(source.data)]
+    words += ["--test", _file_name(source.test)] if source.test else []
+    for data, _ in selection.others:
+        words += ["--other", _file_name(data)]
+    for recipe in selection.calibrators:
+        words += ["--calibrator", recipe.to_json() if recipe.params else recipe.key]
+    return words
+
+
+def report_line(selection: Selection, only: str = "") -> str:
+    """The command that writes a report with the numbers on screen for these choices, or one section of it."""
+    file, *words = _data(selection)
+    words = ["calib", "report", file, "-o", "report.html", *words]
+    query = selection.to_query()
+    rest = {name: text for name, text in query.items() if name not in _NAMED}
+    for flag in ("binning", "bins", "points", "share", "seed"):
+        words += [f"--{flag}", rest.pop(flag)] if flag in rest else []
+    words += ["--tolerance", rest.pop("eps")] if "eps" in rest else []
+    rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
+    if any(changed for _, changed in selection.others):
+        rest["others"] = query["others"]
+    words += ["--choices", urlencode(rest)] if rest else []
+    for flag in ("title", "author"):
+        words += [f"--{flag}", query[flag]] if flag in query else []
+    for flag, key in [("--only", only)] if only else [("--leave-out", key) for key in selection.left_out]:
+        words += [flag, key]
+    return shlex.join(words)
+
+
+def _file_name(key: str) -> str:
+    """What the command calls a file; a name that begins like an option gets its folder."""
+    found = file(key)
+    if found.demo:
+        return key
+    return f"./{found.table.name}" if found.table.name.startswith("-") else found.table.name
