@@ -46,3 +46,13 @@ def view(key: str, title: str, order: float, *, needs_data: bool = True) -> Call
         return render
 
     return add
+
+
+def view_key(text: str) -> str:
+    """The key of a view that a link asks for; ValueError where there is none of that name.
+
+    A command has no views loaded and draws none: it leaves the word to the dashboard that opens the link.
+    """
+    if (VIEWS and text not in VIEWS) or len(text) > 100:
+        raise ValueError(text)
+    return text

@@ -17,7 +17,7 @@ from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Choice, Param, Part
 from calib_core.three_classes import OTHERS
-from dashboard.navigation import VIEWS
+from dashboard.navigation import view_key
 
 SORTS = ("error", "share", "rows", "name")
 FEWEST, MOST = 5, 25
@@ -300,11 +300,6 @@ def _one_of(*options: str) -> Callable[[str], str]:
     return read
 
 
-def _view(text: str) -> str:
-    # A command has no views loaded, draws none, and leaves the word to the dashboard that opens the link.
-    return _one_of(*VIEWS)(text) if VIEWS else _short(text)
-
-
 def _within(low: float, high: float, kind: Callable[[str], float]) -> Callable[[str], float]:
     def read(text: str) -> float:
         value = kind(text)
@@ -432,7 +427,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "share": _within(0.05, 0.95, float),
     "seed": _within(0, 2**31 - 1, int),
     "others": _others,
-    "view": lambda text: _view(text),
+    "view": view_key,
     "calibrators": _recipes("calibrators", "CALIBRATORS", 12),
     "binning": lambda text: _one_of(AUTO, *interval_schemes())(text),
     "bins": _within(FEWEST, MOST, int),

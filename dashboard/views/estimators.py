@@ -20,12 +20,8 @@ from calib_core.study import SCORES, error_keys
 from dashboard import compute, session, widgets
 from dashboard.chart import chart
 from dashboard.export import csv_bytes
-<<<<<<< HEAD
-from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks, takes_bins
-from dashboard.navigation import view
-=======
 from dashboard.lines import AT_LEVEL, FLOOR, VALUE, below, caption, marks
->>>>>>> main
+from dashboard.navigation import view
 from dashboard.selection import Selection
 from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
