@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from calib_core._text import count, percent
 from dashboard import compute, session, widgets
-from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys
+from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys, scheme_of
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, data, verdicts
 
@@ -93,7 +93,10 @@ def _bins() -> None:
     )
     names = () if chosen == AUTO else [p.name for p in BINNINGS[chosen].params]
     if "bins" in names:
-        st.slider("Number of bins", FEWEST, MOST, **widgets.bound("bins", zoom=None))
+        most = scheme_of(chosen, bins=MOST).build().bins
+        bins = min(widgets.selection().bins, most)
+        controls = widgets.tied("choice.bins", bins, lambda n: widgets.change(bins=n, zoom=None))
+        st.slider("Number of bins", FEWEST, most, **controls)
     if "points" in names:
         st.number_input("Rows per bin", 2, MOST_POINTS, step=10, **widgets.bound("points", zoom=None))
     if chosen != AUTO:

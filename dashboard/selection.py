@@ -15,7 +15,7 @@ from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.diagrams import BANDS, KERNEL_CURVE
 from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
-from calib_core.registry import FAMILIES, Choice, Param, Part
+from calib_core.registry import FAMILIES, Choice, Param, Part, Range
 from calib_core.three_classes import OTHERS
 from dashboard.navigation import view_key
 
@@ -377,13 +377,13 @@ def counted_by(number: str) -> str:
 
 
 def scheme_of(binning: str, **numbers: int) -> Recipe:
-    """The recipe of a binning with those of the numbers that it takes.
+    """The recipe of a binning with those of the numbers that it takes, as near as its limits allow.
 
     >>> scheme_of("equal-mass", bins=7, points=20).params, scheme_of("distinct", bins=7).params
     ((('bins', 7),), ())
     """
-    names = {p.name for p in BINNINGS[binning].params}
-    return BINNINGS.described(binning, **{name: value for name, value in numbers.items() if name in names})
+    ranges = {p.name: p.domain for p in BINNINGS[binning].params if isinstance(p.domain, Range)}
+    return BINNINGS.described(binning, **{key: ranges[key].nearest(n) for key, n in numbers.items() if key in ranges})
 
 
 _NUMBERS = ("bins", "points")
