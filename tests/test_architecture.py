@@ -326,9 +326,8 @@ def assert_within(found, ceilings):
 
 MOST_LINES, MEDIAN_LINES = 400, 110
 TOO_LONG = {
-    "dashboard/commands/_shared.py": 415,
     "dashboard/compute.py": 518,
-    "dashboard/selection.py": 456,
+    "dashboard/selection.py": 467,
 }
 
 

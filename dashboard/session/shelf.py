@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
@@ -36,20 +36,25 @@ class _Refusal:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
+    """A value, the arrays it reaches (bytes by identity), and the seconds that making it took."""
+
     value: Any
-    size: int
+    arrays: Mapping[int, int]
     seconds: float
 
 
 class Shelf:
     """Results by scope and key, least recently used forgotten first when they hold more than ``budget`` bytes.
 
-    The scope is no part of a call's identity: one shelf serves sessions that share results and sessions that must not.
+    An array that several results share counts once. The scope is no part of a call's identity: one shelf can serve
+    sessions that share results and sessions that must not.
     """
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._shared: Counter[int] = Counter()
+        self._bytes = 0
         self._turns: dict[tuple[str, str], tuple[threading.RLock, int]] = {}
         self._lock = threading.Lock()
 
@@ -75,7 +80,7 @@ class Shelf:
                 if found is None:
                     start = time.perf_counter()
                     value = make()
-                    found = _Kept(value, size(value), time.perf_counter() - start)
+                    found = _Kept(value, arrays(value), time.perf_counter() - start)
                     self._keep(place, found)
                 kept: T = found.value
                 return kept
@@ -103,12 +108,13 @@ class Shelf:
 
     def replace(self, key: str, value: Any, scope: str = EVERYBODY) -> None:
         """Put another value in the place of one."""
-        self._keep((scope, key), _Kept(value, size(value), 0.0))
+        self._keep((scope, key), _Kept(value, arrays(value), 0.0))
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._kept.clear()
+            while self._kept:
+                self._forget()
 
     def _run(self, call: Call[Any], progress: Progress | None, scope: str) -> Any:
         if progress is not None:
@@ -130,30 +136,57 @@ class Shelf:
 
     def _keep(self, place: tuple[str, str], kept: _Kept) -> None:
         with self._lock:
+            if place in self._kept:
+                self._kept.move_to_end(place, last=False)
+                self._forget()
             self._kept[place] = kept
-            self._kept.move_to_end(place)
-            while len(self._kept) > 1 and sum(k.size for k in self._kept.values()) > self._budget:
-                self._kept.popitem(last=False)
+            for array, size in kept.arrays.items():
+                self._bytes += size if not self._shared[array] else 0
+                self._shared[array] += 1
+            while len(self._kept) > 1 and self._bytes > self._budget:
+                self._forget()
+
+    def _forget(self) -> None:
+        """Forget the least recently used."""
+        _, kept = self._kept.popitem(last=False)
+        for array, size in kept.arrays.items():
+            self._shared[array] -= 1
+            if not self._shared[array]:
+                del self._shared[array]
+                self._bytes -= size
 
 
-def size(value: Any, seen: set[int] | None = None) -> int:
-    """Bytes of the arrays a value reaches, each counted once; a view counts as the array it looks at."""
-    seen = set() if seen is None else seen
-    if id(value) in seen or isinstance(value, (str, int, float, type(None), type)):
-        return 0
-    seen.add(id(value))
+def arrays(value: Any) -> dict[int, int]:
+    """The arrays a value reaches, and the value itself: bytes by identity; a view counts as the array it looks at."""
+    found: dict[int, int] = {}
+    _reach(value, found)
+    return found
+
+
+_SMALL = 64
+"""Bytes that stand for an object without its arrays."""
+
+
+def _reach(value: Any, found: dict[int, int]) -> None:
     if isinstance(value, np.ndarray):
-        return size(value.base, seen) if isinstance(value.base, np.ndarray) else value.nbytes
-    if isinstance(value, (pd.DataFrame, pd.Series)):
-        return int(np.sum(value.memory_usage(deep=False)))
+        while isinstance(value.base, np.ndarray):
+            value = value.base
+        found[id(value)] = value.nbytes
+    elif isinstance(value, (pd.DataFrame, pd.Series)):
+        found[id(value)] = int(np.sum(value.memory_usage(deep=False)))
+    elif not isinstance(value, (str, int, float, type(None), type)) and id(value) not in found:
+        found[id(value)] = _SMALL
+        for part in _parts(value):
+            _reach(part, found)
+
+
+def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
-        return sum(size(inner, seen) for inner in list(value.values()))
+        return list(value.values())
     if isinstance(value, (list, tuple)):
-        return sum(size(inner, seen) for inner in value)
-    inner: list[Any] = list(vars(value).values()) if hasattr(value, "__dict__") else []
-    if not inner and is_dataclass(value):
-        inner = [getattr(value, field.name) for field in fields(value)]
-    return 64 + sum(size(part, seen) for part in inner)
+        return value
+    inner = list(vars(value).values()) if hasattr(value, "__dict__") else []
+    return inner or ([getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else [])
 
 
 FILES = Shelf(2 << 30)

@@ -116,10 +116,15 @@ def _every_class(sample):
     row = np.ones(n) if p.weights is None else p.weights
     if truth.ndim == 2:
         at, labels = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        return Predictions(p.probs[at], labels, weights=(truth * row[:, None]).ravel())
+        return Predictions(p.probs[at], labels, weights=_seen((truth * row[:, None]).ravel()))
     labels = np.concatenate([p.predicted, (p.predicted + 1) % k])
-    weights = np.concatenate([truth * row, (1 - truth) * row])
+    weights = _seen(np.concatenate([truth * row, (1 - truth) * row]))
     return _of_rows(p, np.tile(np.arange(n), 2), labels, weights)
+
+
+def _seen(weights):
+    """Weights with those set to 0 that no sum of the others can see: predictions refuse weights below 1e-75."""
+    return np.where(weights < 1e-60, 0.0, weights)
 
 
 def _of_rows(p, at, labels, weights):
