@@ -14,6 +14,7 @@ from calib_core import (
     inference,
     readers,
     reductions,
+    side_by_side,
     study,
 )
 from calib_core.binning import BINNINGS
@@ -21,10 +22,12 @@ from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibra
 from calib_core.division import divide, fitted, marked_rows, read_as, recalibrated, three_corners
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.inference import compare
+from calib_core.lookup import row_table
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.readers import read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
+from calib_core.side_by_side import measured
 from calib_core.study import evaluate, stacked
 from calib_core.three_classes import corners
 
@@ -63,12 +66,15 @@ __all__ = [
     "inference",
     "load_calibrator",
     "marked_rows",
+    "measured",
     "read_as",
     "read_predictions",
     "read_table",
     "readers",
     "recalibrated",
     "reductions",
+    "row_table",
+    "side_by_side",
     "stacked",
     "study",
     "three_corners",

@@ -124,7 +124,28 @@ class NoRefit:
 
 NO_REFIT = NoRefit()
 
-Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Part
+
+@dataclass(frozen=True)
+class Key:
+    """The key of a member of another family as it is, without parameters; or one of a few words beside them.
+
+    >>> Key("NO_FAMILY", ("all",)).words
+    ('all',)
+    """
+
+    family: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The words, then the keys there are."""
+        return (*self.words, *FAMILIES[self.family])
+
+    def check(self, value: Any) -> str | None:
+        return None if value in self.options else f"one of {', '.join(map(repr, self.options))}"
+
+
+Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Part | Key
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from calib_core._text import count, percent
-from dashboard import compute, session, widgets
+from dashboard import session, widgets
 from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys, scheme_of
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, data, verdicts
@@ -88,7 +88,7 @@ def _bins() -> None:
         "Bins",
         (AUTO, *interval_schemes()),
         format_func=lambda key: "As declared" if key == AUTO else BINNINGS[key].title,
-        help=f"As declared: {compute.AUTO_SAID}. Everything else is used for every model.",
+        help=f"As declared: {session.DECLARED}. Everything else is used for every model.",
         **widgets.bound("binning", zoom=None),
     )
     names = () if chosen == AUTO else [p.name for p in BINNINGS[chosen].params]

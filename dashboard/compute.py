@@ -8,19 +8,13 @@ them, forget the least recently used things when they grow past their budget.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from calib_core import (
-    BINNINGS,
     CALIBRATORS,
-    ESTIMATORS,
     Estimate,
     InputError,
     NotAnswerable,
@@ -34,16 +28,13 @@ from calib_core import estimate as cc_estimate
 from calib_core.binning import BinningScheme, bins_of, tabulate
 from calib_core.binning import bins_said as in_words
 from calib_core.calibrators import Calibrator
-from calib_core.defaults import BINS
 from calib_core.estimators import takes_bins
 from calib_core.inference import (
     EstimateLine,
-    PairedDifference,
     PrimaryLine,
     TestOfCalibration,
     estimate_line,
     kuiper,
-    paired_difference,
     per_class_tests,
     spiegelhalter,
 )
@@ -54,17 +45,14 @@ from calib_core.readers import (
     shared_rows,
 )
 from calib_core.reductions import claims_of
-from calib_core.study import summaries
 from dashboard.lines import without_bins
 from dashboard.selection import (
-    FEWEST,
-    MOST,
     Selection,
     Source,
-    scheme_of,
 )
-from dashboard.session.files import file, whole
+from dashboard.session.files import file
 from dashboard.session.models import Model, Models, models, parts
+from dashboard.session.scene import DECLARED
 from dashboard.session.shelf import RESULTS, Missing
 
 T = TypeVar("T")
@@ -78,23 +66,6 @@ def _or_why(make: Callable[[], T]) -> T | str:
         raise
     except InputError as why:
         return str(why)
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A calibrator fitted on the calibration rows, the test rows after it, and what both took."""
-
-    calibrator: Calibrator
-    judged: Predictions
-    fit_seconds: float
-    apply_seconds: float
-
-
-def fit(model: Model) -> Fit:
-    """A model fitted on the calibration rows and applied to the test rows; NotAnswerable says why it cannot be."""
-    calibrator, after = fitted(model), judged(model)
-    seconds = [RESULTS.seconds(made) or 0.0 for made in (model.fitted, model.predictions)]
-    return Fit(calibrator, after, *seconds)
 
 
 def judged(model: Model) -> Predictions:
@@ -120,64 +91,14 @@ def _no_export(calibrator: Calibrator) -> str:
     return ""
 
 
-AUTO_SAID = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
-"""The rule where no bins are chosen, in words."""
-
-
 def bins_said(scheme: Recipe | None) -> str:
     """The bins of a choice, for the middle of a sentence."""
-    return AUTO_SAID if scheme is None else in_words(scheme.build())
-
-
-def bins_of_measures(frame: pd.DataFrame) -> str:
-    """The bins of a model's measures in a few words, the rule most of them follow first."""
-    rules: dict[str, list[str]] = {}
-    for name, text in zip(frame["measure"], frame["bins"], strict=True):
-        if text:
-            rules.setdefault(text.partition(" (")[0], []).append(name)
-    first, *rest = sorted(rules, key=lambda rule: -len(rules[rule])) or [""]
-    return "; ".join([first, *(f"{', '.join(rules[rule])}: {rule}" for rule in rest)])
+    return DECLARED if scheme is None else in_words(scheme.build())
 
 
 def built(scheme: Recipe | None) -> BinningScheme | None:
     """The bins of a choice; None where each model is judged as its outputs are declared."""
     return None if scheme is None else scheme.build()
-
-
-def reliability(model: Model, scheme: Recipe | None) -> diagrams.ReliabilityDiagram:
-    """The reliability diagram of a model on the test rows."""
-    key = ("reliability", model, scheme)
-    return _memo(key, lambda: diagrams.reliability(judged(model), built(scheme)))
-
-
-def zoom(model: Model, scheme: Recipe | None, b: int) -> diagrams.BinZoom:
-    """One bin of a model's reliability diagram, class by class."""
-    key = ("zoom", model, scheme, b)
-    return _memo(key, lambda: diagrams.zoom(judged(model), reliability(model, scheme), b))
-
-
-def bin_rows(model: Model, scheme: Recipe | None, b: int) -> NDArray[np.intp]:
-    """Positions of a bin's rows among the test rows."""
-    return reliability(model, scheme).rows(judged(model), b)
-
-
-def summary(model: Model, selection: Selection, models: Models) -> pd.DataFrame:
-    """The numbers beside a reliability diagram, over the rows a table of these models is over.
-
-    They are computed for every number of bins of the slider in one pass.
-    """
-    rows, abstaining = _counted(selection, models)
-    key = ("summary", model, abstaining, _numbered(selection.scheme))
-    every = _slider(selection.scheme)
-    frames = _memo(key, lambda: summaries(rows[model], [built(one) for one in every]))
-    return frames[every.index(selection.scheme)]
-
-
-def every_measure(model: Model, selection: Selection, models: Models) -> pd.DataFrame:
-    """ECE and MCE in every notion, and the proper scores, over the rows a table of these models is over."""
-    rows, abstaining = _counted(selection, models)
-    key = ("every_measure", model, abstaining, selection.scheme)
-    return _asked_once(key, lambda: summaries(rows[model], [built(selection.scheme)], study.every_measure())[0])
 
 
 def same_rows(selection: Selection, models: Models) -> dict[Model, Predictions]:
@@ -207,55 +128,6 @@ def _counted(selection: Selection, models: Models) -> tuple[dict[Model, Predicti
     return dict(zip(models.shown, rows, strict=True)), (counting, silent)
 
 
-def _numbered(scheme: Recipe | None) -> Hashable:
-    """A scheme without its number of bins."""
-    return _slider(scheme)[0]
-
-
-def _slider(scheme: Recipe | None) -> list[Recipe | None]:
-    """The scheme with every number of bins of the slider, where it takes one."""
-    if scheme is None or not any(p.name == "bins" for p in BINNINGS[scheme.key].params):
-        return [scheme]
-    return [scheme_of(scheme.key, bins=b) for b in range(FEWEST, MOST + 1)]
-
-
-def side_effects(model: Model) -> study.SideEffects:
-    """What a calibrator does to the decisions on the test rows."""
-    return study.side_effects(parts(model.source).test, judged(model))
-
-
-def binary_map(model: Model, stratum: int) -> diagrams.BinaryMap:
-    """The map of a multiclass-to-binary calibrator in one stratum, over the test rows' scores."""
-    calibrator = fitted(model)
-    if not calibrator.binary_maps:
-        raise NotAnswerable("this calibrator looks at whole rows: it has no map from one score to one score")
-    key = ("binary_map", model, stratum)
-    return _memo(key, lambda: diagrams.binary_map(calibrator, parts(model.source).test, stratum))
-
-
-REPEATS = 40
-"""Splits over which a calibrator that controls a rate is tried."""
-
-
-def constraint(model: Model, *, only_if_held: bool = False) -> diagrams.ConstraintDiagram | None:
-    """Attained against wanted rate over repeated splits of the calibration and test rows' file."""
-    key = ("constraint", model)
-    if only_if_held:
-        found: diagrams.ConstraintDiagram | None = RESULTS.find(repr(key))
-        return found
-    return _memo(key, lambda: _constraint(model))
-
-
-def _constraint(model: Model) -> diagrams.ConstraintDiagram:
-    rows = whole(model.source.data, model.source.reading)
-    floor = rows.accuracy
-    rates = {"miscoverage": (0.01, 0.02, 0.05, 0.1, 0.2), "accuracy": tuple(floor + (1 - floor) * s for s in _STEPS)}
-    return diagrams.constraint(rows, model.recipe, rates[fitted(model).wanted], REPEATS)
-
-
-_STEPS = (0.2, 0.4, 0.6, 0.8, 0.9)
-
-
 def estimate(model: Model, notion: str | None, estimator: str, scheme: Recipe | None) -> Estimate:
     """One estimate, of the whole prediction where notion is None.
 
@@ -264,16 +136,6 @@ def estimate(model: Model, notion: str | None, estimator: str, scheme: Recipe | 
     test, bins = judged(model), scheme if takes_bins(estimator) else None
     key = ("estimate", model, notion, estimator, bins)
     return _asked_once(key, lambda: cc_estimate(test, notion, estimator, built(bins)))
-
-
-def ranked(selection: Selection, models: Models, model: Model, notion: str | None, estimator: str) -> Estimate:
-    """One estimate as a line of a table of these models, which are all judged on the same rows."""
-    rows, abstaining = _counted(selection, models)
-    if not abstaining:
-        return estimate(model, notion, estimator, selection.scheme)
-    bins = selection.scheme if takes_bins(estimator) else None
-    key = ("ranked", model, abstaining, notion, estimator, bins)
-    return _asked_once(key, lambda: cc_estimate(rows[model], notion, estimator, built(bins)))
 
 
 def line(made: Estimate, selection: Selection) -> EstimateLine:
@@ -301,33 +163,6 @@ def unbinned(model: Model, selection: Selection) -> tuple[str, ...]:
 def sharpened(made: Estimate) -> bool:
     """Whether an estimate's interval and noise floor are made already."""
     return made.knows("interval") and made.knows("floor")
-
-
-def bands(model: Model, scheme: Recipe | None) -> diagrams.ReliabilityBands:
-    """Wilson intervals and consistency bands of a model's confidence."""
-    key = ("bands", model, scheme)
-    return _memo(key, lambda: diagrams.reliability_bands(judged(model), built(scheme)))
-
-
-def corp(model: Model) -> diagrams.CorpCurve:
-    """The isotonic reliability curve of a model's confidence."""
-    return _memo(("corp", model), lambda: diagrams.corp(judged(model)))
-
-
-def corp_band(model: Model, band: str) -> diagrams.CorpBand | str:
-    """The band around the isotonic curve; why there is none, or nothing where none was asked for."""
-    if band == "none":
-        return ""
-    try:
-        return _asked_once(("corp_band", model, band), lambda: diagrams.corp_band(judged(model), band=band))
-    except NotAnswerable as why:
-        return f"No band: {why}."
-
-
-def kernel_curve(model: Model, kernel: Recipe, band: str) -> diagrams.KernelCurve:
-    """The kernel reliability curve of a model's confidence, with its band."""
-    key = ("kernel", model, kernel, band)
-    return _memo(key, lambda: diagrams.kernel_curve(judged(model), method=kernel.build(), band=band))
 
 
 def class_curve(model: Model, notion: str, c: int, kernel: Recipe, band: str) -> diagrams.KernelCurve:
@@ -471,30 +306,6 @@ def of_counts(made: Estimate) -> bool:
         return asked is not None and asked.reduction is not None and counted(asked.estimator, asked.claims) is not None
     except NotAnswerable:
         return False
-
-
-def paired(a: Model, b: Model, notion: str | None, estimator: str, scheme: Recipe | None) -> PairedDifference:
-    """How much larger one model's error is than another's on the same test rows; NotAnswerable says why not."""
-    key = ("paired", a, b, notion, estimator, scheme)
-    return _asked_once(key, lambda: _difference(judged(a), judged(b), notion, estimator, scheme))
-
-
-def pairs(selection: Selection, models: Models) -> Iterator[tuple[Model, Model, PairedDifference | str]]:
-    """Every pair of models with the difference asked for, or why it has none."""
-    for a, b in combinations(models.shown, 2):
-        try:
-            yield a, b, paired(a, b, selection.compared, selection.differ, selection.scheme)
-        except NotAnswerable as why:
-            yield a, b, str(why)
-
-
-def _difference(
-    a: Predictions, b: Predictions, notion: str | None, estimator: str, scheme: Recipe | None
-) -> PairedDifference:
-    if notion is None and "predictions" not in ESTIMATORS[estimator].flags.takes:
-        raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
-    bins = built(scheme) if takes_bins(estimator) else None
-    return paired_difference(a, b, notion, estimator, bins)
 
 
 def class_table(model: Model, notion: str, scheme: Recipe | None) -> diagrams.ClassTable:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from string import ascii_lowercase
-from typing import Any, get_args
+from typing import get_args
 
 from calib_core import Predictions, Recipe, estimate
 from calib_core.binning import bins_said
 from calib_core.defaults import LEVEL
 from calib_core.estimators import takes_bins
-from calib_core.inference import EstimateLine, PairedDifference, PrimaryLine, each_alone, primary, unbinned_bound
+from calib_core.inference import EstimateLine, PrimaryLine, each_alone, primary, unbinned_bound
 from calib_core.inference.number_words import at_level, percent
 from calib_core.inference.primary import ESTIMATOR as PRIMARY
 from calib_core.inference.unbinned import Assumption
@@ -124,16 +124,3 @@ VALUES_DIFFER = (
     "The difference is the one that its interval is about; that of two plug-in values, which noise pushes up, can lie "
     "outside."
 )
-
-
-def difference_record(made: PairedDifference) -> dict[str, Any]:
-    """A paired difference as plain values, by the names that tables of lines have."""
-    return {
-        "difference": made.point,
-        "low": made.low,
-        "high": made.high,
-        "p": made.p_value,
-        "method": made.method,
-        "tested": made.tested,
-        "about": made.about,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dashboard import compute, session
+from dashboard import session
 from dashboard.selection import Selection, Source, differences, read_corners
 from dashboard.session import Model
 
@@ -58,7 +58,7 @@ def _models(selection: Selection, models: tuple[Model, ...]) -> list[str]:
     lines += ["", "models = {"]
     lines += [f"    {model.title!r}: {_made(model, selection.sources.index(model.source))}," for model in models]
     scheme = selection.scheme
-    return [*lines, "}", f"bins = None  # {compute.AUTO_SAID}" if scheme is None else f"bins = {scheme.python()}"]
+    return [*lines, "}", f"bins = None  # {session.DECLARED}" if scheme is None else f"bins = {scheme.python()}"]
 
 
 # -- Python ---------------------------------------------------------------------------------------------------

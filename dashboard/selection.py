@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, Recipe, RegistryError
+from calib_core import BINNINGS, CALIBRATORS, REDUCTIONS, InputError, Recipe, RegistryError
 from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
-from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.inference.model_differences import DEFAULT
 from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Choice, Param, Part, Range
 from calib_core.three_classes import OTHERS
@@ -26,11 +24,8 @@ MOST_POINTS = 2000
 AUTO = "auto"
 """In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
 CURVES = ("reliability", "validity", "kernel")
-OVERLAYS = ("none", "wilson", "consistency", "corp", "kernel")
 READING_CHARS = 30_000
 MOST_OTHERS = 7
-WHOLE = "whole"
-"""In place of a notion: whole predictions, which scores judge."""
 MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
@@ -82,18 +77,10 @@ class Selection:
     search: str = ""
     page: int = 1
     curve: str = "reliability"
-    map_of: str = ""
-    stratum: int = 0
     asked: str = "top-label"
     slow: bool = False
     about: str = "ece"
     eps: float = TOLERANCE
-    overlay: str = "none"
-    differ: str = DEFAULT
-    differ_in: str = "confidence"
-    at: float = 0.8
-    kernel: Recipe = field(default_factory=lambda: ESTIMATORS.recipe(KERNEL_CURVE))
-    band: str = "pointwise"
     one: int | None = None
     trade: bool = False
     three: str = ""
@@ -128,11 +115,6 @@ class Selection:
     def files(self) -> tuple[str, ...]:
         """Keys of the files compared, the one in use first."""
         return self.source.data, *(data for data, _ in self.others)
-
-    @property
-    def compared(self) -> str | None:
-        """The notion in which pairs of models are compared; None for whole predictions."""
-        return None if self.differ_in == WHOLE else self.differ_in
 
     @property
     def scheme(self) -> Recipe | None:
@@ -183,18 +165,31 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED: dict[str, tuple[str, str]] = {}
-"""Names that links of release 0.1 used for options of exhibits: the exhibit and its option. Dropped in 0.3."""
+MOVED: dict[str, tuple[tuple[str, str], ...]] = {
+    "overlay": (("reliability", "overlay"),),
+    "band": (("reliability", "band"), ("corp", "band"), ("kernel-curve", "band")),
+    "kernel": (("reliability", "kernel"), ("kernel-curve", "kernel")),
+    "at": (("kernel-curve", "score"),),
+    "map_of": (("", "model"),),
+    "stratum": (("binary-map", "stratum"),),
+    "differ": (("pairs", "estimator"),),
+    "differ_in": (("pairs", "notion"),),
+}
+"""Names that links of release 0.1 used: exhibits ("": all of them) and the options they became. Dropped in 0.3."""
 
 
 def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
     """The choices with an option that an older link writes under a name of its own; why it is left out, or nothing."""
-    key, option = MOVED[name]
-    registry = FAMILIES["EXHIBITS"]
+    registry, changed = FAMILIES["EXHIBITS"], selection
     try:
-        value = registry[key].read(option, value_of(registry[key].param(option), text))
-        given = {**dict(selection.exhibit(key).params), option: value}
-        return selection.with_exhibit(registry.described(key, **given)), ""
+        for key, option in MOVED[name]:
+            if not key:
+                changed = changed.replace(**{option: _READERS[option](text)})
+                continue
+            value = registry[key].read(option, value_of(registry[key].param(option), text))
+            chosen = {**dict(changed.exhibit(key).params), option: value}
+            changed = changed.with_exhibit(registry.described(key, **chosen))
+        return changed, ""
     except (ValueError, TypeError, RecursionError):
         return selection, f"The link's {name} was left out: {text[:80]!r} is not possible."
 
@@ -225,13 +220,6 @@ def _written(value: Any) -> str:
     if isinstance(value, Recipe):
         return value.to_json()
     return "" if value is None else str(value)
-
-
-def _kernel(text: str) -> Recipe:
-    recipe = Recipe.from_dict("ESTIMATORS", json.loads(text))
-    if recipe.key != ESTIMATORS.recipe(KERNEL_CURVE).key:
-        raise RegistryError(f"{recipe.title} has no curve")
-    return recipe
 
 
 def _recipes(name: str, family: str, most: int) -> Callable[[str], tuple[Recipe, ...]]:
@@ -440,20 +428,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "search": _short,
     "page": _within(1, 10_000, int),
     "curve": _one_of(*CURVES),
-    "map_of": _short,
-    "stratum": _within(0, 1_000_000, int),
     "asked": lambda text: _one_of(*REDUCTIONS)(text),
     "slow": lambda text: _one_of("True", "False")(text) == "True",
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
-    "at": _within(0.0, 1.0, float),
-    "kernel": lambda text: _kernel(text),
-    "band": _one_of(*BANDS),
     "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "trade": lambda text: _one_of("True", "False")(text) == "True",
-    "differ": lambda text: _one_of(*ESTIMATORS)(text),
-    "differ_in": lambda text: _one_of(WHOLE, *REDUCTIONS)(text),
-    "overlay": lambda text: _one_of(*OVERLAYS)(text),
     "three": _corners,
     "partitions": _partitions,
     "min_rows": _within(*MIN_ROWS, int),

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import NotAnswerable, Recipe, RegistryError
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Numbers, Param, Part, Range
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 
@@ -142,9 +142,14 @@ def refusals(refused: Iterable[tuple[Titled, str]]) -> None:
 
 
 def recipe_controls(
-    recipe: Recipe, *, key: str, changed: Callable[[Recipe], None], class_names: tuple[str, ...] = ()
+    recipe: Recipe,
+    *,
+    key: str,
+    changed: Callable[[Recipe], None],
+    class_names: tuple[str, ...] = (),
+    only: Collection[str] | None = None,
 ) -> None:
-    """Controls for every declared parameter of a recipe's member; ``changed`` gets the new recipe."""
+    """Controls for the declared parameters of a recipe's member, or ``only`` some; ``changed`` gets the new recipe."""
     registry = FAMILIES[recipe.family]
     held = dict(recipe.params)
 
@@ -155,6 +160,8 @@ def recipe_controls(
             st.toast(markdown_plain(why))
 
     for param in registry.entry(recipe.key).params:
+        if only is not None and param.name not in only:
+            continue
         default = param.default
         if isinstance(param.domain, Part) and default is not None:
             default = FAMILIES[param.domain.family].recipe(default)
@@ -202,6 +209,10 @@ class _Control:
         elif isinstance(domain, Choice):
             own = () if self.value in domain.options else (self.value,)
             st.selectbox(self.label, (*domain.options, *own), help=text, **self._tied())
+        elif isinstance(domain, Key):
+            registry = FAMILIES[domain.family]
+            titles = {key: registry[key].title if key in registry else key.capitalize() for key in domain.options}
+            st.selectbox(self.label, domain.options, format_func=titles.__getitem__, help=text, **self._tied())
         elif isinstance(domain, Flag):
             st.toggle(self.label, help=text, **self._tied())
         elif isinstance(domain, ClassIndex):
@@ -239,13 +250,14 @@ class _Control:
         def other(part: str) -> None:
             self._chosen(registry.described(part))
 
-        st.selectbox(
-            self.label,
-            domain.keys,
-            format_func=lambda part: registry[part].title,
-            help=text,
-            **tied(f"{self.key}.key", self.value.key, other),
-        )
+        if len(domain.keys) > 1:
+            st.selectbox(
+                self.label,
+                domain.keys,
+                format_func=lambda part: registry[part].title,
+                help=text,
+                **tied(f"{self.key}.key", self.value.key, other),
+            )
         recipe_controls(
             self.value, key=f"{self.key}.{self.value.key}", changed=self._chosen, class_names=self.class_names
         )

@@ -152,6 +152,13 @@ class Calibrator(BaseEstimator):
         """What a reader of the fitted calibrator must know, in one sentence; empty where there is nothing."""
         return ""
 
+    def remarks(self, most: int | None = None) -> tuple[str, ...]:
+        """Sentences on the fitted calibrator: groups too small to be calibrated on their own, and its ``note``.
+
+        ``most``: so many names of groups are listed at most.
+        """
+        return (self.note,) if self.note else ()
+
     def predict_proba(self, X: ArrayLike | Logits) -> Floats:
         """Recalibrated probabilities, row by row: what the calibrator says, and no more.
 

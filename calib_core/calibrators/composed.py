@@ -40,6 +40,10 @@ class Composed(Calibrator):
         check_is_fitted(self)
         return " ".join(part.note for part in (self.first_, self.then_) if part.note)
 
+    def remarks(self, most: int | None = None) -> tuple[str, ...]:
+        check_is_fitted(self)
+        return *self.first_.remarks(most), *self.then_.remarks(most)
+
     def _apply(self, predictions: Predictions) -> Predictions:
         return self.then_.apply(self.first_.apply(predictions))
 

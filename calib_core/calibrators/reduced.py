@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -90,7 +90,13 @@ class Reduced(Calibrator):
         for name, binary in zip(self.strata_, self.maps_, strict=True):
             if binary is not None and binary.note:
                 notes.setdefault(binary.note, []).append(name)
-        return " ".join(f"{_some(names)}: {note}" for note, names in notes.items())
+        return " ".join(f"{_listed(names, 5)}: {note}" for note, names in notes.items())
+
+    def remarks(self, most: int | None = None) -> tuple[str, ...]:
+        check_is_fitted(self)
+        few = ((self.pooled_, "calibrated together as one"), (self.left_alone_, "left as they were"))
+        groups = (f"too few rows, {what}: {_listed(names, most)}." for names, what in few if names)
+        return *groups, *super().remarks(most)
 
     def guarantee(self, alpha: float = 0.1) -> Promise:
         """P1 Theorem 1 or 2 for histogram binning of confidences, top labels or classes; else that none holds."""
@@ -210,8 +216,9 @@ def _rows(stratum: Stratum) -> float:
     return row_count(stratum.weights, len(stratum.scores))
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+def _listed(names: Sequence[str], most: int | None) -> str:
+    more = 0 if most is None else len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _together(strata: list[Stratum]) -> Stratum:

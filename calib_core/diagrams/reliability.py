@@ -42,6 +42,12 @@ class ReliabilityDiagram(Diagram):
     def n_bins(self) -> int:
         return len(self.lower)
 
+    @property
+    def worst(self) -> int:
+        """The bin that adds most to the top-label error, share x delta; without classes to the error of confidences."""
+        distance = np.where(np.isnan(self.delta), np.abs(self.accuracy - self.confidence), self.delta)
+        return int(np.nanargmax(np.where(self.count > 0, self.share * distance, np.nan)))
+
     def label(self, b: int) -> str:
         """The bin as an interval, closed on the left, the last bin on both sides."""
         return f"[{self.lower[b]:.4g}, {self.upper[b]:.4g}" + ("]" if b == self.n_bins - 1 else ")")

@@ -1,4 +1,4 @@
-"""The class-wise zoom of one bin of the reliability diagram (P1 Fig. 1b)."""
+"""One bin of the reliability diagram taken apart: class by class (P1 Fig. 1b), and row by row."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.binning import tabulate_at
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.lookup import row_table
 from calib_core.predictions import InputError, Predictions
 from calib_core.reductions import TopLabel
 
@@ -19,7 +21,8 @@ from calib_core.reductions import TopLabel
 class BinZoom(Diagram):
     """One bin taken apart by predicted class: arrays are (classes,), for classes predicted in the bin only.
 
-    ``star`` is the bin's (mean confidence, accuracy), ``rows`` the positions of its rows in the predictions.
+    Classes that are furthest off stand first. ``star`` is the bin's (mean confidence, accuracy), ``rows`` the positions
+    of its rows in the predictions.
     """
 
     label: str
@@ -48,8 +51,10 @@ class BinZoom(Diagram):
         return pd.DataFrame(columns)
 
 
-def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int) -> BinZoom:
-    """Which classes make up bin ``b`` of the diagram of these predictions, and which of them are off.
+def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = None) -> BinZoom:
+    """Which classes make up bin ``b`` of the diagram of these predictions, and which of them are off, furthest first.
+
+    Without ``b``: the bin that adds most to the top-label error.
 
     What can mislead: a class with three rows in the bin lies anywhere by chance; look at its count first.
 
@@ -60,11 +65,12 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int) -> BinZo
     >>> zoom(p, reliability(p, bins=5), 3).frame()["gap"].round(3).tolist()
     [-0.6, 0.4]
     """
-    if not 0 <= b < diagram.n_bins:
-        raise InputError(f"bin {b} does not exist; the diagram's bins are 0..{diagram.n_bins - 1}")
+    b = _bin(diagram, b)
     edges = diagram.lower[1:]
     table = tabulate_at(TopLabel().split(predictions), edges)
     here = np.flatnonzero(table.count[:, b] > 0)
+    off = np.abs(table.mean_outcome[here, b] - table.mean_score[here, b])
+    here = here[np.argsort(-off, kind="stable")]
     return BinZoom(
         diagram.label(b),
         here,
@@ -75,3 +81,27 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int) -> BinZo
         (float(diagram.confidence[b]), float(diagram.accuracy[b])),
         diagram.rows(predictions, b),
     )
+
+
+def bin_rows(
+    predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = None, numbers: ArrayLike | None = None
+) -> pd.DataFrame:
+    """The rows in bin ``b`` of the diagram of these predictions, in their order: what was said of each, what was true.
+
+    Without ``b``: the bin that adds most to the top-label error. ``numbers`` say where the rows stand in their file,
+    and the columns are those of ``row_table``. Rows that a model abstains on are in no bin.
+
+    >>> from calib_core.diagrams import reliability
+    >>> p = Predictions.from_confidence([0.6, 0.9], [True, False])
+    >>> bin_rows(p, reliability(p, bins=5)).values.tolist()
+    [[1, 0.9, False]]
+    """
+    return row_table(predictions, diagram.rows(predictions, _bin(diagram, b)), numbers)
+
+
+def _bin(diagram: ReliabilityDiagram, b: int | None) -> int:
+    if b is None:
+        return diagram.worst
+    if not 0 <= b < diagram.n_bins:
+        raise InputError(f"bin {b} does not exist; the diagram's bins are 0..{diagram.n_bins - 1}")
+    return b

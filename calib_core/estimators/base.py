@@ -68,7 +68,8 @@ class Traits:
     are all it looks at (``of_table``, ``of_outcomes``), never, always, or unless rows are weighted. ``shared_bins``: it
     looks at bins that all strata share, so that one bin a value is none of its kinds. ``unit``: how its numbers are
     read, as shares (of rows, of probability) or as scores on a scale of their own. ``floored``: its probabilities are
-    raised to the one floor of the logarithm.
+    raised to the one floor of the logarithm. ``curve``: it is the distance of a curve without bins from the diagonal,
+    which diagrams draw.
     """
 
     takes: tuple[Literal["claims", "vectors", "predictions"], ...] = ("claims",)
@@ -79,9 +80,15 @@ class Traits:
     unit: Literal["share", "score"] = "share"
     higher_is_worse: bool = True
     floored: bool = False
+    curve: bool = False
 
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())
+
+
+def draws_curve(flags: Traits) -> bool:
+    """Do estimators that declare this have a curve without bins?"""
+    return flags.curve
 
 
 def traits(estimator: Any) -> Traits:

@@ -7,6 +7,7 @@ from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
 from calib_core.inference.model_differences import compare, paired_difference
+from calib_core.inference.model_lines import lines_of_models
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired_result import PairedDifference
@@ -40,6 +41,7 @@ __all__ = [
     "interval",
     "inverted",
     "kuiper",
+    "lines_of_models",
     "noise_floor",
     "on_scale_of",
     "paired_difference",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -109,12 +109,14 @@ def compare(
     *,
     level: float = 0.9,
     random_state: int = 0,
+    progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
     """Every pair of models on the same rows: their errors, the paired difference, its interval, and tests.
 
-    One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, method, tested, about.
-    ``difference`` is the one that lies in the interval, which that of two plug-in values need not be. p_holm is
-    corrected for the number of pairs; the intervals are each at ``level``, not all at once.
+    One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, method, tested, about,
+    note. ``difference`` is the one that lies in the interval, which that of two plug-in values need not be. p_holm is
+    corrected for the number of pairs that have a difference; the intervals are each at ``level``, not all at once. A
+    pair that has none, as where the two answer different rows, says why in ``note``; NotAnswerable where no pair has.
 
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
     >>> compare({"one": p, "same": p}, None, "log-loss")[["difference", "p", "p_holm"]].values.tolist()
@@ -122,24 +124,42 @@ def compare(
     """
     if len(models) < 2:
         raise InputError("one model alone has nothing to be compared with; give two or more")
-    names = list(combinations(models, 2))
-    differences = [
-        paired_difference(models[p], models[q], reduction, estimator, bins, level=level, random_state=random_state)
-        for p, q in names
-    ]
-    lines = [
-        (*pair, d.first, d.second, d.point, d.low, d.high, d.p_value)
-        for pair, d in zip(names, differences, strict=True)
-    ]
-    frame = pd.DataFrame(
-        lines, columns=["first", "second", "first_value", "second_value", "difference", "low", "high", "p"]
-    )
-    return frame.assign(
-        p_holm=holm(frame["p"].to_numpy()),
-        method=[d.method for d in differences],
-        tested=[d.tested for d in differences],
-        about=[d.about for d in differences],
-    )
+    lines = []
+    pairs = list(combinations(models, 2))
+    for i, (p, q) in enumerate(pairs):
+        if progress is not None:
+            progress(100 * i // len(pairs))
+        line = {"first": p, "second": q}
+        try:
+            found = paired_difference(
+                models[p], models[q], reduction, estimator, bins, level=level, random_state=random_state
+            )
+            lines.append({**line, **_record(found), "note": ""})
+        except NotAnswerable as why:
+            lines.append({**line, "method": "", "about": "", "note": str(why)})
+    frame = pd.DataFrame(lines, columns=list(COLUMNS))
+    if frame["note"].all():
+        raise NotAnswerable("; ".join(dict.fromkeys(frame["note"])))
+    return frame.assign(p_holm=holm(frame["p"]))
+
+
+COLUMNS = ("first", "second", "first_value", "second_value", "difference", "low", "high", "p", "p_holm", "method",
+           "tested", "about", "note")  # fmt: skip
+"""Columns of a table of pairs."""
+
+
+def _record(found: PairedDifference) -> dict[str, object]:
+    return {
+        "first_value": found.first,
+        "second_value": found.second,
+        "difference": found.point,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p_value,
+        "method": found.method,
+        "tested": found.tested,
+        "about": found.about,
+    }
 
 
 def declared_bins(

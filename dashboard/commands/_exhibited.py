@@ -35,7 +35,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
             "notes": [text for text in (words.caption, *words.notes) if text],
             "python": exhibit.python(scene),
         }
-        return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(record, indent=1, ensure_ascii=False, default=str) + "\n"
     shown = frame.head(exhibit.printed) if exhibit.printed else frame
     lines = aligned(exhibit.columns(frame), shown)
     if len(shown) < len(frame):

@@ -98,8 +98,8 @@ def _compared(
         for notion, key in asked:
             of = {"notion": notion, "estimator": key}
             try:
-                made = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level)
-                parts.append(made.assign(**of, note=""))
+                frame = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level)
+                parts.append(frame.assign(**of))
             except NotAnswerable as why:
                 parts.append(pd.DataFrame([of | {"note": str(why)}]))
             bar.update(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ class Column:
     """One printed column: its heading, the columns of the frame it is made of, and how they are written.
 
     ``write`` gets their values in order; a column of numbers is aligned to the right. ``digits`` is the printf
-    format in which a table that can be sorted shows them.
+    format in which a table that can be sorted shows them. The "high" or "low" end of a column that is ``best`` in a
+    comparison is set in bold.
     """
 
     heading: str
@@ -28,6 +29,7 @@ class Column:
     write: Callable[..., str]
     numeric: bool = True
     digits: str = ""
+    best: str = ""
 
 
 def written(frame: pd.DataFrame, columns: tuple[Column, ...]) -> list[list[str]]:
@@ -36,19 +38,44 @@ def written(frame: pd.DataFrame, columns: tuple[Column, ...]) -> list[list[str]]
     return [[column.write(*(values[i] for values in lists)) for column, lists in parts] for i in range(len(frame))]
 
 
+def best_cells(frame: pd.DataFrame, columns: tuple[Column, ...]) -> set[tuple[int, int]]:
+    """Line and column of the best values, where there are several lines to compare.
+
+    >>> frame = pd.DataFrame({"accuracy": [0.9, 0.8, 0.9]})
+    >>> sorted(best_cells(frame, (number("accuracy", best="high"),)))
+    [(0, 0), (2, 0)]
+    """
+    found = set()
+    for j, column in enumerate(columns):
+        if column.best and len(frame) > 1:
+            values = frame[column.made_of[0]]
+            end = values.max() if column.best == "high" else values.min()
+            found |= {(i, j) for i, value in enumerate(values) if value == end}
+    return found
+
+
 def text(heading: str, name: str | None = None) -> Column:
     """A column of words."""
     return Column(heading, (name or heading,), _words, numeric=False)
 
 
-def number(heading: str, name: str | None = None) -> Column:
+def number(heading: str, name: str | None = None, best: str = "") -> Column:
     """A column of errors or scores, four decimals."""
-    return Column(heading, (name or heading,), _known(lambda value: error(value).replace("-", "−")), digits="%.4f")
+    write = _known(lambda value: error(value).replace("-", "−"))
+    return Column(heading, (name or heading,), write, digits="%.4f", best=best)
 
 
 def whole(heading: str, name: str | None = None) -> Column:
     """A column of counts."""
     return Column(heading, (name or heading,), _known(lambda value: count(round(value))), digits="%.6g")
+
+
+def given(name: str, values: pd.Series) -> Column:
+    """A column as it stands in the user's file, or that is yes or no: nothing is rounded."""
+    if pd.api.types.is_bool_dtype(values):
+        return Column(name, (name,), lambda value: "yes" if value else "no", numeric=False)
+    numeric = pd.api.types.is_numeric_dtype(values)
+    return Column(name, (name,), _words, numeric, "plain" if numeric else "")
 
 
 def share(heading: str, name: str | None = None) -> Column:
@@ -64,6 +91,21 @@ def between(heading: str, low: str, high: str) -> Column:
 def probability(heading: str, name: str | None = None) -> Column:
     """A column of p-values."""
     return Column(heading, (name or heading,), _known(p_value), digits="%.3g")
+
+
+def flag(heading: str, name: str | None = None) -> Column:
+    """A column of what always holds, or need not."""
+    return Column(heading, (name or heading,), lambda value: "yes" if value else "no", numeric=False)
+
+
+def marks(frame: pd.DataFrame, marked: Sequence[str]) -> tuple[Column, ...]:
+    """The column of marks of the intervals before it, a mark a line of the frame; none where nothing is marked.
+
+    The frame has a column ``about``, which the marks stand for, and ``tested``.
+    """
+    known = dict(zip(zip(frame["about"], map(str, frame["tested"].tolist()), strict=True), marked, strict=True))
+    column = Column("mark", ("about", "tested"), lambda about, tested: known[about, str(tested)], numeric=False)
+    return (column,) if any(marked) else ()
 
 
 def span(low: float | None, high: float | None) -> str:

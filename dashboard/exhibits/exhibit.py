@@ -35,11 +35,19 @@ class Exhibit:
     """One thing that is shown. Its fields are its controls; the first sentence of its docstring says what it shows.
 
     ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
-    sentence that stands in its place wherever it would be shown. ``printed``: lines a page prints at most, worst first.
+    sentence that stands in its place wherever it would be shown. ``printed``: lines a report prints at most, worst
+    first; 0 where the picture says it all, and only the file has the table. ``static``: a table to read, not to sort,
+    which the screen writes as a page does.
     """
 
     printed: ClassVar[int | None] = None
+    static: ClassVar[bool] = False
     height: ClassVar[int] = 420
+
+    @property
+    def used(self) -> tuple[str, ...] | None:
+        """Names of the options that change something as the others stand; None: all of them."""
+        return None
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         """The frame that is shown, downloaded, written by the command and made by the copied code."""

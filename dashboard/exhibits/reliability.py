@@ -10,11 +10,14 @@ import pandas as pd
 import calib_core as cc
 from calib_core._text import error, percent
 from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.estimators import KernelECE
+from calib_core.estimators import KernelECE, draws_curve
 from calib_core.registry import Choice, Part
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Model, Scene, call
+from dashboard.exhibits.isotonic_curve import band_words, isotonic, over
+from dashboard.exhibits.kernel_curve import curve_notes
+from dashboard.exhibits.stars import STAR, silences, stars
+from dashboard.session import Call, Scene, call
 
 
 @EXHIBITS.register("reliability", "Reliability diagram", reference="P1 Fig. 1a")
@@ -28,7 +31,7 @@ class Reliability(Exhibit):
         "for the model looked at: how far its stars may lie by chance, or a curve without bins",
     ] = "none"
     band: Annotated[str, Choice(tuple(BANDS)), "around a curve without bins"] = "pointwise"
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", KernelECE), "how the kernel curve is smoothed"] = KERNEL_CURVE
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the kernel curve is smoothed"] = KERNEL_CURVE
 
     height = 560
 
@@ -46,70 +49,50 @@ class Reliability(Exhibit):
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
-        laid: list[Call[Any]] = [call(f"figures.{drawn}", diagram) for drawn, diagram in self._laid(scene)]
-        return call("figures.reliability", self._diagrams(scene), over=laid)
+        return call("figures.reliability", self._diagrams(scene), over=self._over(scene))
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         gaps = (frame["accuracy"] - frame["confidence"]).abs().groupby(frame["model"], sort=False).max()
         furthest = [f"{name}: largest distance of a bin from the diagonal {error(gap)}" for name, gap in gaps.items()]
-        words = Words(
-            "Star: accuracy of the rows of a bin against their mean confidence; on the diagonal the claims hold. "
-            "Plus: the same class by class, as far from the diagonal as the predicted classes are off on average, so "
-            "that errors of classes do not cancel. Bars: share of rows. Hollow stars: fewer than 10 rows.",
-            f"Reliability diagram, accuracy against confidence. {'; '.join(furthest)}.",
-        )
-        return words.also(*self._about(scene), *(_answered(scene, model) for model in scene.abstaining))
+        words = Words(STAR, f"Reliability diagram, accuracy against confidence. {'; '.join(furthest)}.")
+        return words.also(*self._about(scene), *silences(scene))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        return ("overlay", *{"corp": ("band",), "kernel": ("band", "kernel")}.get(self.overlay, ()))
 
     def _diagrams(self, scene: Scene) -> dict[str, Call[Any]]:
-        return scene.each(lambda model: call(cc.diagrams.reliability, model.predictions, bins=scene.bins))
+        return scene.each(lambda model: stars(scene, model))
 
-    def _laid(self, scene: Scene) -> list[tuple[str, Call[Any]]]:
-        """Names of figures, each with the diagram it draws, over the model looked at; bands before curves."""
-        rows = scene.model.predictions
-        if self.overlay == "kernel":
-            return [("kernel_band", call(cc.diagrams.kernel_curve, rows, method=self.kernel, band=self.band))]
+    def _over(self, scene: Scene) -> list[Call[Any]]:
+        """What is laid over the diagram of the model looked at; bands before curves."""
         if self.overlay == "corp":
-            band = call(cc.diagrams.corp_band, rows, band=self.band)
-            banded = self.band != "none" and not scene.refusal(band)
-            return [*([("corp_band", band)] if banded else []), ("corp", call(cc.diagrams.corp, rows))]
-        bands = call(cc.diagrams.reliability_bands, rows, scene.bins)
-        return {"wilson": [("wilson_intervals", bands)], "consistency": [("consistency_bands", bands)]}.get(
-            self.overlay, []
-        )
+            return over(scene, self.band)
+        drawn = {"wilson": "wilson_intervals", "consistency": "consistency_bands", "kernel": "kernel_band"}
+        return [call(f"figures.{drawn[self.overlay]}", self._diagram(scene))] if self.overlay in drawn else []
+
+    def _diagram(self, scene: Scene) -> Call[Any]:
+        """The diagram that is laid over."""
+        rows = scene.model.predictions
+        if self.overlay == "corp":
+            return isotonic(scene.model)
+        if self.overlay == "kernel":
+            return call(cc.diagrams.kernel_curve, rows, method=self.kernel, band=self.band)
+        return call(cc.diagrams.reliability_bands, rows, scene.bins)
 
     def _about(self, scene: Scene) -> tuple[str, ...]:
         """What the overlay says in numbers."""
-        drawn = {name: scene.get(diagram) for name, diagram in self._laid(scene)}
-        title = scene.model.title
-        if self.overlay in ("wilson", "consistency"):
-            (bands,) = drawn.values()
-            stars = f"{bands.outside} of {len(bands.frame())} stars"
-            chance = f"{percent(1 - bands.level, 0)} are by chance"
-            return (f"{title}: {stars} outside the {percent(bands.level, 0)} consistency band; {chance}.",)
-        if self.overlay == "corp":
-            curve, band = drawn["corp"], drawn.get("corp_band")
-            why = scene.refusal(call(cc.diagrams.corp_band, scene.model.predictions, band=self.band))
-            return (
-                f"{title}: Brier score {error(curve.score)} = miscalibration {error(curve.miscalibration)} "
-                f"− discrimination {error(curve.discrimination)} + uncertainty {error(curve.uncertainty)}.",
-                band.about if band else f"No band: {why}." if why and self.band != "none" else "",
-            )
+        if self.overlay == "none":
+            return ()
+        title, laid = scene.model.title, scene.get(self._diagram(scene))
         if self.overlay == "kernel":
-            return kernel_notes(title, drawn["kernel_band"])
-        return ()
-
-
-def kernel_notes(title: str, curve: Any) -> tuple[str, ...]:
-    """What has to be known of a kernel curve: bandwidth, distance from the diagonal, and what its band is of."""
-    distance = f"mean distance of the curve from the diagonal {error(curve.error)}"
-    return f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. {curve.about}", curve.warning
-
-
-def _answered(scene: Scene, model: Model) -> str:
-    """What share of the rows a model that abstains still answers."""
-    rows = scene.get(model.predictions)
-    silent = 0 if rows.abstained is None else int(rows.abstained.sum())
-    return (
-        f"{model.title} abstains on {percent(1 - rows.coverage)} of the test rows ({silent:,}): marks are of the rest."
-    )
+            return curve_notes(title, laid)
+        if self.overlay == "corp":
+            return (
+                f"{title}: Brier score {error(laid.score)} = miscalibration {error(laid.miscalibration)} "
+                f"− discrimination {error(laid.discrimination)} + uncertainty {error(laid.uncertainty)}.",
+                band_words(scene, self.band)[0],
+            )
+        outside = f"{laid.outside} of {len(laid.frame())} stars outside the {percent(laid.level, 0)} consistency band"
+        return (f"{title}: {outside}; {percent(1 - laid.level, 0)} are by chance.",)

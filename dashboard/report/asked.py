@@ -11,9 +11,6 @@ from dashboard import compute, session
 from dashboard.selection import Selection
 from dashboard.session import Call, Model, Models, Scene
 
-LARGE = 2_000_000
-"""Beyond this many probabilities every notion by every estimator would take minutes: one notion is reported."""
-
 
 @dataclass(frozen=True)
 class Options:
@@ -68,8 +65,7 @@ class Asked:
     @property
     def large(self) -> bool:
         """Whether every estimator in every notion would take minutes."""
-        test = compute.judged(self.models.shown[0])
-        return test.n_rows * (test.n_classes or 1) > LARGE
+        return session.scene_of(self.selection).large
 
     def knows_classes(self, model: Model) -> bool:
         """Whether the model's predictions name the class they are about."""

@@ -46,7 +46,11 @@ class Report:
 
     def latex_files(self) -> dict[str, bytes]:
         """Every table for a LaTeX document with booktabs, by file name."""
-        return {f"table-{i:02d}-{table.name}.tex": table.latex().encode() for i, table in self.document.tables}
+        return {
+            f"table-{i:02d}-{table.name}.tex": table.latex().encode()
+            for i, table in self.document.tables
+            if table.cells
+        }
 
     def table_files(self) -> bytes:
         """Both, in a ZIP archive."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib_core import NotAnswerable, Recipe
+from calib_core._text import count
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.tables import Table
@@ -34,5 +35,7 @@ def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = 
     if figure is not None:
         yield Figure(name, figure, words.caption, words.alt)
     caption = words.caption if figure is None else "The numbers drawn."
+    if exhibit.printed is not None and exhibit.printed < len(frame):
+        caption += f" {exhibit.printed or 'None'} of its {count(len(frame))} lines are printed, the CSV file has all."
     yield Table(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted)
     yield from (Paragraph(note, aside=True) for note in words.notes)

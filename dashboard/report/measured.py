@@ -59,14 +59,6 @@ def estimated(asked: Asked, model: Model, notion: str | None, estimator: str) ->
         return str(why)
 
 
-def ranked(asked: Asked, model: Model, notion: str | None, estimator: str) -> Estimate | str:
-    """The estimate as a line of a table of all models, over the same rows for each; or why there is none."""
-    try:
-        return compute.ranked(asked.selection, asked.models, model, notion, estimator)
-    except NotAnswerable as why:
-        return str(why)
-
-
 def quick(made: Estimate) -> bool:
     """Whether its interval and floor are there, or cost the counts of its bins only."""
     return compute.sharpened(made) or compute.of_counts(made)

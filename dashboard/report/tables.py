@@ -28,8 +28,7 @@ class Table:
     """A captioned table; ``name`` is the slug its files are called by.
 
     ``frame`` holds the values at full precision and is what the CSV file has; ``columns`` say what is printed:
-    the first ``most`` lines, those at the places ``bold`` in bold. ``call`` makes
-    the frame.
+    the first ``most`` lines (0: the caption only), those at the places ``bold`` in bold. ``call`` makes the frame.
     """
 
     name: str
@@ -43,7 +42,7 @@ class Table:
     @property
     def cells(self) -> list[list[str]]:
         """What is printed, line by line; the first ``most`` lines only."""
-        frame = self.frame.head(self.most) if self.most else self.frame
+        frame = self.frame if self.most is None else self.frame.head(self.most)
         return written(frame, self.columns)
 
     def csv(self) -> bytes:

@@ -14,12 +14,13 @@ from dashboard.session.models import (
     told_apart,
     triangle,
 )
-from dashboard.session.scene import Focus, Scene, scene_of
+from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
 from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
 from dashboard.session.shell import report_line, show_line
 
 __all__ = [
     "BASE",
+    "DECLARED",
     "FILES",
     "RESULTS",
     "Call",

@@ -110,6 +110,11 @@ class Model:
         """Whether no calibrator is applied."""
         return self.recipe == BASE
 
+    @property
+    def whole(self) -> Call[Predictions]:
+        """All rows of its file, before they are divided."""
+        return whole_call(self.source.data, self.source.reading)
+
     @cached_property
     def division(self) -> Call[Division]:
         """Its file's rows."""

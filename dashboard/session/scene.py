@@ -9,13 +9,18 @@ from typing import Any, TypeVar
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
-from calib_core.defaults import TOLERANCE
+from calib_core.binning import bins_said
+from calib_core.defaults import BINS, TOLERANCE
 from dashboard.selection import Selection
 from dashboard.session.call import Call, call
 from dashboard.session.models import Model, Models, models
 from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
 
 T = TypeVar("T")
+DECLARED = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
+"""The rule where no bins are chosen, in words."""
+LARGE = 2_000_000
+"""Beyond this many probabilities one notion is judged instead of all."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,23 @@ class Scene:
         if not self.abstaining:
             return self.predictions()
         return call(cc.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
+
+    @property
+    def rows_counted(self) -> str:
+        """Which rows those are, in a sentence; empty where every model answers all."""
+        rows = [self.get(model.predictions) for model in self.models.shown]
+        return cc.study.rows_said(rows, "all" if self.counting == "all" else "answered")
+
+    @property
+    def in_bins(self) -> str:
+        """The bins in words, for the middle of a sentence."""
+        return DECLARED if self.bins is None else bins_said(self.bins.build())
+
+    @property
+    def large(self) -> bool:
+        """Whether judging every model in every notion would take minutes."""
+        rows = self.get(self.models.shown[0].predictions)
+        return rows.n_rows * (rows.n_classes or 1) > LARGE
 
     @property
     def abstaining(self) -> tuple[Model, ...]:

@@ -1,67 +1,41 @@
-"""The calibrators view: all ticked calibrators in one table, their maps and their side effects."""
+"""The calibrators view: all ticked calibrators in one table, in pairs, what they promise and do, and as files."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
-from calib_core import CALIBRATORS, NotAnswerable, exporting, figures
-from calib_core._text import percent
-from calib_core.study import every_measure, ranks
+from calib_core import exporting
 from dashboard import compute, session, widgets
-from dashboard.chart import chart
-from dashboard.export import csv_bytes
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.binary_map import made_of_maps, mapped
+from dashboard.exhibits.rates import keeping_rates
 from dashboard.navigation import view
-from dashboard.selection import Selection, mixed
-from dashboard.session import Model, Models
+from dashboard.selection import Selection
+from dashboard.session import Model, Models, Scene
 from dashboard.takeaway import onnx_bytes
 from dashboard.theme import markdown_plain
-from dashboard.views import paired
-from dashboard.views.copied import copied
-
-LEVEL = 0.1
-"""Guarantees are stated with probability at least 1 - LEVEL."""
+from dashboard.views.exhibited import exhibited
 
 
 @view("calibrators", "Calibrators", 50)
 def render() -> None:
     """Draw the view for the present choices."""
-    selection = widgets.selection()
-    models = session.models(selection)
-    widgets.refusals(models.refused)
-    counting(models)
-    try:
-        table = comparison(selection, models)
-    except NotAnswerable as why:
-        st.info(f"{markdown_plain(why)}.")
-        return
-    st.markdown("#### Every number of every ticked calibrator, on the test rows")
-    st.dataframe(
-        table,
-        key="calibrators.table",
-        width="stretch",
-        column_config={name: _column(name) for name in table.columns},
-        hide_index=True,
-    )
-    st.caption(
-        "Average rank: over all errors and scores that every shown model has, 1 is best. Empty cells: the calibrator "
-        "says nothing there, because it recalibrates only the claim it makes. Times are of this machine. "
-        f"Bins: {compute.bins_said(selection.scheme)}. {compute.rows_said(selection, models)}"
-    )
-    with st.container(horizontal=True):
-        widgets.download("Download this table (CSV)", "calibrators.csv", lambda: csv_bytes(table))
-        call = "cc.study.summaries({}, [bins], cc.study.every_measure())[0]"
-        copied(in_python(selection, models, call), section="calibrators", key="measures")
-    paired.draw(selection, models)
-    _guarantees(models)
-    _side_effects(models)
-    _constraints(models)
-    _map(selection, models)
-    _saved(models)
+    scene = session.scene_of(widgets.selection())
+    widgets.refusals(scene.models.refused)
+    counting(scene.models)
+    exhibited("calibrators", scene)
+    _seconds(scene)
+    exhibited("pairs", scene)
+    exhibited("promises", scene)
+    if scene.models.recalibrated:
+        exhibited("side-effects", scene)
+    for model in keeping_rates(scene):
+        title = f"{model.title}: is the rate kept?"
+        exhibited("rates", scene.focused(model=model.title), name=f"rates-{model.key}", title=title)
+    _map(scene)
+    _saved(scene.models)
 
 
 def counting(models: Models) -> None:
@@ -77,6 +51,9 @@ def counting(models: Models) -> None:
         )
 
 
+_COUNTING = {"answered": "answered by all models", "all": "all rows"}
+
+
 def in_python(selection: Selection, models: Models, call: str) -> str:
     """A call on each model's rows, as the table of them counts them."""
     if not compute.abstaining(models):
@@ -85,138 +62,42 @@ def in_python(selection: Selection, models: Models, call: str) -> str:
     return f"{{name: {call.format('rows')} for name, rows in zip(models, {alike})}}"
 
 
-_COUNTING = {"answered": "answered by all models", "all": "all rows"}
+def _seconds(scene: Scene) -> None:
+    """How long fitting and applying took."""
+    times = []
+    for model in scene.models.recalibrated:
+        known = [scene.shelf.seconds(part, scene.scope) for part in (model.fitted, model.predictions)]
+        times += [f"{model.title} {' and '.join(f'{1000 * s:.1f}' for s in known if s is not None)}"]
+    if times:
+        st.caption(markdown_plain(f"Milliseconds on this machine to fit and to apply: {'; '.join(times)}."))
 
 
-def comparison(selection: Selection, models: Models) -> pd.DataFrame:
-    """One line per model: average rank, every measure, times, side effects and what its contract says."""
-    frames = [compute.every_measure(m, selection, models) for m in models.shown]
-    values = pd.DataFrame([frame.set_index("measure")["value"] for frame in frames]).reset_index(drop=True)
-    shared = values.dropna(axis="columns")
-    average = ranks(shared, every_measure()).mean(axis=1) if shared.shape[1] else np.nan
-    fits = [compute.fit(m) for m in models.shown]
-    flags = [CALIBRATORS[m.recipe.key].flags for m in models.shown]
-    table = pd.DataFrame({"calibrator": [m.title for m in models.shown], "average rank": average})
-    table = table.join(values)
-    bins = [compute.bins_of_measures(frame) for frame in frames]
-    if mixed(bins):
-        table["bins"] = bins
-    table["fit (ms)"] = [1000 * f.fit_seconds for f in fits]
-    table["apply (ms)"] = [1000 * f.apply_seconds for f in fits]
-    table["returns"] = [f.judged.kind for f in fits]
-    table["keeps the class"] = [flag.keeps_argmax for flag in flags]
-    table["rows sum to one"] = [flag.sums_to_one for flag in flags]
-    return table
-
-
-def _column(name: str) -> Any:
-    if name in ("fit (ms)", "apply (ms)"):
-        return st.column_config.NumberColumn(name, format="%.1f")
-    if name == "average rank":
-        return st.column_config.NumberColumn(name, format="%.2f")
-    if name == "calibrator":
-        return st.column_config.TextColumn(name, pinned=True)
-    if name in ("bins", "returns", "keeps the class", "rows sum to one"):
-        return name
-    return st.column_config.NumberColumn(name, format="%.4f")
-
-
-def _guarantees(models: Models) -> None:
-    """The bound that holds for this data beside each calibrator that has one; the others are named."""
-    st.markdown("#### What is promised")
-    promises = {m.title: compute.fitted(m).guarantee(LEVEL) for m in models.shown}
-    for title, promise in promises.items():
-        if promise.holds:
-            st.markdown(f"**{markdown_plain(title)}**: {markdown_plain(promise.sentence)}")
-    for reason in dict.fromkeys(promise.sentence for promise in promises.values() if not promise.holds):
-        titles = [
-            markdown_plain(t) for t, promise in promises.items() if not promise.holds and promise.sentence == reason
-        ]
-        st.caption(f"**{', '.join(titles)}**: {markdown_plain(reason)}")
-
-
-def _side_effects(models: Models) -> None:
-    """What recalibration does to the decisions."""
-    lines = []
-    for model in models.recalibrated:
-        effects = compute.side_effects(model)
-        changed = "unknown" if effects.class_changed is None else percent(effects.class_changed, 2)
-        lines.append(
-            {
-                "calibrator": markdown_plain(model.title),
-                "accuracy change": f"{100 * effects.accuracy_change:+.2f} points",
-                "rows whose class changed": changed,
-                "rows it abstains on": percent(effects.abstained, 2),
-            }
-        )
-    if lines:
-        st.markdown("#### Side effects")
-        st.table(pd.DataFrame(lines).set_index("calibrator"))
-        pairs = {model.title: model.base.title for model in models.recalibrated}
-        shown = f"{{a: cc.study.side_effects(models[b], models[a]) for a, b in {pairs}.items()}}"
-        copied(shown, section="calibrators", key="effects")
-
-
-def _constraints(models: Models) -> None:
-    """For calibrators that abstain to keep a rate: did they keep it, over repeated splits of all rows."""
-    able = [m for m in models.shown if compute.fitted(m).wanted]
-    for model in able:
-        st.markdown(f"#### {markdown_plain(model.title)}: is the rate kept?")
-        held = compute.constraint(model, only_if_held=True)
-        if held is None:
-            _offer_constraint(model)
-            continue
-        left, right = st.columns([0.6, 0.4], gap="medium")
-        with left:
-            label = f"Attained against wanted {held.rate} over {held.repeats} splits."
-            chart(figures.constraint(held), key=f"constraint-{model.key}", label=label)
-        right.dataframe(held.frame().round(4), hide_index=True, key=f"constraint.table.{model.key}")
-        shown = (
-            f"cc.diagrams.constraint(whole, {model.recipe.python()}, {held.wanted.tolist()}, {held.repeats}).frame()"
-        )
-        copied(shown, section="calibrators", key=f"constraint.{model.key}", of=model)
-
-
-def _offer_constraint(model: Model) -> None:
-    def fit_often() -> None:
-        compute.constraint(model)
-
-    label = f"Fit it on {compute.REPEATS} random splits of all rows, for several wanted rates"
-    st.button(label, key=f"constraint.{model.key}", on_click=fit_often)
-
-
-def _map(selection: Selection, models: Models) -> None:
-    """Score in, score out, for a calibrator made of binary maps."""
-    able = [m for m in models.shown if compute.fitted(m).binary_maps]
-    st.markdown("#### Score in, score out")
-    if not able:
-        st.info("Tick a calibrator made of binary maps, such as a histogram binning: its map appears here.")
-        return
-    model = next((m for m in able if m.title == selection.map_of), able[0])
-    strata: tuple[str, ...] = compute.fitted(model).strata_
-    stratum = min(selection.stratum, len(strata) - 1)
-    left, right = st.columns([0.7, 0.3], gap="medium")
-    with right:
-        titles = [m.title for m in able]
-        st.selectbox(
-            "Calibrator",
-            titles,
-            **widgets.tied_to(titles, "map.of", model.title, lambda t: widgets.change(map_of=t, stratum=0)),
-        )
+def _map(scene: Scene) -> None:
+    """Score in, score out, of the calibrator and the class chosen beside it."""
+    models = made_of_maps(scene)
+    if models:
+        model, titles = mapped(scene), [each.title for each in models]
+        strata: tuple[str, ...] = scene.get(model.fitted).strata_
+        stratum = min(widgets.selection().exhibit("binary-map").build().stratum, len(strata) - 1)
+        left, right = st.columns(2)
+        left.selectbox("Calibrator", titles, **widgets.tied_to(titles, "map.of", model.title, _chosen))
         if len(strata) > 1:
-            st.selectbox(
+            right.selectbox(
                 "Map of",
                 range(len(strata)),
                 format_func=lambda s: strata[s],
-                **widgets.tied_to(range(len(strata)), "map.stratum", stratum, lambda s: widgets.change(stratum=s)),
+                **widgets.tied_to(range(len(strata)), "map.stratum", stratum, _stratum),
             )
-        mapped = compute.binary_map(model, stratum)
-        st.caption(_own(mapped.own, mapped.rows))
-    with left:
-        label = f"What {model.title} makes of a score in {strata[stratum]}."
-        chart(figures.binary_map(mapped), key="binary-map", label=label)
-        shown = f"cc.diagrams.binary_map(cal, test, {stratum}).frame()"
-        copied(shown, section="calibrators", key="binary-map", of=model)
+    exhibited("binary-map", scene, controls=False, folded=True)
+
+
+def _chosen(title: str) -> None:
+    widgets.change(model=title)
+    _stratum(0)
+
+
+def _stratum(stratum: int) -> None:
+    widgets.change_exhibit(EXHIBITS.described("binary-map", stratum=stratum))
 
 
 def _saved(models: Models) -> None:
@@ -254,12 +135,3 @@ def _python(model: Model) -> str:
 
 def _onnx(model: Model) -> bytes:
     return onnx_bytes(compute.fitted(model))
-
-
-def _own(own: str, rows: int) -> str:
-    said = {
-        "own": "A map of its own, fitted on its calibration rows.",
-        "pooled": "Too few calibration rows: it shares one map with the other small classes.",
-        "none": "Too few calibration rows: its scores stay as they are.",
-    }[own]
-    return f"{said} {rows} test rows; where no bar stands the map is extrapolation."

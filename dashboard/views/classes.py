@@ -7,17 +7,17 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from calib_core import REDUCTIONS, NotAnswerable, figures
+from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable, Recipe, figures
 from calib_core._text import count
 from calib_core.diagrams import ClassTable, ValidityPair
 from dashboard import compute, session, widgets
 from dashboard.chart import chart
+from dashboard.exhibits.kernel_curve import curve_notes
 from dashboard.export import csv_bytes
 from dashboard.navigation import view
 from dashboard.selection import CURVES, SORTS, Selection, class_notions
 from dashboard.session import Model, Models
 from dashboard.theme import markdown_plain
-from dashboard.views import kernel_notes
 from dashboard.views.copied import copied
 
 PER_PAGE = 12
@@ -105,7 +105,7 @@ def _small_multiples(selection: Selection, models: Models, page: tuple[int, ...]
     label = f"{selection.curve} of {len(page)} classes, a small diagram each."
     notion = selection.notion
     kernel, valid = selection.curve == "kernel", selection.curve == "validity"
-    kernels = {m.title: compute.class_curves(m, notion, page, selection.kernel) for m in models.shown if kernel}
+    kernels = {m.title: compute.class_curves(m, notion, page, _kernel(selection)) for m in models.shown if kernel}
     pairs = {m.title: pair for m in models.shown if valid and (pair := _pairs(selection, m, page)) is not None}
     figure = figures.class_panels(panels, curve=selection.curve, kernels=kernels, pairs=pairs)
     chart(figure, key="panels", label=label)
@@ -118,7 +118,7 @@ def _in_python(selection: Selection, page: tuple[int, ...]) -> str:
     """What the small diagrams show, of one model."""
     notion, held = repr(selection.notion), list(page)
     table = f"cc.binning.tabulate(cc.REDUCTIONS.make({notion}).split(model), [cc.binning.bins_of(model, bins)])[0]"
-    method = selection.kernel.python()
+    method = _kernel(selection).python()
     drawn = {
         "reliability": f"cc.diagrams.class_panels(model, {held}, {notion}, bins).frame()",
         "kernel": f"[cc.diagrams.kernel_curve(model, {notion}, c, {method}, 'none').frame() for c in {held}]",
@@ -150,16 +150,25 @@ def _one_class(selection: Selection, models: Models, names: tuple[str, ...], pag
         **widgets.tied_to(range(len(names)), "classes.one", chosen, lambda c: widgets.change(one=c)),
     )
     widgets.model_box(second, models.shown, model, "classes.model")
-    curve = compute.class_curve(model, selection.notion, chosen, selection.kernel, selection.band)
+    options = selection.exhibit("kernel-curve").build()
+    curve = compute.class_curve(model, selection.notion, chosen, _kernel(selection), options.band)
     if not curve.rows > 0:
         st.info("No test row makes a claim about this class: there is no curve.")
         return
     label = f"Kernel reliability curve of one class: {curve.band_title}."
-    chart(figures.kernel_curve(curve, score=selection.at), key="one-class", label=label)
-    given = f"{selection.notion!r}, {chosen}, {selection.kernel.python()}, {selection.band!r}"
+    chart(figures.kernel_curve(curve, score=options.score), key="one-class", label=label)
+    given = f"{selection.notion!r}, {chosen}, {_kernel(selection).python()}, {options.band!r}"
     shown = f"cc.diagrams.kernel_curve(cal.apply(test), {given}).frame()"
     copied(shown, section="classes", key="one-class", of=model)
-    kernel_notes.show(f"{markdown_plain(model.title)}, {markdown_plain(curve.stratum)}", curve, selection)
+    recipe, changed = selection.exhibit("kernel-curve"), widgets.change_exhibit
+    widgets.recipe_controls(recipe, key="exhibit.kernel-curve", changed=changed)
+    for note in filter(None, curve_notes(f"{model.title}, {curve.stratum}", curve, options.score)):
+        st.caption(markdown_plain(note))
+
+
+def _kernel(selection: Selection) -> Recipe:
+    """How kernel curves are smoothed."""
+    return ESTIMATORS.recipe(selection.exhibit("kernel-curve").build().kernel)
 
 
 def _errors(selection: Selection, models: Models, tables: list[tuple[str, ClassTable]], page: tuple[int, ...]) -> None:

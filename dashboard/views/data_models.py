@@ -42,4 +42,4 @@ def _in_use(selection: Selection, i: int) -> None:
 def leave_out(key: str) -> None:
     """Compare a model no longer."""
     others = widgets.selection().others
-    widgets.change(others=tuple(other for other in others if other[0] != key), model="", map_of="")
+    widgets.change(others=tuple(other for other in others if other[0] != key), model="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,16 +11,39 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import NotAnswerable
+from calib_core._text import count
 from dashboard import session, widgets
-from dashboard.chart import chart
+from dashboard.chart import chart, waiting
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.columns import Column, best_cells, written
 from dashboard.export import csv_bytes
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 
 TALLEST = 460
 """Pixels of a table on screen at most; it scrolls."""
+SHOWN = 5000
+"""Lines put on screen; the download has all of them."""
+_FOCUS: dict[str, tuple[str, type]] = {
+    "model": ("model", str),
+    "bin": ("zoom", int),
+    "class": ("one", int),
+    "cell": ("cell", int),
+}
+"""Names in the records of marks that say what is looked at: the choice each of them becomes, and its kind."""
+
+
+def follow(name: str, titles: Collection[str]) -> None:
+    """Look at what was clicked in the figure called ``name``, one of the models by these titles.
+
+    Called before the page is built, which has to know it.
+    """
+    click = waiting(name)
+    record = {} if click is None else click.record
+    found = {field: record[key] for key, (field, kind) in _FOCUS.items() if isinstance(record.get(key), kind)}
+    if found and found.get("model", "") in (*titles, ""):
+        widgets.change(**found)
 
 
 def exhibited(
@@ -31,12 +54,14 @@ def exhibited(
     title: str | None = "",
     controls: bool = True,
     folded: bool = False,
+    turned: bool | None = None,
     limits: dict[str, Any] | None = None,
 ) -> Click | None:
     """Draw an exhibit with the options chosen for it; hand back a click on its figure.
 
     ``name`` tells several of one kind apart; ``title`` replaces its own (None: no heading); ``folded`` puts the table
-    into an expander below the figure; ``limits`` fix some of its options for this place.
+    into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns
+    where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place.
     """
     recipe = widgets.selection().exhibit(key)
     if limits:
@@ -47,7 +72,8 @@ def exhibited(
         st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     if controls and EXHIBITS[key].params:
         names = scene.class_names
-        widgets.recipe_controls(recipe, key=f"exhibit.{name}", changed=widgets.change_exhibit, class_names=names)
+        place, changed = f"exhibit.{name}", widgets.change_exhibit
+        widgets.recipe_controls(recipe, key=place, changed=changed, class_names=names, only=exhibit.used)
     with progress(scene) as scene:
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)
@@ -59,7 +85,8 @@ def exhibited(
     if figure is not None:
         click = chart(figure, key=name, label=words.alt, height=figure.layout.height or exhibit.height)
     with st.expander("The numbers") if folded else st.container():
-        _table(exhibit, frame, name)
+        plain = exhibit.static or turned is not None
+        _written(exhibit, frame, bool(turned)) if plain else _table(exhibit, frame, name)
     below(words)
     _take_home(exhibit, scene, frame, name)
     return click
@@ -92,18 +119,11 @@ def progress(scene: Scene) -> Iterator[Scene]:
 def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     """The frame, sortable, at four digits; what no column is made of stays in the download."""
     columns = exhibit.columns(frame)
-    config = {
-        part: st.column_config.NumberColumn(
-            column.heading if len(column.made_of) == 1 else f"{column.heading}: {part}", format=column.digits or None
-        )
-        if column.digits
-        else st.column_config.TextColumn(column.heading)
-        for column in columns
-        for part in column.made_of
-        if part in frame
-    }
+    config = {part: setting for i, column in enumerate(columns) for part, setting in _settings(column, i == 0)}
+    # What is written from several texts is no column of the frame.
+    marks = {c.heading: [line[0] for line in written(frame, (c,))] for c in columns if not c.digits and c.made_of[1:]}
     st.dataframe(
-        frame,
+        frame.assign(**marks).head(SHOWN),
         key=f"{name}.table",
         hide_index=True,
         width="stretch",
@@ -111,6 +131,30 @@ def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
         column_order=list(config),
         column_config=config,
     )
+    if len(frame) > SHOWN:
+        st.caption(f"The first {count(SHOWN)} lines are shown; the download has all {count(len(frame))}.")
+
+
+def _written(exhibit: Exhibit, frame: pd.DataFrame, turned: bool) -> None:
+    """The table as readers see it, a heading to each line."""
+    columns = exhibit.columns(frame)
+    cells = [[markdown_plain(cell) for cell in line] for line in written(frame, columns)]
+    for i, j in best_cells(frame, columns):
+        cells[i][j] = f"**{cells[i][j]}**"
+    headings = [markdown_plain(column.heading) for column in columns[1:]]
+    table = pd.DataFrame([line[1:] for line in cells], [line[0] for line in cells], headings)
+    st.table(table.T if turned else table)
+
+
+def _settings(column: Column, first: bool) -> Iterator[tuple[str, Any]]:
+    """How the parts of a column are shown; the first column stays where a wide table is scrolled."""
+    if not column.digits:
+        part = column.heading if column.made_of[1:] else column.made_of[0]
+        yield part, st.column_config.Column(column.heading, pinned=first or None)
+        return
+    for part in column.made_of:
+        heading = f"{column.heading}: {part}" if column.made_of[1:] else column.heading
+        yield part, st.column_config.NumberColumn(heading, format=column.digits)
 
 
 def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -> None:
@@ -121,7 +165,8 @@ def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -
             st.caption("Python, on the library alone.")
             st.code(exhibit.python(scene), language="python")
             st.caption("Command: this table.")
-            st.code(session.show_line(widgets.selection(), EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
+            chosen = widgets.selection().replace(model=scene.focus.model, asked=scene.focus.notion)
+            st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
 
 
 def _sentence(text: str) -> str:

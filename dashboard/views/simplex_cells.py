@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe, figures
+from calib_core import BINNINGS, Estimate, NotAnswerable, Recipe, figures, row_table
 from calib_core._text import count, error
 from calib_core.diagrams import RecalibrationDiagram
 from calib_core.figures.recalibration import speaking
@@ -208,7 +208,7 @@ def _taken_apart(selection: Selection, model: Model, diagrams: Sequence[Drawn]) 
         st.info("Click into a cell of a triangle: its rows appear here.")
         return
     predictions = compute.judged(model)
-    table = rows.row_table(session.parts(model.source), predictions, diagram.rows(chosen), probabilities=True)
+    table = row_table(predictions, diagram.rows(chosen), session.parts(model.source).test_rows, probabilities=True)
     title = f"Rows of cell {chosen}, {diagram.places[chosen]}"
     rows.show(table, title, key="simplex.rows", file_name="rows-of-cell.csv")
 

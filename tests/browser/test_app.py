@@ -111,9 +111,9 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     )
 
     click_mark(page, "reliability", "Base model", 8)
-    expect(node(page, "zoom")).to_be_visible()
-    drawn(page, "zoom")
-    gaps = node(page, "zoom").evaluate(
+    expect(node(page, "bin")).to_be_visible()
+    drawn(page, "bin")
+    gaps = node(page, "bin").evaluate(
         "node => { const trace = node._fullData.find(trace => trace.name === 'classes');"
         " return trace.hovertext.map((name, i) => [name, trace.customdata[i].gap]); }"
     )
@@ -123,7 +123,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
 
     settled(page)
     with page.expect_download() as downloading:
-        page.get_by_role("button", name="Download these rows (CSV)").click()
+        page.get_by_role("button", name="Download this table (CSV)").last.click()
     rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
     source = pd.read_csv(upload)
     assert (rows["confidence"].between(0.5, 0.6, inclusive="left")).all()
@@ -173,9 +173,9 @@ def test_a_link_reopens_the_same_picture(open_page, served) -> None:  # type: ig
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: int, dark: bool) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?zoom=9", dark=dark, width=width, height=1400)
-    drawn(page, "reliability", "zoom")
+    drawn(page, "reliability", "bin")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    for key in ("reliability", "zoom"):
+    for key in ("reliability", "bin"):
         assert node(page, key).locator(".point").count() > 3
     page.get_by_role("radio", name="Classes", exact=True).click()
     drawn(page, "panels", "class-errors")
@@ -203,5 +203,5 @@ def test_the_keyboard_reaches_bin_and_model(open_page, served) -> None:  # type:
     box.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(node(page, "zoom")).to_be_visible()
-    drawn(page, "zoom")
+    expect(node(page, "bin")).to_be_visible()
+    drawn(page, "bin")

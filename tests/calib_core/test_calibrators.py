@@ -336,6 +336,8 @@ def test_small_strata_are_pooled_and_named():
     cal = Reduced(TopLabel(), Histogram(points_per_bin=4, delta=0)).fit_on(small_strata())
     assert cal.pooled_ == ("b", "c", "d")
     assert cal.left_alone_ == ()
+    assert cal.remarks() == ("too few rows, calibrated together as one: b, c, d.",)
+    assert cal.remarks(2) == ("too few rows, calibrated together as one: b, c and 1 more.",)
     new = np.full((4, 4), 0.1)
     np.fill_diagonal(new, 0.7)
     # a: 4 of 6 right. b, c and d together: 1 of 5.
@@ -346,6 +348,7 @@ def test_small_strata_are_left_alone_when_asked_and_named():
     cal = Reduced(TopLabel(), Histogram(points_per_bin=4, delta=0), small="leave").fit_on(small_strata())
     assert cal.pooled_ == ()
     assert cal.left_alone_ == ("b", "c", "d")
+    assert cal.remarks() == ("too few rows, left as they were: b, c, d.",)
     new = np.full((4, 4), 0.1)
     np.fill_diagonal(new, 0.7)
     np.testing.assert_allclose(cal.predict_proba(new), [4 / 6, 0.7, 0.7, 0.7])

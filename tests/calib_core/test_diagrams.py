@@ -94,9 +94,10 @@ def test_the_zoom_takes_a_bin_apart_by_predicted_class(p, bins, data):
     at = rows_in(p, d, b)
     assert z.rows.tolist() == at.tolist()
     classes = sorted({int(c) for c in p.predicted[at] if w[at][p.predicted[at] == c].sum() > 0})
-    assert z.classes.tolist() == classes
-    assert z.names == tuple(p.class_names[c] for c in classes)
-    for i, label in enumerate(classes):
+    assert sorted(z.classes.tolist()) == classes
+    assert (np.diff(np.abs(z.gap)) <= 0).all()
+    assert z.names == tuple(p.class_names[c] for c in z.classes)
+    for i, label in enumerate(z.classes):
         mine = at[p.predicted[at] == label]
         assert z.count[i] == pytest.approx(w[mine].sum(), abs=1e-12)
         said = np.average(p.confidence[mine].astype(float), weights=w[mine])

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import calib_core as cc
 from calib_core import Recipe
 from dashboard import compute, session
+from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
-from dashboard.views import VIEWS
 from tests.dashboard.test_views import opened
 
 TICKED = (Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
@@ -31,7 +32,7 @@ def copied(app: AppTest, language: str) -> dict[str, str]:
 def run(text: str) -> Any:
     names: dict[str, Any] = {}
     exec(text, names)
-    return names["shown"]
+    return names["shown"] if "shown" in names else names["table"]
 
 
 def frames(shown: Any) -> list[Any]:
@@ -42,36 +43,24 @@ def frames(shown: Any) -> list[Any]:
 
 
 SHOWN = {
-    "reliability": DIGITS.replace(overlay="kernel", zoom=9),
     "classes": DIGITS.replace(curve="kernel", notion="class-wise"),
     "calibrators": DIGITS.replace(calibrators=(*TICKED, Recipe("CALIBRATORS", "metacal-miscoverage"))),
-    "estimators": DIGITS.replace(asked="class-wise", overlay="corp"),
+    "estimators": DIGITS.replace(asked="class-wise"),
     "simplex": Selection(source=Source(data="demo:synthetic-three-class"), calibrators=TICKED),
 }
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view not in ("data", "report")])
+@pytest.mark.parametrize("view", SHOWN)
 def test_lines_of_every_figure_and_table_run(view: str) -> None:
-    selection = SHOWN.get(view, DIGITS).replace(view=view)
+    selection = SHOWN[view].replace(view=view)
     app = opened(selection)
     assert not app.exception
     lines = copied(app, "python")
-    assert len(lines) >= (3 if view in SHOWN else 1)
+    assert len(lines) >= 3
     for text in lines.values():
         found = frames(run(text))
         assert found
         assert not any(isinstance(leaf, pd.DataFrame) and leaf.empty for leaf in found)
-
-
-def test_lines_give_the_numbers_on_screen() -> None:
-    scheme = DIGITS.scheme
-    lines = copied(opened(DIGITS.replace(view="reliability", zoom=9)), "python")
-    drawn = run(lines["{name: [cc.diagrams.reliability(model, bins).frame()] for name, model in models.items()}"])
-    for recipe in (session.BASE, *TICKED):
-        model = Model(DIGITS.source, recipe)
-        pd.testing.assert_frame_equal(drawn[model.title][0], compute.reliability(model, scheme).frame())
-    rows = next(run(text) for shown, text in lines.items() if ".rows(" in shown)
-    np.testing.assert_array_equal(rows, compute.bin_rows(Model(DIGITS.source), scheme, 9))
 
 
 def test_lines_of_the_estimators_give_the_numbers_on_screen() -> None:
@@ -104,12 +93,14 @@ def test_the_command_of_a_triangle_names_its_corners() -> None:
 def test_lines_of_several_files_give_the_numbers_on_screen() -> None:
     selection = DIGITS.replace(view="calibrators", others=(("demo:digits-mlp", ""),), calibrators=TICKED[1:])
     second = session.models(selection).shown[3]
-    app = opened(selection.replace(map_of=second.title))
-    lines = copied(app, "python")
-    drawn = next(run(text) for shown, text in lines.items() if "binary_map" in shown)
-    np.testing.assert_array_equal(drawn["output"], compute.binary_map(second, 0).output)
-    pairs = next(run(text) for shown, text in lines.items() if "paired_difference" in shown)
-    assert len(pairs) == 6
+    app = opened(selection.replace(model=second.title))
+    (drawn,) = (run(text) for text in copied(app, "python").values() if "binary_map" in text)
+    expected = cc.diagrams.binary_map(compute.fitted(second), session.parts(second.source).test, 0)
+    np.testing.assert_array_equal(drawn["output"], expected.output)
+    assert drawn["model"].unique().tolist() == [second.title]
+    (command,) = (block.value for block in app.code if block.value.startswith("calib show binary-map"))
+    words = shlex.split(command)
+    assert words[words.index("--model") + 1] == second.title
 
 
 @pytest.mark.parametrize("view", SHOWN)
@@ -118,14 +109,15 @@ def test_commands_name_a_section_of_the_report(view: str) -> None:
     commands = [shlex.split(text) for text in copied(app, "sh")]
     assert commands
     known = {chapter.key for chapter in CHAPTERS}
-    assert {words[words.index("--only") + 1] for words in commands} <= known
+    assert {words[words.index("--only") + 1] for words in commands if words[1] == "report"} <= known
+    assert {words[2] for words in commands if words[1] == "show"} <= set(EXHIBITS)
 
 
 def test_a_file_name_is_only_ever_text() -> None:
     name = "a');import os;os.abort()#\n.csv"
     data = b"a,b,label\n" + b"0.7,0.3,0\n0.2,0.8,1\n" * 20
     key = session.hold(data, name).key
-    lines = copied(opened(Selection(source=Source(data=key), view="reliability")), "python")
+    lines = copied(opened(Selection(source=Source(data=key), view="calibrators")), "python")
     for text in lines.values():
         compiled = compile(text, "lines", "exec")
         assert "os" not in compiled.co_names

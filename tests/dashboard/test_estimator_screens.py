@@ -14,9 +14,10 @@ from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
 from calib_core.inference import coverage_table, estimate_line, per_class_tests, rejection_table, sharpen
 from dashboard import compute, session
 from dashboard.chart import drawn
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.reliability import Reliability
 from dashboard.selection import Selection, Source
 from dashboard.session import BASE, Model
-from dashboard.theme import markdown_plain
 from dashboard.views.estimators import numbers
 
 WINE = Source(data="demo:wine-logistic")
@@ -44,7 +45,7 @@ def sample(n: int = 300) -> Predictions:
 
 def smoothed(**params: object) -> Recipe:
     """How curves are smoothed, but for what is given."""
-    return ESTIMATORS.described("ece-kde", **(dict(Selection().kernel.params) | params))
+    return ESTIMATORS.described("ece-kde", **(dict(ESTIMATORS.recipe(diagrams.KERNEL_CURVE).params) | params))
 
 
 @pytest.mark.parametrize("scale", list(SCALES))
@@ -95,47 +96,47 @@ def test_small_validity_plots_hold_both_models_on_the_same_bins() -> None:
 @pytest.mark.parametrize("scale", list(SCALES))
 def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) -> None:
     kernel = smoothed(scale=scale)
-    app = opened(
-        Selection(source=WINE, view="classes", notion="class-wise", curve="kernel", one=1, kernel=kernel, at=0.6)
-    )
+    chosen = Selection(source=WINE, view="classes", notion="class-wise", curve="kernel", one=1)
+    app = opened(chosen.with_exhibit(EXHIBITS.described("kernel-curve", kernel=kernel, score=0.6)))
     assert not app.error
     curve = compute.class_curve(Model(WINE, BASE), "class-wise", 1, kernel, "pointwise")
     np.testing.assert_array_equal(drawn(app)["one-class"].trace("kernel curve")["y"], curve.curve)
-    said = next(c.value for c in app.caption if "mean distance of the curve" in c.value)
-    assert markdown_plain(curve.about) in said
-    assert f"At 0.60: {error(curve.local_error(0.6))}." in said
-    assert f"bandwidth {curve.bandwidth:.2g} ({markdown_plain(curve.unit)})" in said
-    assert (app.query_params["one"], app.query_params["at"]) == ("1", "0.6")
+    said = next(c.value.replace("\\", "") for c in app.caption if "mean distance of the curve" in c.value)
+    assert curve.about in said
+    assert f"Local calibration error at 0.60: {error(curve.local_error(0.6))}." in said
+    assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in said
+    assert app.query_params["one"] == "1"
     small = drawn(app)["panels"].figure["data"]
     assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"
 
 
 def test_kernel_bandwidth_scale_and_band_are_chosen_on_screen_and_kept_in_the_link() -> None:
-    app = opened(Selection(overlay="kernel"))
-    model = Model(Selection().source, BASE)
+    app = opened(Selection().with_exhibit(EXHIBITS.described("reliability", overlay="kernel")))
     for part, key in (("kernel", "gaussian"), ("bandwidth", "silverman"), ("scale", "score"), ("bandwidth", "fixed")):
-        app.selectbox(key=f"kernel.{part}.key").select(key).run()
+        app.selectbox(key=f"exhibit.reliability.kernel.ece-kde.{part}.key").select(key).run()
         assert not app.exception
-    app.number_input(key="kernel.bandwidth.fixed.value").set_value(0.08).run()
-    app.selectbox(key="choice.band").select("whole-curve").run()
-    chosen, problems = Selection.from_query({name: app.query_params[name] for name in ("kernel", "band")})
+    app.number_input(key="exhibit.reliability.kernel.ece-kde.bandwidth.fixed.value").set_value(0.08).run()
+    app.selectbox(key="exhibit.reliability.band").select("whole-curve").run()
+    chosen, problems = Selection.from_query({"exhibits": app.query_params["exhibits"]})
     assert not problems
-    assert chosen.band == "whole-curve"
-    method = chosen.kernel.build()
-    assert method == KernelECE(Gaussian(), Fixed(0.08), Linear(), "gaps")
-    curve = compute.kernel_curve(model, chosen.kernel, "whole-curve")
+    method = KernelECE(Gaussian(), Fixed(0.08), Linear(), "gaps")
+    assert chosen.exhibit("reliability").build() == Reliability("kernel", "whole-curve", method)
+    curve = diagrams.kernel_curve(session.parts(Selection().source).test, method=method, band="whole-curve")
     np.testing.assert_array_equal(drawn(app)["reliability"].trace("kernel curve")["y"], curve.curve)
     assert drawn(app)["reliability"].trace("90 % band for the whole curve") is not None
-    lines = next(block.value for block in app.code if "kernel_curve(" in block.value)
-    assert f"method={chosen.kernel.python()}, band='whole-curve'" in lines
-    again = opened(chosen.replace(overlay="kernel"))
+    again = opened(chosen)
     np.testing.assert_array_equal(drawn(again)["reliability"].trace("kernel curve")["y"], curve.curve)
 
 
 def test_the_papers_curve_is_a_choice() -> None:
-    app = opened(Selection(overlay="kernel", kernel=Recipe("ESTIMATORS", "ece-kde")))
-    paper = diagrams.kernel_curve(compute.judged(Model(Selection().source, BASE)), method=KernelECE())
-    np.testing.assert_array_equal(drawn(app)["reliability"].trace("kernel curve")["y"], paper.curve)
+    for key, options in (("reliability", {"overlay": "kernel"}), ("kernel-curve", {})):
+        described = EXHIBITS.described(key, kernel=Recipe("ESTIMATORS", "ece-kde"), **options)
+        scene = session.scene_of(Selection().with_exhibit(described))
+        exhibit = described.build()
+        figure = scene.get(exhibit.figure(scene))
+        paper = diagrams.kernel_curve(session.parts(Selection().source).test, method=KernelECE())
+        (line,) = (trace for trace in figure.data if trace.name == "kernel curve")
+        np.testing.assert_array_equal(line.y, paper.curve)
 
 
 @pytest.mark.parametrize("text", ['{"key":"ece"}', "[]", '{"key":"ece-kde","params":{"scale":"miles"}}', "{"])
@@ -145,18 +146,33 @@ def test_a_link_with_a_kernel_that_is_none_says_so(text: str) -> None:
     assert problem.startswith("The link's kernel was left out: ")
 
 
+@pytest.mark.parametrize("key", ["reliability", "corp"])
 @pytest.mark.parametrize("band", ["pointwise", "whole-curve", "none"])
-def test_the_isotonic_curve_has_the_band_chosen_and_says_what_it_is_about(band: str) -> None:
-    app = opened(Selection(overlay="corp", band=band))
-    made = compute.corp_band(Model(Selection().source, BASE), band)
-    names = [trace.get("name") for trace in drawn(app)["reliability"].figure["data"]]
-    if isinstance(made, str):
-        assert (made, band) == ("", "none")
+def test_the_isotonic_curve_has_the_band_chosen_and_says_what_it_is_about(band: str, key: str) -> None:
+    described = EXHIBITS.described(key, band=band, **({"overlay": "corp"} if key == "reliability" else {}))
+    scene, exhibit = session.scene_of(Selection()), described.build()
+    words = exhibit.words(scene)
+    names = [trace.name for trace in scene.get(exhibit.figure(scene)).data]
+    assert "CORP curve" in names
+    if band == "none":
         assert not any("band" in (name or "") for name in names)
+        assert not any("bands hold" in note for note in words.notes)
     else:
-        assert made.band_title in names
-        assert any(markdown_plain(made.about) in c.value for c in app.caption)
-        assert any(f"cc.diagrams.corp_band(model, band={band!r})" in block.value for block in app.code)
+        steps = diagrams.corp_band(session.parts(Selection().source).test, band=band)
+        assert steps.band_title in names
+        assert names.index(steps.band_title) < names.index("CORP curve"), "the curve is drawn over its band"
+        assert steps.about in words.notes
+
+
+def test_weighted_rows_have_an_isotonic_curve_and_say_why_it_has_no_band() -> None:
+    text = b"a,b,label,weight\n" + b"0.7,0.3,0,2.5\n0.2,0.8,1,1.5\n0.6,0.4,1,1\n" * 20
+    key = session.hold(text, "weighted.csv").key
+    scene = session.scene_of(Selection(source=Source(data=key), calibrators=()))
+    exhibit = EXHIBITS.make("corp")
+    assert scene.get(scene.model.predictions).weights is not None
+    names = [trace.name for trace in scene.get(exhibit.figure(scene)).data]
+    assert "CORP curve" in names
+    assert any(note.startswith("No band: ") for note in exhibit.words(scene).notes)
 
 
 def test_a_class_that_a_link_names_but_the_data_lack_is_ignored() -> None:

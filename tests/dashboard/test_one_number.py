@@ -17,13 +17,9 @@ from calib_core.defaults import BINS
 from calib_core.study import MEASURES, Measure, every_measure
 from dashboard import compute, session
 from dashboard.cli import main
-from dashboard.report import Options
-from dashboard.report.asked import Asked
-from dashboard.report.sections import calibrators as section
+from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.selection import Selection, Source
 from dashboard.session import Models
-from dashboard.views.calibrators import comparison
-from dashboard.views.reliability import before_and_after
 
 KEYS = ("temperature", "top-label-hb", "class-wise-hb")
 NOTIONS = ("confidence", "top-label", "class-wise")
@@ -36,14 +32,20 @@ def chosen(key: str, *calibrators: str, **choices: Any) -> Selection:
     return Selection(source=Source(data=f"demo:{key}"), calibrators=recipes, **choices)
 
 
+def shown(key: str, selection: Selection) -> Any:
+    """The table of an exhibit, on screen and in the report."""
+    scene = session.scene_of(selection)
+    return scene.get(EXHIBITS.make(key).table(scene))
+
+
 def screen(selection: Selection, models: Models) -> dict[tuple[str, str], float]:
     """(model, measure): the number beside the reliability diagram; it equals that of the calibrators' table."""
     found: dict[tuple[str, str], float] = {}
-    table: Any = comparison(selection, models).set_index("calibrator")
+    table = shown("calibrators", selection).set_index("model")
+    frame = shown("summary", selection).set_index("model")
     for model in models.shown:
-        frame: Any = compute.summary(model, selection, models).set_index("measure")
         for measure in MEASURES:
-            found[model.title, measure.name] = value = float(frame.loc[measure.name, "value"])
+            found[model.title, measure.name] = value = float(frame.loc[model.title, measure.name])
             np.testing.assert_allclose(table.loc[model.title, measure.name], value, rtol=0, atol=1e-14)
     return found
 
@@ -88,31 +90,32 @@ def test_the_command_and_the_report_say_what_the_screen_says(key: str, tmp_path:
         assert line["value"] == pytest.approx(found[title, measure.name], abs=1e-14), (title, measure.name)
         compared += 1
     assert compared >= 20
-    asked = Asked(selection, Options())
-    blocks = [block for part in (section._errors, section._scores) for block in part(asked) if block is not None]
-    errors, scores = (block.frame for block in blocks)  # type: ignore[union-attr]
-    names = {cc.REDUCTIONS[m.reduction].title: m.name for m in MEASURES if m.reduction and m.estimator == "ece"}
+    errors, scores = shown("calibrator-errors", selection), shown("calibrator-scores", selection)
+    names = {(m.reduction, m.estimator): m.name for m in MEASURES}
     for line in [*errors.to_dict("records"), *scores.to_dict("records")]:
-        name = line.get("score") or names.get(line["notion"])
+        name = names.get((line["notion"], line["estimator"]))
         if name is not None:
             assert line["value"] == pytest.approx(found[line["model"], name], abs=1e-14)
     assert len(set(errors["bins"].str.partition(" (")[0])) == 2
-    assert "bins" in [column.heading for column in blocks[0].columns]  # type: ignore[union-attr]
+    exhibit: Exhibit = EXHIBITS.make("calibrator-errors")
+    assert "bins" in [column.heading for column in exhibit.columns(errors)]
 
 
 def test_lines_judged_in_different_bins_say_so_on_screen_and_others_do_not() -> None:
     for calibrators, told in ((("temperature",), False), (KEYS, True)):
         selection = chosen("wine-logistic", *calibrators)
-        models = session.models(selection)
-        frames = {m.title: compute.summary(m, selection, models) for m in models.shown}
-        assert ("Bins" in before_and_after(frames).index) == told
-        assert ("bins" in comparison(selection, models)) == told
-    bins = before_and_after(frames).loc["Bins"]
-    assert bins.iloc[0] == f"{BINS} equal width"
-    assert bins.iloc[2] == f"one a value; TL-MCE of bins: {BINS} equal width"
+        assert ("Bins" in headings("summary", selection)) == told
+        assert ("bins" in headings("calibrators", selection)) == told
+    bins = shown("summary", selection)["bins"]
+    assert bins[0] == f"{BINS} equal width"
+    assert bins[2] == f"one a value; TL-MCE of bins: {BINS} equal width"
     given = chosen("wine-logistic", *KEYS, binning="equal-width", bins=7)
-    models = session.models(given)
-    assert "bins" not in comparison(given, models)
+    assert "bins" not in headings("calibrators", given)
+
+
+def headings(key: str, selection: Selection) -> list[str]:
+    exhibit: Exhibit = EXHIBITS.make(key)
+    return [column.heading for column in exhibit.columns(shown(key, selection))]
 
 
 @pytest.mark.parametrize("counting", ["answered", "all"])
@@ -124,14 +127,17 @@ def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str
     silent = compute.judged(models.shown[-1]).abstained
     assert silent is not None
     assert n == {int((~silent).sum()) if counting == "answered" else len(silent)}
-    tables: list[Any] = [compute.every_measure(m, selection, models).set_index("measure") for m in models.shown]
-    base, temperature, meta = tables
-    assert base.loc["Accuracy", "value"] == temperature.loc["Accuracy", "value"] == rows[models.shown[0]].accuracy
+    base, temperature, meta = shown("calibrators", selection).to_dict("records")
+    assert base["Accuracy"] == temperature["Accuracy"] == rows[models.shown[0]].accuracy
+    notes = EXHIBITS.make("calibrators").words(session.scene_of(selection)).notes
     if counting == "answered":
-        assert meta.loc["Accuracy", "value"] == base.loc["Accuracy", "value"]
-        assert f"the {int((~silent).sum()):,} of {len(silent):,} rows" in compute.rows_said(selection, models)
-    made = compute.ranked(selection, models, models.shown[-1], "confidence", "ece")
-    assert made.value == pytest.approx(meta.loc["conf-ECE", "value"], abs=1e-14)
+        assert meta["Accuracy"] == base["Accuracy"]
+        assert f"the {int((~silent).sum()):,} of {len(silent):,} rows" in notes[0]
+    else:
+        assert f"over all {len(silent):,} rows" in notes[0]
+    errors = shown("calibrator-errors", selection)
+    error = errors[(errors["notion"] == "confidence") & (errors["model"] == models.shown[-1].title)]["value"].item()
+    assert error == pytest.approx(meta["conf-ECE"], abs=1e-14)
 
 
 def test_accuracies_and_errors_named_in_a_demos_text_are_those_of_its_file() -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,12 @@ import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.study import SCORES, error_keys
 from dashboard import compute, report, session
+from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.citations import bibliography, cited
-from dashboard.report.document import Figure
+from dashboard.report.document import Figure, Paragraph
 from dashboard.report.picture import DOUBLE, SINGLE, as_json, fitting, printed
+from dashboard.report.tables import Table
 from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv
 
@@ -163,8 +166,16 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
         assert (line["value"], line["point"]) == (estimate.value, estimate.point)
     assert made.html.count(b'<tr class="decides">') == len(shown)
     assert made.latex_files()[next(n for n in made.latex_files() if "verdicts" in n)].count(b"textbf{miscal") >= 1
-    drawn = compute.reliability(session.models(selection).shown[0], selection.scheme).frame()
+    drawn = cc.diagrams.reliability(compute.judged(session.models(selection).shown[0])).frame()
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
+
+
+def below(made: Report, table: Table) -> str:
+    """The caption of a table and the notes right below it."""
+    section = next(s for s in made.document.sections if table in s.blocks)
+    rest = section.blocks[section.blocks.index(table) + 1 :]
+    notes = takewhile(lambda block: isinstance(block, Paragraph) and block.aside, rest)
+    return " ".join([table.caption, *(note.text for note in notes if isinstance(note, Paragraph))])
 
 
 def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
@@ -173,7 +184,7 @@ def test_every_estimate_has_its_interval_and_floor(made: Report) -> None:
             assert held.frame[["value", "point", "low", "high", "floor", "p"]].notna().all(axis=None), held.name
             assert held.frame["point"].between(held.frame["low"], held.frame["high"]).all(), held.name
             for about in held.frame["about"].unique():
-                assert held.caption.count(about) == 1, held.name
+                assert below(made, held).count(about) == 1, held.name
 
 
 def test_it_says_what_everything_rests_on(made: Report) -> None:
@@ -188,9 +199,11 @@ def test_it_says_what_everything_rests_on(made: Report) -> None:
 
 
 FIGURES = {
-    "corp": {"overlay": "corp"},
+    "corp": {},
+    "kernel-curve": {},
+    "bin": {},
     "class-curves": {"curve": "validity"},
-    "class-kernel": {"curve": "kernel", "one": 1, "band": "whole-curve"},
+    "class-kernel": {"curve": "kernel", "one": 1},
     "triangle-validity": {"partitions": (Recipe("BINNINGS", "grid"),)},
 }
 
@@ -203,14 +216,14 @@ def test_what_is_chosen_on_screen_is_drawn(name: str) -> None:
 
 
 def test_curves_have_the_numbers_of_the_library() -> None:
-    selection = chosen(
-        "temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1, kernel=PAPER, band="whole-curve"
-    )
+    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), curve="kernel", one=1)
+    for key, options in (("kernel-curve", {"kernel": PAPER, "band": "whole-curve"}), ("corp", {"band": "whole-curve"})):
+        selection = selection.with_exhibit(EXHIBITS.described(key, **options))
     made = report.build(selection, Options(date=DATE, left_out=SHORT))
     model = session.models(selection).shown[0]
     score = cc.estimate(compute.judged(model), "confidence", "brier").value
     parts = table(made, "corp").set_index("model").loc[model.title]
-    assert parts["Brier score"] == pytest.approx(score, abs=1e-12)
+    assert parts["brier"] == pytest.approx(score, abs=1e-12)
     sides = parts["miscalibration"] - parts["discrimination"] + parts["uncertainty"]
     assert sides == pytest.approx(score, abs=1e-12)
     curve = cc.diagrams.kernel_curve(compute.judged(model), "top-label", 1, PAPER.build(), "whole-curve")

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from law_data import LawData, on_law_data
 
+import calib_core as cc
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
 from dashboard import compute, report, session
@@ -41,7 +42,7 @@ def assert_the_numbers_of_the_screen(selection: Selection) -> None:
         told = first.line.record() | {"reason": first.reason, "p of any error": first.shown.p_value}
         assert {name: found[name] for name in told} == told
         if selection.view == "reliability":
-            drawn = compute.reliability(model, selection.scheme).frame()
+            drawn = cc.diagrams.reliability(compute.judged(model), compute.built(selection.scheme)).frame()
             pd.testing.assert_frame_equal(names["shown"][model.title], drawn)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -11,7 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import CALIBRATORS, Recipe
+import dashboard.exhibits  # noqa: F401  # links name its members
+from calib_core import CALIBRATORS, ESTIMATORS, Recipe
+from dashboard.exhibits.isotonic_curve import IsotonicCurve
+from dashboard.exhibits.kernel_curve import KernelReliability
+from dashboard.exhibits.reliability import Reliability
 from dashboard.selection import AUTO, Selection, Source, class_notions, interval_schemes, model_keys
 from dashboard.views import VIEWS
 
@@ -89,6 +94,25 @@ def test_what_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -
     assert problems[0].startswith(f"The link's {name} was left out: ")
 
 
+def test_links_of_release_0_1_set_the_options_of_every_exhibit_that_has_them() -> None:
+    kernel = {"key": "ece-kde", "params": {"kernel": {"key": "gaussian"}}}
+    query = {"overlay": "kernel", "band": "whole-curve", "kernel": json.dumps(kernel), "at": "0.65"}
+    selection, problems = Selection.from_query(query)
+    assert problems == ()
+    smoothed = ESTIMATORS.described("ece-kde", kernel="gaussian").build()
+    assert selection.exhibit("reliability").build() == Reliability("kernel", "whole-curve", smoothed)
+    assert selection.exhibit("kernel-curve").build() == KernelReliability(smoothed, "whole-curve", 0.65)
+    assert selection.exhibit("corp").build() == IsotonicCurve("whole-curve")
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+@pytest.mark.parametrize(("name", "text"), [("overlay", "glitter"), ("band", "brass"), ("at", "1.5"), ("kernel", "{")])
+def test_an_option_an_old_link_cannot_ask_for_is_left_out_everywhere(name: str, text: str) -> None:
+    selection, problems = Selection.from_query({name: text})
+    assert selection == Selection()
+    assert [problem.startswith(f"The link's {name} was left out: ") for problem in problems] == [True]
+
+
 def test_unknown_parameters_are_ignored() -> None:
     assert Selection.from_query({"utm_source": "mail"}) == (Selection(), ())
 
@@ -114,3 +138,32 @@ def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
     assert selection.calibrators or selection.partitions
     # A link that says the defaults, or less than it means, would come back shorter.
     assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"differ": "brier"}, Recipe("EXHIBITS", "pairs", (("estimator", "brier"),))),
+        (
+            {"differ": "ece", "differ_in": "whole"},
+            Recipe("EXHIBITS", "pairs", (("estimator", "ece"), ("notion", "whole"))),
+        ),
+        ({"stratum": "3"}, Recipe("EXHIBITS", "binary-map", (("stratum", 3),))),
+    ],
+)
+def test_choices_of_pairs_and_maps_in_older_links_still_work(query: dict[str, str], expected: Recipe) -> None:
+    selection, problems = Selection.from_query(query)
+    assert problems == ()
+    assert selection.exhibits == (expected,)
+    assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+def test_the_calibrator_of_a_map_in_an_older_link_is_the_model_looked_at() -> None:
+    assert Selection.from_query({"map_of": "Temperature scaling"}) == (Selection(model="Temperature scaling"), ())
+
+
+@pytest.mark.parametrize(("name", "text"), [("differ", "no-such"), ("differ_in", "x"), ("stratum", "-1")])
+def test_choices_of_older_links_that_are_not_possible_are_said(name: str, text: str) -> None:
+    selection, problems = Selection.from_query({name: text})
+    assert selection == Selection()
+    assert problems == (f"The link's {name} was left out: {text!r} is not possible.",)

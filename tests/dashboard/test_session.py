@@ -196,8 +196,9 @@ def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
     selection = Selection(source=Source(data="demo:digits-naive-bayes"), binning="equal-width", bins=bins)
     test = session.parts(selection.source).test
     model = Model(selection.source, session.BASE)
-    frame = compute.summary(model, selection, session.Models((model,), ())).set_index("measure")["value"]
-    # The slider's bins are merged from one fine grid: sums of the same numbers in another order.
+    frame = cc.study.summaries(compute.judged(model), [compute.built(selection.scheme)])[0].set_index("measure")[
+        "value"
+    ]
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)
     assert frame["Log loss"] == cc.estimate(test, None, "log-loss").value

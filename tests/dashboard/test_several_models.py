@@ -9,18 +9,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib_core import Recipe
+import calib_core as cc
+from calib_core import NotAnswerable, Recipe
 from dashboard import compute, session
+from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
 from dashboard.views import VIEWS
-from dashboard.views.calibrators import comparison
-from dashboard.views.paired import NUMBERS, differences
 from tests.dashboard.test_views import opened
 
 BAYES, FOREST, MLP = ("demo:digits-naive-bayes", "demo:digits-random-forest", "demo:digits-mlp")
 BOTH = Selection(source=Source(data=BAYES), others=((FOREST, ""),))
+
+
+WHOLE = BOTH.with_exhibit(EXHIBITS.described("pairs", estimator="brier", notion="whole"))
+NOT_ANSWERED = BOTH.with_exhibit(EXHIBITS.described("pairs", estimator="ece", notion="whole"))
+
+
+def shown(selection: Selection, key: str) -> Any:
+    """The table of an exhibit on screen."""
+    scene = session.scene_of(selection)
+    return scene.get(selection.exhibit(key).build().table(scene))
 
 
 def test_a_link_names_the_files_compared() -> None:
@@ -31,12 +41,11 @@ def test_a_link_names_the_files_compared() -> None:
 
 
 def test_every_file_is_shown_as_it_is_and_after_every_calibrator() -> None:
-    shown = session.models(BOTH).shown
+    models = session.models(BOTH).shown
     names = ["naive Bayes", "random forest"]
-    assert [m.title for m in shown] == [t for n in names for t in (n, f"{n}, Temperature scaling")]
-    table = comparison(BOTH, session.models(BOTH))
-    alone = Selection(source=Source(data=FOREST))
-    expected = comparison(alone, session.models(alone))
+    assert [m.title for m in models] == [t for n in names for t in (n, f"{n}, Temperature scaling")]
+    table = shown(BOTH, "calibrators")
+    expected = shown(Selection(source=Source(data=FOREST)), "calibrators")
     for column in ("Accuracy", "Log loss", "TL-ECE"):
         np.testing.assert_array_equal(table[column].to_numpy()[2:], expected[column].to_numpy())
 
@@ -54,16 +63,17 @@ def test_the_rows_of_another_file_are_divided_like_those_of_the_first() -> None:
 def test_every_view_shows_both_models(view: str) -> None:
     app = opened(BOTH.replace(view=view))
     assert not app.exception
-    shown = " ".join(block.value for block in (*app.sidebar.markdown, *app.markdown, *app.caption))
-    assert "naive Bayes" in shown
-    assert "random forest" in shown
+    text = " ".join(block.value for block in (*app.sidebar.markdown, *app.markdown, *app.caption))
+    text += " ".join(table.value.to_string() for table in (*app.dataframe, *app.table))
+    assert "naive Bayes" in text
+    assert "random forest" in text
 
 
 def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> None:
-    selection = BOTH.replace(calibrators=(), differ="brier", differ_in="whole", others=((FOREST, ""), (MLP, "")))
-    frame, _, refused = differences(selection, session.models(selection))
+    selection = WHOLE.replace(calibrators=(), others=((FOREST, ""), (MLP, "")))
+    frame = shown(selection, "pairs")
     assert len(frame) == 3
-    assert refused == []
+    assert not frame["note"].any()
     first, second = (session.parts(source).test for source in selection.sources[:2])
     rows = [np.square(p.probs - np.eye(10)[p.true_labels]).sum(axis=1) for p in (first, second)]
     gain = rows[0] - rows[1]
@@ -71,19 +81,35 @@ def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> No
     assert line["difference"] == pytest.approx(gain.mean())
     half = 1.6465 * gain.std(ddof=1) / np.sqrt(len(gain))
     assert (line["low"], line["high"]) == pytest.approx((gain.mean() - half, gain.mean() + half), rel=1e-3)
-    assert (frame["p (Holm)"] >= frame["p"]).all()
+    assert (frame["p_holm"] >= frame["p"]).all()
     app = opened(selection.replace(view="calibrators"))
-    shown = next(table for table in app.dataframe if "p (Holm)" in table.value.columns).value
-    pd.testing.assert_frame_equal(shown.reset_index(drop=True), frame)
+    table = next(table for table in app.dataframe if "p_holm" in table.value.columns).value
+    pd.testing.assert_frame_equal(table[frame.columns].reset_index(drop=True), frame)
+
+
+def test_bins_that_are_chosen_reach_the_estimators_that_take_some() -> None:
+    chosen = BOTH.replace(calibrators=(), binning="equal-width", bins=7)
+    rows = {model.title: session.scene_of(chosen).get(model.predictions) for model in session.models(chosen).shown}
+    for key, bins in (("ece", 7), ("ece-adaptive", None)):
+        frame = shown(chosen.with_exhibit(EXHIBITS.described("pairs", estimator=key)), "pairs")
+        pd.testing.assert_frame_equal(frame, cc.compare(rows, "confidence", key, bins))
 
 
 def test_pairs_that_cannot_be_compared_say_why_once() -> None:
-    selection = BOTH.replace(calibrators=(), differ="ece", differ_in="whole")
-    frame, _, refused = differences(selection, session.models(selection))
-    assert frame.empty
-    assert len(refused) == 1
-    assert "scores only" in refused[0]
-    assert any("scores only" in c.value for c in opened(selection.replace(view="calibrators")).caption)
+    selection = NOT_ANSWERED.replace(calibrators=())
+    with pytest.raises(NotAnswerable, match="scores only"):
+        shown(selection, "pairs")
+    assert any("scores only" in c.value for c in opened(selection.replace(view="calibrators")).info)
+    silent = Selection(calibrators=tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "metacal-miscoverage")))
+    frame = shown(silent, "pairs")
+    assert (frame["note"] != "").sum() == 2
+    notes = EXHIBITS.make("pairs").words(session.scene_of(silent)).notes
+    assert [note for note in notes if note.startswith("2 of 3 pairs not compared: ")]
+
+
+def test_one_model_alone_has_no_pair() -> None:
+    alone = Selection(calibrators=(), view="calibrators")
+    assert any("one model only" in info.value for info in opened(alone).info)
 
 
 def reported(selection: Selection) -> list[Any]:
@@ -94,18 +120,16 @@ def reported(selection: Selection) -> list[Any]:
 
 def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
     selection = BOTH.replace(calibrators=(), others=((FOREST, ""), (MLP, "")))
-    frame, below, _ = differences(selection, session.models(selection))
-    held = next(b.frame for b in reported(selection) if getattr(b, "name", "") == "differences")
-    shown = held[["first", "second", "difference", "low", "high", "p", "p_holm"]]
-    assert shown.to_numpy().tolist() == frame[["first", "second", *NUMBERS]].to_numpy().tolist()
-    caption = next(b.caption for b in reported(selection) if getattr(b, "name", "") == "differences")
-    assert all(sentence in caption for sentence in below)
-    assert len(below) >= 1
-    refused = reported(BOTH.replace(calibrators=(), differ="ece", differ_in="whole"))
+    blocks = reported(selection)
+    table = next(b for b in blocks if getattr(b, "name", "") == "differences")
+    pd.testing.assert_frame_equal(table.frame, shown(selection, "pairs"))
+    notes = [block.text for block in blocks if getattr(block, "aside", False)]
+    assert any(note.startswith("Intervals are about ") and "difference" in note for note in notes)
+    refused = reported(NOT_ANSWERED.replace(calibrators=()))
     assert not any(getattr(block, "name", "") == "differences" for block in refused)
-    said = [block for block in refused if getattr(block, "lead", "") == "Not answered."]
-    assert len(said) == 1
-    assert "scores only" in said[0].text
+    reasons = [block for block in refused if getattr(block, "lead", "") == "Not answered."]
+    assert len(reasons) == 1
+    assert "scores only" in reasons[0].text
 
 
 def shifted(labels: pd.Series, name: str) -> str:

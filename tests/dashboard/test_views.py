@@ -19,15 +19,15 @@ from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
 from calib_core.inference import PrimaryLine, estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
-from calib_core.study import SCORES, error_keys
+from calib_core.study import SCORES, error_keys, every_measure, summaries
 from dashboard import compute, session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
+from dashboard.exhibits import EXHIBITS
 from dashboard.lines import headline
 from dashboard.selection import (
     AUTO,
     CURVES,
-    OVERLAYS,
     Selection,
     Source,
     class_notions,
@@ -38,7 +38,6 @@ from dashboard.session import Model
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS
 from dashboard.views.classes import ranked
-from dashboard.views.rows import row_table
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 
@@ -91,17 +90,37 @@ def test_the_calibrators_view_shows_what_is_computed() -> None:
     selection = Selection(view="calibrators", calibrators=ticked)
     app = opened(selection)
     table = app.dataframe[0].value
-    assert table["calibrator"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
-    models = session.models(selection)
+    assert table["model"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
     for line, recipe in zip(table.itertuples(), (session.BASE, *ticked), strict=True):
-        measured = compute.every_measure(Model(selection.source, recipe), selection, models)
-        expected = measured.set_index("measure")["value"]
-        for measure, value in expected.items():
+        measured = summaries(compute.judged(Model(selection.source, recipe)), [None], every_measure())[0]
+        for measure, value in zip(measured["measure"], measured["value"], strict=True):
             np.testing.assert_equal(table.loc[line.Index, measure], value)
-    written = " ".join(m.value for m in (*app.markdown, *app.caption)).replace("\\", "")
-    assert compute.fitted(Model(selection.source, ticked[1])).guarantee(0.1).sentence in written
+    promised, effects = (table.value for table in app.table)
+    calibrator = compute.fitted(Model(selection.source, ticked[1]))
+    assert calibrator.guarantee(0.1).sentence in promised.iloc[1, 1].replace("\\", "")
+    assert promised["holds"].tolist() == ["no", "yes", "yes"]
+    assert effects["rows it abstains on"].tolist() == [markdown_plain("0.00%")] * 3
+    assert any(c.value.startswith("Milliseconds on this machine") for c in app.caption)
     drawn_map = drawn(app)["binary-map"].trace("recalibrated score")
-    np.testing.assert_array_equal(drawn_map["y"], compute.binary_map(Model(selection.source, ticked[1]), 0).output)
+    expected = cc.diagrams.binary_map(calibrator, session.parts(selection.source).test, 0).output
+    np.testing.assert_array_equal(drawn_map["y"], expected)
+
+
+def test_a_map_is_chosen_by_calibrator_and_class() -> None:
+    ticked = tuple(Recipe("CALIBRATORS", key) for key in ("top-label-hb", "class-wise-hb"))
+    selection = Selection(view="calibrators", calibrators=ticked)
+    app = opened(selection)
+    titles = app.selectbox(key="map.of").options
+    assert titles == [recipe.title for recipe in ticked]
+    app.selectbox(key="map.of").select(titles[1]).run()
+    app.selectbox(key="map.stratum").select_index(2).run()
+    assert not app.exception
+    kept = app.session_state["calib.selection"]
+    assert kept.model == ticked[1].title
+    assert kept.exhibit("binary-map").params == (("stratum", 2),)
+    calibrator = compute.fitted(Model(selection.source, ticked[1]))
+    expected = cc.diagrams.binary_map(calibrator, session.parts(selection.source).test, 2).output
+    np.testing.assert_array_equal(drawn(app)["binary-map"].trace("recalibrated score")["y"], expected)
 
 
 @pytest.mark.parametrize("key", [key for key in model_keys() if CALIBRATORS[key].flags.may_refuse])
@@ -117,12 +136,14 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
     judged = compute.judged(Model(selection.source, recipe))
     assert f"abstains on {100 * (1 - judged.coverage):.1f}%" in said
     app = opened(selection.replace(view="calibrators"))
-    button = next(b for b in app.button if "random splits" in b.label)
-    button.click().run()
+    name = f"rates-{Model(selection.source, recipe).key}"
+    assert name not in drawn(app)
+    assert any("ask for them" in info.value for info in app.info)
+    app.toggle(key=f"exhibit.{name}.refit").set_value(True).run()
     assert not app.exception
-    diagram = compute.constraint(Model(selection.source, recipe))
+    diagram = cc.diagrams.constraint(session.whole(selection.source.data, ""), recipe)
     known = ~np.isnan(diagram.attained)
-    trace = drawn(app)[f"constraint-{key}"].trace(f"attained {diagram.rate}")
+    trace = drawn(app)[name].trace(f"attained {diagram.rate}")
     np.testing.assert_array_equal(trace["y"], diagram.attained[known])
 
 
@@ -182,36 +203,67 @@ def test_a_line_without_a_verdict_says_why_it_could_not_run() -> None:
     assert headline(first).startswith("could not run (Brier score is a score, not a calibration error")
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", ["none", "wilson", "consistency", "corp", "kernel"])
 @pytest.mark.parametrize("demo", ["wine-logistic", "language-model"])
 def test_every_overlay_is_drawn_and_explained(overlay: str, demo: str) -> None:
-    selection = Selection(source=Source(data=f"demo:{demo}"), overlay=overlay)
-    app = opened(selection)
+    chosen = EXHIBITS.described("reliability", overlay=overlay)
+    app = opened(Selection(source=Source(data=f"demo:{demo}")).with_exhibit(chosen))
     assert not app.error
     traces = {trace.get("name") for trace in drawn(app)["reliability"].figure["data"]}
     added = {"none": set(), "wilson": {"90% Wilson intervals"}, "consistency": {"90% of calibrated models"}}
     assert added.get(overlay, {{"corp": "CORP curve", "kernel": "kernel curve"}.get(overlay)}) <= traces
+    test = session.parts(Source(data=f"demo:{demo}")).test
     if overlay == "kernel":
-        there = compute.kernel_curve(Model(selection.source, session.BASE), selection.kernel, "none").local_error(
-            selection.at
-        )
-        assert any(error(there) in c.value for c in app.caption)
+        curve = cc.diagrams.kernel_curve(test)
+        assert any(f"bandwidth {curve.bandwidth:.2g}" in c.value.replace("\\", "") for c in app.caption)
     if overlay == "corp":
-        curve = compute.corp(Model(selection.source, session.BASE))
-        assert any(f"miscalibration {error(curve.miscalibration)}" in c.value for c in app.caption)
+        steps = cc.diagrams.corp(test)
+        assert any(f"miscalibration {error(steps.miscalibration)}" in c.value.replace("\\", "") for c in app.caption)
+
+
+def test_the_options_of_an_overlay_are_on_screen_with_it_only() -> None:
+    boxes = {
+        overlay: {box.key.split(".")[2] for box in app.selectbox if str(box.key).startswith("exhibit.reliability.")}
+        for overlay in ("none", "corp", "kernel")
+        for app in [opened(Selection().with_exhibit(EXHIBITS.described("reliability", overlay=overlay)))]
+    }
+    assert boxes == {"none": {"overlay"}, "corp": {"overlay", "band"}, "kernel": {"overlay", "band", "kernel"}}
+
+
+@pytest.mark.parametrize("demo", ["digits-naive-bayes", "language-model"])
+def test_what_stands_behind_the_diagram_is_made_when_it_is_opened(demo: str) -> None:
+    app = opened(Selection(source=Source(data=f"demo:{demo}")))
+    assert not {"bins", "kernel-curve", "corp"} & set(drawn(app))
+    test = session.parts(Source(data=f"demo:{demo}")).test
+    for key in ("bins", "kernel-curve", "corp"):
+        app.session_state[f"closer.{key}"] = True
+    app.run()
+    assert not app.exception
+    frame = cc.diagrams.kernel_curve(test).frame()
+    np.testing.assert_array_equal(drawn(app)["kernel-curve"].trace("kernel curve")["y"], frame["curve"])
+    tables = [table.value for table in app.dataframe]
+    bands = cc.diagrams.reliability_bands(test).frame()
+    assert any({"band_low"} <= set(t) and t["band_low"].tolist() == bands["band_low"].tolist() for t in tables)
+    score = cc.diagrams.corp(test).score
+    assert any({"brier"} <= set(t) and t["brier"][0] == score for t in tables)
+    local = cc.diagrams.kernel_curve(test).local_error(0.8)
+    assert any(f"Local calibration error at 0.80: {error(local)}." in c.value.replace("\\", "") for c in app.caption)
 
 
 def test_the_numbers_on_screen_are_those_computed() -> None:
     selection = Selection(calibrators=(Recipe("CALIBRATORS", "temperature"),), binning="equal-width", bins=12)
     app = opened(selection)
-    shown = app.table[0].value
+    shown = app.table[0].value.replace(r"\\", "", regex=True).rename(index=lambda name: name.replace("\\", ""))
     recipe = selection.calibrators[0]
-    models = session.models(selection)
-    measures = compute.summary(Model(selection.source, recipe), selection, models).set_index("measure")["value"]
-    cells = shown["Temperature scaling"].str.strip("*")
-    assert cells["TL-ECE"] == f"{measures['TL-ECE']:.4f}"
-    assert cells["conf-ECE"] == f"{measures['conf-ECE']:.4f}"
-    frame = compute.reliability(Model(selection.source, recipe), selection.scheme).frame()
+    after = compute.judged(Model(selection.source, recipe))
+    before = compute.judged(Model(selection.source, session.BASE))
+    for name, notion in (("TL-ECE", "top-label"), ("conf-ECE", "confidence")):
+        old, new = (cc.estimate(rows, notion, "ece", 12).value for rows in (before, after))
+        bold = [f"**{value:.4f}**" if value == min(old, new) else f"{value:.4f}" for value in (old, new)]
+        assert shown.loc[name].tolist() == bold
+    accuracy = f"{after.accuracy:.4f}"
+    assert shown.loc["Accuracy"].tolist() == [f"**{accuracy}**"] * 2, "the same accuracy is best twice"
+    frame = cc.diagrams.reliability(after, 12).frame()
     trace = drawn(app)["reliability"].trace("Temperature scaling")
     np.testing.assert_array_equal(trace["y"], frame["accuracy"])
 
@@ -256,19 +308,54 @@ def test_a_click_on_a_bin_opens_its_classes_and_rows() -> None:
     app.session_state[slot("reliability")] = Click(2, 0, point, None, None, 1)
     app.run()
     assert not app.exception
-    assert "zoom" in drawn(app)
-    selection = Selection(zoom=point["bin"])
-    zoom = compute.zoom(Model(selection.source, session.BASE), selection.scheme, point["bin"])
-    np.testing.assert_array_equal(drawn(app)["zoom"].trace("classes")["y"], zoom.accuracy)
-    assert len(app.dataframe[-1].value) == len(zoom.rows)
+    test = session.parts(Selection().source).test
+    zoom = cc.diagrams.zoom(test, cc.diagrams.reliability(test), point["bin"])
+    np.testing.assert_array_equal(drawn(app)["bin"].trace("classes")["y"], zoom.accuracy)
+    classes, table = (frame.value for frame in app.dataframe[-2:])
+    assert classes["gap"].tolist() == zoom.gap.tolist()
+    rows = session.parts(Selection().source).test_rows[zoom.rows]
+    assert table["row"].tolist() == rows.tolist()
     assert app.query_params["zoom"] == str(point["bin"])
+
+
+def test_a_click_looks_at_the_model_whose_mark_it_was() -> None:
+    app = opened(Selection())
+    point = drawn(app)["reliability"].trace("Temperature scaling")["customdata"][-1]
+    app.session_state[slot("reliability")] = Click(2, 0, point, None, None, 1)
+    app.run()
+    assert app.query_params["model"] == "Temperature scaling"
+    after = compute.judged(Model(Selection().source, Recipe("CALIBRATORS", "temperature")))
+    zoom = cc.diagrams.zoom(after, cc.diagrams.reliability(after), point["bin"])
+    np.testing.assert_array_equal(drawn(app)["bin"].trace("classes")["y"], zoom.accuracy)
+
+
+@pytest.mark.parametrize("record", [{"model": "no such", "bin": 9}, {"bin": "9"}, {"bin": None}, "9", None])
+def test_a_click_that_says_nothing_of_this_page_changes_nothing(record: object) -> None:
+    app = opened(Selection())
+    app.session_state[slot("reliability")] = Click(2, 0, record, None, None, 1)
+    app.run()
+    assert not app.exception
+    assert "zoom" not in app.query_params
+    assert "bin" not in drawn(app)
+
+
+def test_confidences_alone_show_the_rows_of_a_bin_and_say_why_not_its_classes() -> None:
+    text = b"confidence,correct\n" + b"0.95,1\n0.97,0\n0.2,0\n" * 20
+    source = Source(data=session.hold(text, "bare.csv").key)
+    app = opened(Selection(source=source, zoom=14, calibrators=()))
+    assert "bin" not in drawn(app)
+    assert any("the predicted classes are unknown" in info.value.replace("\\", "") for info in app.info)
+    test = session.parts(source).test
+    rows = cc.diagrams.bin_rows(test, cc.diagrams.reliability(test), 14)
+    assert len(rows) > 10
+    assert app.dataframe[-1].value["confidence"].tolist() == rows["confidence"].tolist()
 
 
 def test_the_rows_of_a_bin_are_the_rows_of_the_file() -> None:
     source = Source(data="demo:digits-naive-bayes")
     parts = session.parts(source)
     rows = np.array([0, 5, 7])
-    table = row_table(parts, parts.test, rows)
+    table = cc.row_table(parts.test, rows, parts.test_rows)
     whole = session.whole(source.data, "")
     for line in table.itertuples():
         assert whole.confidence[line.row] == line.confidence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
@@ -25,7 +25,7 @@ SMOOTHED = ("outcomes", "gaps")
     "ece-kde",
     "ECE by kernel densities",
     reference="P5 §4.4-4.5",
-    flags=NORM,
+    flags=replace(NORM, curve=True),
     elsewhere=(
         "Posocco and Bonnefoy's published code, but for its coarser grid and, class-wise, the first class's bandwidth "
         "used for all of them."

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core import REDUCTIONS, NotAnswerable, figures
+from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable, figures
 from calib_core._text import count, error
 from calib_core.diagrams import ClassPanels, ClassTable, ValidityPair
 from dashboard import compute
@@ -64,7 +64,8 @@ def _other_panels(
     """The small diagrams chosen on screen, where they are not the reliability diagrams above."""
     notion, curve = asked.selection.notion, asked.selection.curve
     if curve == "kernel":
-        kernels = {model.title: compute.class_curves(model, notion, worst, asked.selection.kernel) for model in models}
+        kernel = ESTIMATORS.recipe(asked.selection.exhibit("kernel-curve").build().kernel)
+        kernels = {model.title: compute.class_curves(model, notion, worst, kernel) for model in models}
         drawn = figures.class_panels(panels, curve=curve, kernels=kernels)
         said = f"Kernel reliability curves class by class ({of}), without bins."
     elif curve == "validity":
@@ -84,17 +85,19 @@ def _other_panels(
 
 def _one_class(asked: Asked, model: Model, worst: tuple[int, ...]) -> Iterator[Block | None]:
     """The class looked at with its band; when none is chosen the one that is furthest off."""
-    selection = asked.selection
+    selection, options = asked.selection, asked.selection.exhibit("kernel-curve").build()
     names = compute.class_table(model, selection.notion, asked.scheme).names
     one = worst[0] if selection.one is None or selection.one >= len(names) else selection.one
-    curve = compute.class_curve(model, selection.notion, one, selection.kernel, selection.band)
+    curve = compute.class_curve(model, selection.notion, one, ESTIMATORS.recipe(options.kernel), options.band)
     yield None
     if curve.rows > 0:
-        there = curve.local_error(selection.at)
-        at = f"local calibration error at {selection.at:.2f}: {error(there)}" if np.isfinite(there) else "no data there"
+        there = curve.local_error(options.score)
+        at = (
+            f"local calibration error at {options.score:.2f}: {error(there)}" if np.isfinite(there) else "no data there"
+        )
         yield Figure(
             "class-kernel",
-            figures.kernel_curve(curve, score=selection.at),
+            figures.kernel_curve(curve, score=options.score),
             f"{model.title}, {curve.stratum}: kernel curve, {curve.band_title}, and the density of the scores; mean "
             f"distance from the diagonal {error(curve.error)}, {at}. {curve.about} {curve.warning}".rstrip(),
             f"Kernel reliability curve of {curve.stratum}: {curve.band_title}.",

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, figures
-from calib_core._text import error
 from calib_core.diagrams import ValidityPlot
 from calib_core.study import error_keys
 from dashboard import compute
@@ -21,7 +20,7 @@ from dashboard.session import Model
 
 
 def blocks(asked: Asked) -> Iterator[Block | None]:
-    """Tables, one a notion; tests without bins; error sweep, validity and kernel curve."""
+    """Tables, one a notion; tests without bins; error sweep and validity."""
     notions = (asked.selection.asked,) if asked.large else tuple(REDUCTIONS)
     model = asked.chosen
     yield Paragraph(f"{measured.READING} The numbers are of {model.title}.")
@@ -126,7 +125,6 @@ def _curves(asked: Asked) -> Iterator[Block | None]:
             "Share of rows whose claim is off by at most epsilon, a line per model.",
         )
     yield None
-    yield from _kernel(asked, asked.chosen)
     yield from _trade(asked)
 
 
@@ -171,17 +169,4 @@ def _trade(asked: Asked) -> Iterator[Block | None]:
         "Mean squared error against squared calibration error (debiased), a point per model: further left is better "
         "calibrated, further down is better all in all.",
         "Mean squared error against calibration error, a point per model.",
-    )
-
-
-def _kernel(asked: Asked, model: Model) -> Iterator[Block | None]:
-    curve = compute.kernel_curve(model, asked.selection.kernel, asked.selection.band)
-    yield Heading("Without bins: kernel reliability curve")
-    yield Figure(
-        "kernel",
-        figures.reliability({model.title: compute.reliability(model, asked.scheme)}, over=[figures.kernel_band(curve)]),
-        f"{model.title}: kernel curve over the stars, {curve.band_title}; bandwidth {curve.bandwidth:.2g} "
-        f"({curve.unit}), mean distance from the diagonal {error(curve.error)}. {curve.about} Gaps: no data lie there. "
-        f"{curve.warning}".rstrip(),
-        f"Kernel reliability curve of {model.title}: {curve.band_title}.",
     )

@@ -19,7 +19,7 @@ from dashboard.report.asked import Asked
 from dashboard.report.citations import bibliography, cited
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.tables import Table
-from dashboard.selection import WHOLE, Source
+from dashboard.selection import Source
 
 INFERENCE = (
     *("Wilson 1927", "Broecker & Smith 2007", "Spiegelhalter 1986", "Arrieta-Ibarra et al. 2022", "Holm 1979"),
@@ -98,8 +98,9 @@ def _said(entries: Iterable[Entry[Any]]) -> Bullets:
 def _settings(asked: Asked) -> Table:
     """Every choice behind the numbers, seeds included."""
     selection = asked.selection
-    source = selection.source
-    differs = "whole predictions" if selection.differ_in == WHOLE else REDUCTIONS[selection.differ_in].title
+    source, curve = selection.source, selection.exhibit("kernel-curve").build()
+    pairs = selection.exhibit("pairs").build()
+    claims = REDUCTIONS[pairs.notion].title if pairs.notion in REDUCTIONS else "whole predictions"
     held = {
         "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in asked.models.recalibrated)) or "none",
         "bins": asked.binned,
@@ -107,9 +108,9 @@ def _settings(asked: Asked) -> Table:
         "model looked at most closely": asked.chosen.title,
         "notion of the curves": REDUCTIONS[selection.asked].title,
         "notion of the classes": REDUCTIONS[selection.notion].title,
-        "paired differences": ", ".join([ESTIMATORS[selection.differ].title, differs]),
-        "kernel curves": selection.kernel.title,
-        "band of curves": selection.band.replace("-", " "),
+        "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
+        "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
+        "band of curves": curve.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
         "fewest rows for an arrow": f"{selection.min_rows}",
         "slow estimators": "with intervals and floors" if selection.slow else "values only",

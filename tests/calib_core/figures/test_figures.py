@@ -94,7 +94,11 @@ def test_a_mark_says_what_it_stands_for(predictions: Predictions) -> None:
 
 
 def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
-    drawn = {name for name in diagrams.__all__ if inspect.isfunction(getattr(diagrams, name))}
+    functions = {
+        name: getattr(diagrams, name) for name in diagrams.__all__ if inspect.isfunction(getattr(diagrams, name))
+    }
+    # Of those that make a frame nothing is drawn.
+    drawn = {name for name, f in functions.items() if inspect.signature(f).return_annotation != "pd.DataFrame"}
     # These make what another one makes too.
     assert drawn - set(figures.__all__) == {"canonical_validity", "kernel_curves", "map_difference", "true_map"}
 

@@ -1,0 +1,167 @@
+"""Models and calibrators side by side: every number of each, what each promises, and what it does to decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from calib_core.binning import BinningScheme
+from calib_core.calibrators import CALIBRATORS, Calibrator, Contract
+from calib_core.predictions import Predictions
+from calib_core.study import MEASURES, Measure, every_measure, ranks, summaries
+from calib_core.study import side_effects as _side_effects
+
+__all__ = ["bins_of_measures", "measured", "promises", "side_effects", "standings"]
+
+
+def standings(
+    models: Mapping[str, Predictions],
+    bins: int | str | BinningScheme | None = None,
+    calibrators: Mapping[str, Calibrator] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Every model with every number of its calibration: errors in each notion, proper scores, and its average rank.
+
+    One line a model: model, average_rank (the mean, over all measures that every model has, of its rank, 1 the best),
+    a column for each of ``study.every_measure``, the bins these were judged in, and what the predictions are
+    (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and sums_to_one, which their contracts
+    declare. NaN where a model says nothing in a notion, as where it recalibrates only the claim it makes. Models that
+    abstain are given over the same rows first (``study.over_same_rows_by_name``). What can mislead: a rank takes no
+    notice of noise, and many measures of one kind outvote few of another.
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
+    >>> standings({"a": p, "b": p.with_probs([[0.6, 0.4], [0.6, 0.4]] * 20)})["Accuracy"].tolist()
+    [0.5, 1.0]
+    """
+    frames = []
+    for i, rows in enumerate(models.values()):
+        if progress is not None:
+            progress(100 * i // len(models))
+        frames.append(summaries(rows, [bins], every_measure())[0])
+    values = pd.DataFrame([frame.set_index("measure")["value"] for frame in frames]).reset_index(drop=True)
+    shared = values.dropna(axis="columns")
+    average = ranks(shared, every_measure()).mean(axis=1) if shared.shape[1] else np.nan
+    table = pd.DataFrame({"model": list(models), "average_rank": average}).join(values)
+    table["bins"] = [bins_of_measures(frame) for frame in frames]
+    table["returns"] = [rows.kind for rows in models.values()]
+    return table if calibrators is None else table.assign(**_declared(calibrators, models))
+
+
+def measured(
+    models: Mapping[str, Predictions],
+    bins: int | str | BinningScheme | None = None,
+    measures: Sequence[Measure] = MEASURES,
+) -> pd.DataFrame:
+    """Accuracy, proper scores and plug-in calibration errors of models by name: a line per model, a column per measure.
+
+    ``bins`` says in words which bins the errors were judged in, the rule most measures follow first; ``note`` why a
+    measure of a model is not defined, which is then NaN. Without ``bins`` models whose outputs are declared discrete
+    are judged one bin a value, others in 15 bins of equal width. What can mislead: plug-in errors are pushed up by
+    noise, the more the fewer rows a bin has; ``estimate`` gives intervals and noise floors. Where a model abstains,
+    make the rows the same first (``study.over_same_rows_by_name``).
+
+    References: METHODS of the estimators in ``study.MEASURES``; accuracy, log loss and Brier score of whole rows.
+
+    >>> p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
+    >>> measured({"net": p}, 10)[["model", "Accuracy", "TL-ECE", "bins"]].round(2).values.tolist()
+    [['net', 0.5, 0.1, '10 equal width']]
+    """
+    lines = []
+    for name, predictions in models.items():
+        frame = summaries(predictions, [bins], measures)[0]
+        values = dict(zip(frame["measure"], frame["value"], strict=True))
+        lines.append({"model": name, **values, "bins": bins_of_measures(frame), "note": _note(frame)})
+    return pd.DataFrame(lines, columns=["model", *(measure.name for measure in measures), "bins", "note"])
+
+
+def bins_of_measures(frame: pd.DataFrame) -> str:
+    """The bins of a model's measures in a few words, the rule most of them follow first.
+
+    ``frame`` is one of ``study.summaries``.
+
+    >>> bins_of_measures(pd.DataFrame({"measure": ["a", "b", "c"], "bins": ["15 equal width", "", "one a value (7)"]}))
+    '15 equal width; c: one a value'
+    """
+    rules: dict[str, list[str]] = {}
+    for name, text in zip(frame["measure"], frame["bins"], strict=True):
+        if text:
+            rules.setdefault(text.partition(" (")[0], []).append(name)
+    first, *rest = sorted(rules, key=lambda rule: -len(rules[rule])) or [""]
+    return "; ".join([first, *(f"{', '.join(rules[rule])}: {rule}" for rule in rest)])
+
+
+def promises(calibrators: Mapping[str, Calibrator], alpha: float = 0.1) -> pd.DataFrame:
+    """What each fitted calibrator guarantees with probability 1 - alpha, whatever the data; or why nothing.
+
+    One line a calibrator: calibrator, holds, the sentence, and ``set_aside``: groups too small to be calibrated on
+    their own, and what else a reader of the fitted map must know. alpha in (0, 1) is over the calibration rows drawn.
+    What can mislead: a promise is about new rows drawn like the calibration rows, each on its own.
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
+    >>> promises({"Temperature": CALIBRATORS.make("temperature").fit_on(p)})["holds"].tolist()
+    [False]
+    """
+    given = {name: calibrator.guarantee(alpha) for name, calibrator in calibrators.items()}
+    return pd.DataFrame(
+        {
+            "calibrator": list(calibrators),
+            "holds": [promise.holds for promise in given.values()],
+            "sentence": [promise.sentence for promise in given.values()],
+            "set_aside": [" ".join(_set_aside(calibrator)) for calibrator in calibrators.values()],
+        }
+    )
+
+
+def _set_aside(calibrator: Calibrator) -> Iterator[str]:
+    """Groups without a map of their own, and the note of the fit, a sentence each."""
+    if calibrator.binary_maps:
+        for part, verb in (("pooled_", "calibrated together as one"), ("left_alone_", "left as they were")):
+            names: tuple[str, ...] = getattr(calibrator, part)
+            if names:
+                yield f"Too few rows, {verb}: {', '.join(names)}."
+    if calibrator.note:
+        yield calibrator.note
+
+
+def side_effects(
+    before: Mapping[str, Predictions],
+    after: Mapping[str, Predictions],
+    calibrators: Mapping[str, Calibrator] | None = None,
+) -> pd.DataFrame:
+    """What recalibration does to the decisions: accuracy gained, classes changed, rows no longer answered.
+
+    One line for each of ``after``, whose rows ``before`` holds by the same name: calibrator, accuracy_change (after
+    less before, on the rows each answers), class_changed (share of rows whose predicted class is another one; NaN
+    where classes are unknown) and abstained (share of rows). Fitted ``calibrators`` add keeps_class and sums_to_one.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> side_effects({"swap": p}, {"swap": p.with_probs([[0.9, 0.1], [0.4, 0.6]])}).values.tolist()
+    [['swap', 0.5, 0.5, 0.0]]
+    """
+    effects = [_side_effects(before[name], rows) for name, rows in after.items()]
+    table = pd.DataFrame(
+        {
+            "calibrator": list(after),
+            "accuracy_change": [effect.accuracy_change for effect in effects],
+            "class_changed": [np.nan if e.class_changed is None else e.class_changed for e in effects],
+            "abstained": [effect.abstained for effect in effects],
+        }
+    )
+    return table if calibrators is None else table.assign(**_declared(calibrators, after))
+
+
+def _declared(calibrators: Mapping[str, Calibrator], names: Mapping[str, object]) -> dict[str, list[bool]]:
+    """What the contracts of calibrators declare, in the order of the names."""
+    contracts: list[Contract] = [CALIBRATORS[CALIBRATORS.recipe(calibrators[name]).key].flags for name in names]
+    return {
+        "keeps_class": [contract.keeps_argmax for contract in contracts],
+        "sums_to_one": [contract.sums_to_one for contract in contracts],
+    }
+
+
+def _note(frame: pd.DataFrame) -> str:
+    """Which measures are not defined, and why."""
+    missing = frame[frame["note"] != ""].groupby("note", sort=False)["measure"]
+    return "; ".join(f"{', '.join(names)} not defined: {why}" for why, names in missing)

@@ -1,0 +1,55 @@
+"""The numbers beside the reliability diagram: every model's measures over the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core._text import percent
+from calib_core.study import MEASURES
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.selection import mixed
+from dashboard.session import Call, Scene, call
+
+LISTED = 8
+"""Names of groups set aside that are listed."""
+
+
+@EXHIBITS.register("summary", "Before and after, on the test rows")
+@dataclass(frozen=True)
+class BeforeAndAfter(Exhibit):
+    """Accuracy, proper scores and plug-in calibration errors of every model, over the same rows."""
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.measured, scene.over_same_rows(), bins=scene.bins)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        better = {m.name: "high" if m.higher_is_better else "low" for m in MEASURES}
+        measures = (of.number(name, best=best) for name, best in better.items())
+        bins = (of.text("Bins", "bins"),) if mixed(frame["bins"]) else ()
+        return (of.text("model"), *measures, *bins)
+
+    def words(self, scene: Scene) -> Words:
+        frame, rows = scene.get(self.table(scene)), list(scene.predictions().values())
+        which = scene.get(call(cc.study.rows_said, rows, scene.counting))
+        missing = zip(frame["model"], frame["note"], strict=True)
+        return Words(
+            f"Bins: {scene.in_bins}; plug-in estimates, which noise pushes up. {which}".rstrip(),
+        ).also(
+            *(f"{title}: {note}." for title, note in missing if note),
+            *_abstentions(scene),
+            *(
+                f"{model.title}: {remark}"
+                for model in scene.models.recalibrated
+                for remark in scene.get(model.fitted).remarks(LISTED)
+            ),
+        )
+
+
+def _abstentions(scene: Scene) -> tuple[str, ...]:
+    """What share of the rows each model that abstains leaves unanswered."""
+    rows = {model.title: scene.get(model.predictions) for model in scene.abstaining}
+    return tuple(f"{title} abstains on {percent(1 - p.coverage)} of the test rows." for title, p in rows.items())

@@ -1,0 +1,45 @@
+"""All models in one table: every number of each, its average rank, and what its calibrator's contract says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.study import every_measure
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.selection import mixed
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("calibrators", "Every number of every ticked calibrator, on the test rows")
+@dataclass(frozen=True)
+class Calibrators(Exhibit):
+    """Average rank, errors in every notion, proper scores, and what each calibrator's contract says."""
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        fitted = scene.each(lambda model: model.fitted)
+        return call(cc.side_by_side.standings, scene.over_same_rows(), scene.bins, calibrators=fitted)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("calibrator", "model"),
+            of.Column("average rank", ("average_rank",), _rank, digits="%.2f"),
+            *(of.number(measure.name) for measure in every_measure()),
+            *([of.text("bins")] if mixed(frame["bins"]) else []),
+            of.text("returns"),
+            of.flag("keeps the class", "keeps_class"),
+            of.flag("rows sum to one", "sums_to_one"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(
+            "Average rank: over all errors and scores that every shown model has, 1 is best. Empty cells: the "
+            f"calibrator says nothing there, because it recalibrates only the claim it makes. Bins: {scene.in_bins}."
+        ).also(scene.rows_counted)
+
+
+def _rank(value: float) -> str:
+    return of.NOT_KNOWN if value != value else f"{value:.2f}"

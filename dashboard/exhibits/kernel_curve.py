@@ -1,0 +1,79 @@
+"""The reliability curve without bins, smoothed by a kernel, over the stars of one model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core._text import error
+from calib_core.diagrams import BANDS, KERNEL_CURVE
+from calib_core.estimators import KernelECE, draws_curve
+from calib_core.registry import Choice, Part, Range
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.stars import stars
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
+@dataclass(frozen=True)
+class KernelReliability(Exhibit):
+    """How often the model looked at is right at each confidence, without bins, over its stars."""
+
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the curve is smoothed"] = KERNEL_CURVE
+    band: Annotated[str, Choice(tuple(BANDS)), "around the curve"] = "pointwise"
+    score: Annotated[float, Range(0.0, 1.0, step=0.01), "where the local calibration error is read off"] = 0.8
+
+    printed = 0
+    height = 560
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.stacked, {scene.model.title: self._curve(scene)})
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return CURVE_COLUMNS
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        curve: Call[Any] = call("figures.kernel_band", self._curve(scene))
+        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[curve], looks=scene.titles)
+
+    def words(self, scene: Scene) -> Words:
+        title, curve = scene.model.title, scene.get(self._curve(scene))
+        words = Words(
+            f"{title}: kernel curve over the stars, {curve.band_title}. Gaps: no data lie there.",
+            f"Kernel reliability curve of {title}: {curve.band_title}.",
+        )
+        return words.also(*curve_notes(title, curve, self.score))
+
+    def _curve(self, scene: Scene) -> Call[Any]:
+        return call(cc.diagrams.kernel_curve, scene.model.predictions, method=self.kernel, band=self.band)
+
+
+CURVE_COLUMNS = (
+    of.text("model"),
+    of.number("score"),
+    of.number("share that comes true", "curve"),
+    of.between("band", "lower", "upper"),
+    of.number("density"),
+)
+"""How the frame of a kernel curve is written."""
+
+
+def curve_notes(title: str, curve: Any, score: float | None = None) -> tuple[str, ...]:
+    """What has to be known of a kernel curve: its bandwidth, how far off it is, and what its band is of."""
+    distance = f"mean distance of the curve from the diagonal {error(curve.error)}"
+    width = f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. "
+    return f"{width}{_there(curve, score)}{curve.about}".rstrip(), curve.warning
+
+
+def _there(curve: Any, score: float | None) -> str:
+    if score is None:
+        return ""
+    local = curve.local_error(score)
+    if math.isfinite(local):
+        return f"Local calibration error at {score:.2f}: {error(local)}. "
+    return f"At {score:.2f} no data lie: the local calibration error is not defined there. "

@@ -1,0 +1,37 @@
+"""What each calibrator guarantees for this data, whatever its rows are like; or why it guarantees nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("promises", "What is promised whatever the data")
+@dataclass(frozen=True)
+class Promises(Exhibit):
+    """The bound that holds for each fitted calibrator, at 90 %, or why there is none."""
+
+    static: ClassVar[bool] = True
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        if not scene.models.recalibrated:
+            raise NotAnswerable("tick a calibrator: what it promises appears here")
+        return call(cc.side_by_side.promises, {model.title: model.fitted for model in scene.models.recalibrated})
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        aside = [of.text("to be known of this fit", "set_aside")] if frame["set_aside"].any() else []
+        return of.text("calibrator"), of.flag("holds"), of.text("what is promised, or why nothing", "sentence"), *aside
+
+    def words(self, scene: Scene) -> Words:
+        return Words(
+            "A promise is about new rows drawn like the calibration rows, and needs no assumption on what they are "
+            "like. A calibrator without one is judged by its error on the test rows."
+        )

@@ -1,0 +1,148 @@
+"""Models and calibrators side by side: each cell against the function that says the same of one model alone."""
+
+import numpy as np
+import pytest
+
+import calib_core as cc
+from calib_core import CALIBRATORS, NotAnswerable, Predictions, estimate
+from calib_core.diagrams import constraint, wanted_rates
+from calib_core.inference import estimate_line, lines_of_models
+from calib_core.side_by_side import promises, side_effects, standings
+from calib_core.study import every_measure, over_same_rows_by_name, ranks, summaries
+
+KEYS = ("temperature", "top-label-hb", "class-wise-hb", "metacal-miscoverage")
+
+
+def rows(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, 3)) * 2
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = np.array([rng.choice(3, p=p) for p in truth])
+    sharp = np.exp(1.7 * logits)
+    return Predictions(sharp / sharp.sum(axis=1, keepdims=True), labels)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {"base": CALIBRATORS.make("identity").fit_on(rows())} | {
+        key: CALIBRATORS.make(key).fit_on(rows()) for key in KEYS
+    }
+
+
+@pytest.fixture(scope="module")
+def models(fitted):
+    return {name: calibrator.apply(rows(seed=1)) for name, calibrator in fitted.items()}
+
+
+def test_standings_are_the_summaries_of_each_model_and_their_mean_rank(models, fitted):
+    same = over_same_rows_by_name(models)
+    told = []
+    table = standings(same, 10, fitted, told.append)
+    assert told == [0, 20, 40, 60, 80]
+    assert table["model"].tolist() == list(models)
+    measures = [measure.name for measure in every_measure()]
+    for line, p in zip(table.to_dict("records"), same.values(), strict=True):
+        expected = summaries(p, [10], every_measure())[0].set_index("measure")["value"]
+        np.testing.assert_array_equal([line[name] for name in measures], expected[measures])
+        assert line["returns"] == p.kind
+    shared = table[measures].dropna(axis="columns")
+    assert 2 < shared.shape[1] < len(measures)
+    np.testing.assert_array_equal(table["average_rank"], ranks(shared).mean(axis=1))
+    # Better is another end of the column for accuracy than for errors.
+    first = standings({"good": rows(), "bad": rows().with_probs(rows().probs[:, ::-1])})
+    assert first["average_rank"].tolist() == [1.0, 2.0]
+    assert table["keeps_class"].tolist() == [True, True, True, False, False]
+    assert table["sums_to_one"].tolist() == [True, True, False, False, True]
+    assert "keeps_class" not in standings(same)
+
+
+def test_bins_that_differ_are_said_and_given_ones_win(models):
+    both = {name: models[name] for name in ("base", "top-label-hb")}
+    assert standings(both)["bins"].tolist() == ["15 equal width", "one a value; TL-MCE of bins: 15 equal width"]
+    assert standings(both, 7)["bins"].tolist() == ["7 equal width"] * 2
+
+
+def test_promises_are_those_of_each_calibrator(fitted):
+    table = promises(fitted, 0.2)
+    assert table["calibrator"].tolist() == list(fitted)
+    for line, calibrator in zip(table.to_dict("records"), fitted.values(), strict=True):
+        promise = calibrator.guarantee(0.2)
+        assert (line["holds"], line["sentence"]) == (promise.holds, promise.sentence)
+    assert table["holds"].tolist() == [False, False, True, True, True]
+    assert promises(fitted)["sentence"].tolist() != table["sentence"].tolist()
+
+
+def test_groups_set_aside_are_named_and_so_is_the_note_of_a_fit():
+    many = rows(400)
+    few = many.take(np.flatnonzero((many.predicted != 2) | (np.cumsum(many.predicted == 2) <= 3)))
+    for small, verb in (("pool", "calibrated together as one"), ("leave", "left as they were")):
+        calibrator = CALIBRATORS.make("top-label-hb", small=small).fit_on(few)
+        assert promises({"hb": calibrator})["set_aside"].tolist() == [f"Too few rows, {verb}: 2."]
+    right = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
+    calibrator = CALIBRATORS.make("temperature").fit_on(right)
+    assert calibrator.note
+    assert promises({"t": calibrator})["set_aside"].tolist() == [calibrator.note]
+
+
+def test_side_effects_are_after_less_before(models, fitted):
+    after = {key: models[key] for key in KEYS}
+    before = dict.fromkeys(KEYS, models["base"])
+    table = side_effects(before, after, fitted)
+    for line, (key, p) in zip(table.to_dict("records"), after.items(), strict=True):
+        assert line["calibrator"] == key
+        assert line["accuracy_change"] == p.accuracy - models["base"].accuracy
+        assert line["abstained"] == 1 - p.coverage
+        answered = ~p.abstained if p.abstained is not None else np.ones(p.n_rows, dtype=bool)
+        assert line["class_changed"] == np.mean((p.predicted != models["base"].predicted) & answered)
+        assert line["keeps_class"] == CALIBRATORS[key].flags.keeps_argmax
+    assert table["abstained"].iloc[-1] > 0
+    bare = Predictions.from_confidence([0.9, 0.6], [True, False])
+    assert side_effects({"x": bare}, {"x": bare})["class_changed"].isna().all()
+
+
+def test_lines_of_models_are_those_of_each_estimate(models):
+    pair = {name: models[name] for name in ("base", "top-label-hb")}
+    told = []
+    keys = ("ece", "ece-adaptive")
+    table = lines_of_models(pair, ("confidence", "class-wise"), keys, 7, eps=0.05, progress=told.append)
+    assert told
+    assert table[["notion", "estimator", "model"]].to_numpy().tolist()[:4] == [
+        ["confidence", key, name] for key in keys for name in pair
+    ]
+    scores = lines_of_models(pair, (None,), ("accuracy", "brier"))
+    assert scores["model"].tolist() == ["base", "top-label-hb", "base"]
+    for line in [*table.to_dict("records"), *scores.to_dict("records")]:
+        bins = 7 if line["notion"] else None
+        line = {name: None if value != value else value for name, value in line.items()}
+        alone = estimate(pair[line.pop("model")], line["notion"], line["estimator"], bins)
+        assert estimate_line(alone, 0.05).record() == line
+    # A top-label calibrator says nothing of the other classes.
+    assert "class-wise" not in table.loc[table["model"] == "top-label-hb", "notion"].tolist()
+    with pytest.raises(NotAnswerable):
+        lines_of_models({"x": models["top-label-hb"]}, (None,), ("log-loss",))
+
+
+def test_pairs_without_a_difference_say_why_and_the_others_are_corrected_for_their_number(models):
+    three = {name: models[name] for name in ("base", "temperature", "metacal-miscoverage")}
+    told = []
+    table = cc.compare(three, None, "brier", progress=told.append)
+    assert told == [0, 33, 66]
+    assert (table["note"] == "").tolist() == [True, False, False]
+    assert "answered by one model and not by the other" in table["note"][1]
+    assert table[["difference", "low", "high", "p", "p_holm"]].notna().all(axis=1).tolist() == [True, False, False]
+    assert table["p_holm"][0] == table["p"][0]
+    with pytest.raises(NotAnswerable, match="answered by one model and not by the other"):
+        cc.compare({name: three[name] for name in ("base", "metacal-miscoverage")}, None, "brier")
+
+
+def test_rates_are_tried_between_the_accuracy_there_is_and_one():
+    p = rows()
+    grid = wanted_rates(p, "metacal-accuracy")
+    assert p.accuracy < grid[0]
+    assert grid[-1] < 1
+    assert list(grid) == sorted(grid)
+    told = []
+    diagram = constraint(p, "metacal-accuracy", repeats=2, progress=told.append)
+    assert tuple(diagram.wanted) == grid
+    assert told == [0, 50]
+    assert tuple(constraint(p, repeats=1).wanted) == (0.01, 0.02, 0.05, 0.1, 0.2)

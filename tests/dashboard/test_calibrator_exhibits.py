@@ -1,0 +1,120 @@
+"""Exhibits of the calibrators: their tables are those of the library for the choices on screen, written as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import calib_core as cc
+from calib_core import NotAnswerable, Predictions, Recipe
+from calib_core._text import percent
+from calib_core.study import SCORES, over_same_rows_by_name
+from dashboard import session
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.calibrator_errors import NOTIONS
+from dashboard.exhibits.columns import written
+from dashboard.selection import Selection, Source
+from dashboard.session import Scene
+
+KEYS = ("temperature", "top-label-hb", "metacal-miscoverage")
+CHOSEN = Selection(
+    source=Source(data="demo:wine-logistic"),
+    calibrators=tuple(Recipe("CALIBRATORS", key) for key in KEYS),
+    binning="equal-width",
+    bins=7,
+    eps=0.2,
+)
+
+THREE_CLASSES = CHOSEN.replace(data="demo:synthetic-three-class")
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    return session.scene_of(CHOSEN)
+
+
+@pytest.fixture(scope="module")
+def rows(scene: Scene) -> dict[str, Predictions]:
+    return {model.title: scene.get(model.predictions) for model in scene.models.shown}
+
+
+def cells(scene: Scene, key: str, **options: Any) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """The table of an exhibit, and its written cells by their headings."""
+    exhibit = EXHIBITS.make(key, **options)
+    frame = scene.get(exhibit.table(scene))
+    columns = exhibit.columns(frame)
+    lines = written(frame, columns)
+    return frame, {column.heading: [line[i] for line in lines] for i, column in enumerate(columns)}
+
+
+def same(frame: pd.DataFrame, expected: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(frame, expected, check_exact=True)
+
+
+def test_errors_are_in_the_bins_and_by_the_tolerance_chosen(scene: Scene, rows: dict[str, Predictions]) -> None:
+    frame, shown = cells(scene, "calibrator-errors")
+    alike = over_same_rows_by_name(rows)
+    same(frame, cc.inference.lines_of_models(alike, NOTIONS, bins=7, eps=0.2))
+    assert not frame.equals(cc.inference.lines_of_models(alike, NOTIONS, bins=7))
+    assert shown["notion"] == [cc.REDUCTIONS[key].title for key in frame["notion"]]
+    assert shown["estimate"] == [f"{value:.4f}" for value in frame["point"]]
+    assert shown["value"] == [f"{value:.4f}" for value in frame["value"]]
+    assert shown["noise floor"] == [f"{value:.4f}" for value in frame["floor"]]
+
+
+def test_scores_are_of_whole_predictions(scene: Scene, rows: dict[str, Predictions]) -> None:
+    frame, shown = cells(scene, "calibrator-scores")
+    same(frame, cc.inference.lines_of_models(over_same_rows_by_name(rows), (None,), SCORES))
+    assert list(dict.fromkeys(shown["score"])) == [cc.ESTIMATORS[key].title for key in SCORES]
+
+
+def test_the_corrected_p_value_of_a_pair_is_written_beside_its_own(scene: Scene, rows: dict[str, Predictions]) -> None:
+    frame, shown = cells(scene, "pairs", estimator="brier", notion="whole")
+    same(frame, cc.compare(rows, None, "brier"))
+    scene = session.scene_of(THREE_CLASSES.replace(calibrators=CHOSEN.calibrators[:2]))
+    frame, shown = cells(scene, "pairs", estimator="ece")
+    for heading, name in (("p", "p"), ("p, Holm", "p_holm")):
+        assert shown[heading] == ["< 0.001" if p < 0.0005 else f"{p:.3f}" for p in frame[name]]
+    assert shown["p"] != shown["p, Holm"]
+
+
+def test_decisions_change_from_the_base_model_to_the_recalibrated_one() -> None:
+    scene = session.scene_of(THREE_CLASSES)
+    frame, shown = cells(scene, "side-effects")
+    effects = cc.study.side_effects(
+        *(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1]))
+    )
+    assert effects.accuracy_change > 0.01
+    assert frame.loc[2, ["accuracy_change", "abstained"]].tolist() == [effects.accuracy_change, effects.abstained]
+    assert shown["accuracy change"][2] == f"{100 * effects.accuracy_change:+.2f} points"
+    assert shown["rows it abstains on"][2] == percent(effects.abstained, 2)
+
+
+def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> None:
+    both = session.scene_of(CHOSEN.replace(calibrators=tuple(Recipe("CALIBRATORS", f"metacal-{rate}")
+                                                             for rate in ("accuracy", "miscoverage"))))  # fmt: skip
+    keeping = [model.title for model in both.models.recalibrated]
+    for title in keeping:
+        with pytest.raises(NotAnswerable, match=f"whether {title} keeps its rate takes"):
+            cells(both.focused(model=title), "rates")
+    with pytest.raises(NotAnswerable, match=f"whether {keeping[0]} keeps"):
+        cells(both.focused(model="Base model"), "rates")
+    frame, _ = cells(scene, "rates", refit=True)
+    whole = session.whole("demo:wine-logistic", "")
+    same(frame.drop(columns="model"), cc.diagrams.constraint(whole, "metacal-miscoverage").frame())
+
+
+def test_without_a_calibrator_each_exhibit_says_what_would_make_one() -> None:
+    alone = session.scene_of(CHOSEN.replace(calibrators=()))
+    for key in ("pairs", "promises", "side-effects", "binary-map", "rates"):
+        with pytest.raises(NotAnswerable, match=r"tick a calibrator|no ticked calibrator"):
+            cells(alone, key)
+
+
+def test_a_map_of_a_class_that_is_not_there_is_the_last_one() -> None:
+    scene = session.scene_of(THREE_CLASSES)
+    frame, _ = cells(scene, "binary-map", stratum=99)
+    same(frame, cells(scene, "binary-map", stratum=2)[0])
+    assert not frame.equals(cells(scene, "binary-map")[0])
