@@ -18,7 +18,7 @@ from calib_core import (
     study,
 )
 from calib_core.binning import BINNINGS
-from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator
+from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
 from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.inference import compare
@@ -79,6 +79,7 @@ __all__ = [
     "stacked",
     "study",
     "three_corners",
+    "with_options",
 ]
 
 __version__ = "0.3.0.dev0"

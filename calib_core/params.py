@@ -34,6 +34,14 @@ class Range:
             return f"a number from {self.low:g} to {self.high:g}"
         return None
 
+    def nearest(self, value: float) -> float:
+        """The number of the range that is nearest to this one.
+
+        >>> Range(5, 25).nearest(40), Range(5, 25).nearest(7)
+        (25, 7)
+        """
+        return min(max(value, self.low), self.high)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -125,6 +133,13 @@ class Part:
         return None if known else f"one of {self.family}: " + ", ".join(self.keys)
 
 
+class NoRefit:
+    """The mark of a parameter that fitting does not read: changed, the same fit answers (``with_options``)."""
+
+
+NO_REFIT = NoRefit()
+
+
 @dataclass(frozen=True)
 class Key:
     """The key of a member of another family as it is, without parameters; or one of a few words beside them.
@@ -158,6 +173,7 @@ class Param:
     help: str
     integer: bool
     optional: bool
+    refits: bool = True
 
     def check(self, value: Any) -> None:
         if value is None and self.optional:
@@ -189,4 +205,5 @@ def _param(f: dataclasses.Field[Any], hint: Any) -> Param:
     default = f.default if f.default is not dataclasses.MISSING else None
     if f.default_factory is not dataclasses.MISSING:
         default = f.default_factory()
-    return Param(f.name, domain, default, text, integer=int in kinds, optional=type(None) in kinds)
+    refits = NO_REFIT not in hint.__metadata__
+    return Param(f.name, domain, default, text, integer=int in kinds, optional=type(None) in kinds, refits=refits)

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from calib_core.params import (
     FAMILIES,
+    NO_REFIT,
     Choice,
     ClassIndex,
     Counts,
@@ -30,6 +31,7 @@ from calib_core.params import (
 
 __all__ = [
     "FAMILIES",
+    "NO_REFIT",
     "Choice",
     "ClassIndex",
     "Counts",
@@ -78,6 +80,17 @@ class Recipe:
     def without(self, *names: str) -> Recipe:
         """The same member with these parameters at their defaults."""
         return dataclasses.replace(self, params=tuple(param for param in self.params if param[0] not in names))
+
+    @property
+    def late(self) -> dict[str, Value]:
+        """Its options that fitting does not read."""
+        entry = FAMILIES[self.family].entry(self.key)
+        return {name: value for name, value in self.params if not entry.param(name).refits}
+
+    @property
+    def fitting(self) -> Recipe:
+        """The recipe without options that fitting does not read: the same for members that one fit serves."""
+        return dataclasses.replace(self, params=tuple(pair for pair in self.params if pair[0] not in self.late))
 
     def to_dict(self) -> dict[str, Any]:
         params = {name: value.to_dict() if isinstance(value, Recipe) else value for name, value in self.params}
@@ -235,7 +248,8 @@ class Registry(Generic[T]):
         ``lift`` names a fixed part whose own parameters become this member's: histogram binning of the top label
         has a points-per-bin control of its own, though the number belongs to its binary part.
         """
-        lifted = params_of(type(fixed[lift])) if lift else ()
+        # Fitted maps hold copies of the part: all its parameters belong to the fit.
+        lifted = _of_the_fit(params_of(type(fixed[lift]))) if lift else ()
         own = tuple(p for p in params_of(cls) if p.name not in fixed)
 
         def make(**given: Any) -> T:
@@ -337,10 +351,15 @@ class Registry(Generic[T]):
         return dataclasses.replace(
             inner,
             key=prefix.prefix + inner.key,
+            params=_of_the_fit(inner.params),
             title=f"{prefix.title}, then {inner.title[0].lower() + inner.title[1:]}",
             factory=lambda **params: prefix.wrap(inner.factory(**params)),
             reference=prefix.reference,
         )
+
+
+def _of_the_fit(params: tuple[Param, ...]) -> tuple[Param, ...]:
+    return tuple(dataclasses.replace(param, refits=True) for param in params)
 
 
 def _first_sentence(cls: type) -> str:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import BINNINGS, CALIBRATORS, InputError, Recipe
 from calib_core._text import count, percent
 from dashboard import session, widgets
-from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys
+from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection, interval_schemes, model_keys, scheme_of
 from dashboard.theme import markdown_plain
-from dashboard.views import calibrators, classes, data, estimators, reliability, report, simplex, verdicts
-
-VIEWS: dict[str, tuple[str, Callable[[], None]]] = {
-    "data": ("Data", data.render),
-    "reliability": ("Reliability", reliability.render),
-    "classes": ("Classes", classes.render),
-    "simplex": ("Simplex", simplex.render),
-    "calibrators": ("Calibrators", calibrators.render),
-    "estimators": ("Estimators", estimators.render),
-    "report": ("Report", report.render),
-}
+from dashboard.views import VIEWS, data, verdicts
 
 
 def main() -> None:
@@ -38,7 +26,7 @@ def main() -> None:
     st.segmented_control(
         "View",
         tuple(VIEWS),
-        format_func=lambda key: VIEWS[key][0],
+        format_func=lambda key: VIEWS[key].title,
         label_visibility="collapsed",
         **widgets.bound("view"),
     )
@@ -63,15 +51,15 @@ def _verdict(line: DeltaGenerator) -> None:
 
 def _view(selection: Selection) -> None:
     """The chosen view; data that cannot be used gives its sentence and leads to the data view."""
-    draw = VIEWS[selection.view][1]
-    if selection.view != "data":
+    view = VIEWS[selection.view]
+    if view.needs_data:
         try:
             session.parts(selection.source)
         except InputError as why:
             st.error(markdown_plain(why), icon=":material/error:")
             st.button("Choose data", on_click=lambda: widgets.change(view="data"))
             return
-    draw()
+    view.render()
 
 
 def _data_card(selection: Selection) -> None:
@@ -105,7 +93,10 @@ def _bins() -> None:
     )
     names = () if chosen == AUTO else [p.name for p in BINNINGS[chosen].params]
     if "bins" in names:
-        st.slider("Number of bins", FEWEST, MOST, **widgets.bound("bins", zoom=None))
+        most = scheme_of(chosen, bins=MOST).build().bins
+        bins = min(widgets.selection().bins, most)
+        controls = widgets.tied("choice.bins", bins, lambda n: widgets.change(bins=n, zoom=None))
+        st.slider("Number of bins", FEWEST, most, **controls)
     if "points" in names:
         st.number_input("Rows per bin", 2, MOST_POINTS, step=10, **widgets.bound("points", zoom=None))
     if chosen != AUTO:

@@ -13,10 +13,10 @@ from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.readers import Reading
-from calib_core.registry import FAMILIES, Choice, Param, Part, Text
+from calib_core.registry import FAMILIES, Choice, Param, Part, Range, Text
 from calib_core.three_classes import OTHERS
+from dashboard.navigation import view_key
 
-VIEWS = ("data", "reliability", "classes", "simplex", "calibrators", "estimators", "report")
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
 MOST_POINTS = 2000
@@ -360,13 +360,13 @@ def counted_by(number: str) -> str:
 
 
 def scheme_of(binning: str, **numbers: int) -> Recipe:
-    """The recipe of a binning with those of the numbers that it takes.
+    """The recipe of a binning with those of the numbers that it takes, as near as its limits allow.
 
     >>> scheme_of("equal-mass", bins=7, points=20).params, scheme_of("distinct", bins=7).params
     ((('bins', 7),), ())
     """
-    names = {p.name for p in BINNINGS[binning].params}
-    return BINNINGS.described(binning, **{name: value for name, value in numbers.items() if name in names})
+    ranges = {p.name: p.domain for p in BINNINGS[binning].params if isinstance(p.domain, Range)}
+    return BINNINGS.described(binning, **{key: ranges[key].nearest(n) for key, n in numbers.items() if key in ranges})
 
 
 _NUMBERS = ("bins", "points")
@@ -405,7 +405,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "share": _within(0.05, 0.95, float),
     "seed": _within(0, 2**31 - 1, int),
     "others": _others,
-    "view": _one_of(*VIEWS),
+    "view": view_key,
     "calibrators": _recipes("calibrators", "CALIBRATORS", 12),
     "binning": lambda text: _one_of(AUTO, *interval_schemes())(text),
     "bins": _within(FEWEST, MOST, int),

@@ -3,12 +3,17 @@
 import gc
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
 # Test modules are imported by path (importlib mode), so helpers shared by several folders need a place of their own.
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+# A package that registers methods of its own: every law then runs over them too.
+if "CALIB_EXTENSION" in os.environ:
+    import_module(os.environ["CALIB_EXTENSION"])
 
 # The same examples on every run, so that a change cannot pass or fail by luck; `--hypothesis-profile=deep` searches
 # with new ones. No deadline: the first call of a numerical routine can take much longer than the rest.

@@ -21,6 +21,7 @@ from calib_core.calibrators.lece_histogram import LeceHistogram
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
+from calib_core.calibrators.options import with_options
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.saving import load_calibrator
@@ -63,4 +64,5 @@ __all__ = [
     "VectorScaling",
     "as_calibrator",
     "load_calibrator",
+    "with_options",
 ]

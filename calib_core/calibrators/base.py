@@ -29,7 +29,7 @@ class Contract:
     sums_to_one: rows stay distributions; monotone: a higher score never gets a lower output (within a stratum);
     min_rows: fewest calibration rows it can be fitted on; needs_matrix: works on full probability rows only;
     may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable);
-    abstains: it may leave rows unanswered.
+    abstains: it may leave rows unanswered; exported: it can be written as steps (``exporting.steps_of``).
     """
 
     output: Output
@@ -40,6 +40,7 @@ class Contract:
     needs_matrix: bool = True
     may_refuse: bool = False
     abstains: bool = False
+    exported: bool = True
 
 
 class BinaryCalibrator(BaseEstimator):

@@ -22,7 +22,7 @@ SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.2, 1.0)
 THRESHOLDS = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.05, 0.1, 1.0)
 """Thresholds that cross-validation tries."""
 
-_ROWS = Contract("full", keeps_argmax=False, sums_to_one=True)
+_ROWS = Contract("full", keeps_argmax=False, sums_to_one=True, exported=False)
 
 
 @dataclass(eq=False, repr=False)

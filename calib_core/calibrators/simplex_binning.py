@@ -100,7 +100,7 @@ class SimplexBinning(Calibrator):
         return values, np.where(known, self.counts_[position], 0.0)
 
 
-_FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
+_FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True, exported=False)
 
 CALIBRATORS.preset(
     "sierpinski",

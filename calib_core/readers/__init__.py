@@ -1,6 +1,8 @@
-"""Readers: the bytes of CSV, Parquet, NPZ, NPY and JSON Lines files become Predictions; nothing else parses."""
+"""Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
 
+from calib_core.readers import delimited, jsonl, npy, parquet
 from calib_core.readers.doctor import examine, propose
+from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.finding import Finding
 from calib_core.readers.formats import file_bytes, read_table
 from calib_core.readers.predict import predictions, read_predictions
@@ -9,11 +11,19 @@ from calib_core.readers.rows import shared_rows, split_rows
 from calib_core.readers.table import Table
 
 __all__ = [
+    "FILE_FORMATS",
+    "FileFormat",
     "Finding",
     "Reading",
     "Table",
+    "all_endings",
+    "delimited",
     "examine",
     "file_bytes",
+    "file_format",
+    "jsonl",
+    "npy",
+    "parquet",
     "predictions",
     "propose",
     "read_predictions",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.file_formats import file_format
 from calib_core.readers.lines import Lines, data_lines
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.text import utf8
@@ -49,6 +50,7 @@ class _Header:
     """Byte after the header line."""
 
 
+@file_format("csv", "CSV", ("csv", "tsv", "txt"))
 def parse_csv(data: bytes, name: str) -> Table:
     """A delimited text table with a header line.
 

@@ -3,46 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from calib_core.predictions import InputError
-from calib_core.readers import limits, npy, parquet
-from calib_core.readers.delimited import parse_csv
-from calib_core.readers.jsonl import parse_jsonl
-from calib_core.readers.npy import parse_npy, parse_npz
-from calib_core.readers.parquet import parse_parquet
-from calib_core.readers.table import Format, Table, file_label
+from calib_core.readers import limits, npy
+from calib_core.readers.file_formats import FileFormat, by_bytes, by_ending, plain_text
+from calib_core.readers.table import Table, file_label
 from calib_core.readers.wording import size
 
-PARSERS: dict[Format, Callable[[bytes, str], Table]] = {
-    "csv": parse_csv,
-    "parquet": parse_parquet,
-    "npz": parse_npz,
-    "npy": parse_npy,
-    "jsonl": parse_jsonl,
-}
-EXTENSIONS: dict[str, Format] = {
-    "csv": "csv",
-    "tsv": "csv",
-    "txt": "csv",
-    "parquet": "parquet",
-    "pq": "parquet",
-    "npz": "npz",
-    "npy": "npy",
-    "jsonl": "jsonl",
-    "ndjson": "jsonl",
-    "json": "jsonl",
-}
-"""Endings of file names that are read, and the format each stands for."""
-
-_TITLES: dict[Format, str] = {
-    "csv": "CSV",
-    "parquet": "Parquet",
-    "npz": "NPZ",
-    "npy": "NPY",
-    "jsonl": "JSON Lines",
-}
 _REFUSED = (
     (
         b"ARROW1",
@@ -56,6 +24,7 @@ _REFUSED = (
     (b"PARE", "an encrypted Parquet file; save it without encryption"),
     (b"\x89HDF", "an HDF5 file; save its arrays with numpy.savez"),
     (b"%PDF", "a PDF; save the table as CSV"),
+    (npy.ZIP, "an Excel workbook or another Office file; save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an old Excel file; save the sheet as CSV"),
 )
 _PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
@@ -112,44 +81,25 @@ def _table(data: bytes, filename: str) -> Table:
             f"{name} has {size(len(data))}; at most {size(limits.FILE_BYTES)} are read: "
             "save float32 in an NPZ, or fewer rows"
         )
-    found = looks_like(data, name)
-    ending = filename.rpartition(".")[2].lower() if "." in filename else ""
-    expected = EXTENSIONS.get(ending)
+    found, expected = looks_like(data, name), by_ending(filename)
     if expected is not None and expected != found:
         raise InputError(
-            f"{name} is not {_TITLES[expected]}; it looks like {_TITLES[found]}: rename it to end in .{found}"
+            f"{name} is not {expected.title}; it looks like {found.title}: rename it to end in .{found.endings[0]}"
         )
-    return PARSERS[found](data, name)
+    return found.parse(data, name)
 
 
-def looks_like(data: bytes, name: str) -> Format:
+def looks_like(data: bytes, name: str) -> FileFormat:
     """The format the bytes themselves show; InputError for the formats that are known and not read."""
-    for magic, what in _REFUSED:
-        if data.startswith(magic):
-            raise InputError(f"{name} is {what}")
     if data.startswith(_PICKLE):
         raise InputError(
             f"{name} contains Python objects (a pickle), which are never loaded; save plain arrays with numpy.savez"
         )
-    if data.startswith(npy.MAGIC):
-        return "npy"
-    if data.startswith(parquet.MAGIC):
-        return "parquet"
-    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _zip(data, name)
-    return _text(data, name)
-
-
-def _zip(data: bytes, name: str) -> Format:
-    if b"[Content_Types].xml" in data[:4096]:
-        raise InputError(f"{name} is an Excel workbook or another Office file; save the sheet as CSV")
-    return "npz"
-
-
-def _text(data: bytes, name: str) -> Format:
-    start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.startswith(b"{"):
-        return "jsonl"
-    if start.startswith(b"["):
+    if (found := by_bytes(data)) is not None:
+        return found
+    for magic, what in _REFUSED:
+        if data.startswith(magic):
+            raise InputError(f"{name} is {what}")
+    if data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
         raise InputError(f"{name} is a JSON list; write one JSON object a line instead (JSON Lines)")
-    return "csv"
+    return plain_text()

@@ -17,6 +17,7 @@ import numpy as np
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.file_formats import file_format
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text import utf8
 from calib_core.readers.wording import listed, quoted, size
@@ -24,6 +25,11 @@ from calib_core.readers.wording import listed, quoted, size
 _Shape = Literal["number", "text", "bool", "list"]
 
 
+def _starts_with_an_object(data: bytes) -> bool:
+    return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
+@file_format("jsonl", "JSON Lines", ("jsonl", "ndjson", "json"), recognise=_starts_with_an_object)
 def parse_jsonl(data: bytes, name: str) -> Table:
     """Columns and matrices of a JSON Lines file; numbers are read exactly, missing values are null.
 

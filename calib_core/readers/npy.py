@@ -18,10 +18,14 @@ from numpy.lib import format as npy_format
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.file_formats import file_format
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.wording import quoted, size
 
 MAGIC = npy_format.MAGIC_PREFIX
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+OFFICE = b"[Content_Types].xml"
+"""Stands at the start of every Office file, which is a ZIP archive too."""
 # Version 3 differs in the names of structured arrays alone, which are not read.
 _HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 # numpy copies a header before it looks at its length: it is never shown more than this.
@@ -50,6 +54,7 @@ class _Header:
         return flat.reshape(self.shape, order="F" if self.fortran else "C")
 
 
+@file_format("npy", "NPY", ("npy",), recognise=lambda data: data.startswith(MAGIC), arrays=True)
 def parse_npy(data: bytes, name: str) -> Table:
     """The one array of an NPY file: a matrix or column called "array"."""
     header = _header(data[:_HEAD_BYTES], len(data), name)
@@ -59,6 +64,11 @@ def parse_npy(data: bytes, name: str) -> Table:
     return _table({"array": _finished(header.shaped(array), name)}, name, "npy", ())
 
 
+def _is_archive(data: bytes) -> bool:
+    return data.startswith(ZIP) and OFFICE not in data[:4096]
+
+
+@file_format("npz", "NPZ", ("npz",), recognise=_is_archive, arrays=True)
 def parse_npz(data: bytes, name: str) -> Table:
     """The arrays of an NPZ file by name; scalars and arrays of three or more dimensions are left out, with a note."""
     archive = _archive(data, name)

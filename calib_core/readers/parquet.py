@@ -14,6 +14,7 @@ import numpy as np
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits, parquet_child
+from calib_core.readers.file_formats import file_format
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.wording import quoted, size
 
@@ -23,6 +24,7 @@ _UNSAFE = "could not be read safely (it is damaged, or needs too much memory or 
 _HAS_LIMITS = importlib.util.find_spec("resource") is not None
 
 
+@file_format("parquet", "Parquet", ("parquet", "pq"), recognise=lambda data: data.startswith(MAGIC))
 def parse_parquet(data: bytes, name: str) -> Table:
     """The columns of a Parquet file: numbers, booleans and text; nested columns are refused by name."""
     _check_frame(data, name)

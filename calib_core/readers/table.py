@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import frozen, owned
 from calib_core.predictions import InputError
+from calib_core.readers.file_formats import FILE_FORMATS
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 Array = NDArray[Any]
-Format = Literal["csv", "parquet", "npz", "npy", "jsonl"]
 
 _MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL)
 
@@ -33,6 +33,7 @@ class Table:
     Parameters
     ----------
     name : the file's name, for messages.
+    format : key of FILE_FORMATS.
     lines : line number in the file of each row, for text formats.
     notes : what the reader did beyond reading, one sentence each.
 
@@ -42,7 +43,7 @@ class Table:
     """
 
     name: str
-    format: Format
+    format: str
     columns: Mapping[str, Array] = field(default_factory=dict)
     matrices: Mapping[str, Array] = field(default_factory=dict)
     lines: NDArray[np.int64] | None = None
@@ -119,7 +120,7 @@ class Table:
         '"p" (2, 2), "y" (2,)'
         """
         arrays = {**self.matrices, **self.columns}
-        if self.format not in ("npz", "npy"):
+        if not FILE_FORMATS[self.format].arrays:
             return listed(arrays, most=12)
         first = [f"{quoted(name)} ({', '.join(map(str, a.shape))}{',' * (a.ndim == 1)})" for name, a in arrays.items()]
         return ", ".join(first[:12]) + (f" and {len(first) - 12} more" if len(first) > 12 else "")

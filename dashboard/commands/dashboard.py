@@ -14,7 +14,19 @@ MOST = 8
 """Files compared at once, as on screen; written here so that the command need not import the library to start."""
 
 
-@click.command("dashboard")
+class NamesFormats(click.Command):
+    """A command whose help names the endings of the files that can be read, which it loads the library to know."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help."""
+        from calib_core.readers import FILE_FORMATS
+
+        *others, last = (f".{each.endings[0]}" for each in FILE_FORMATS.values())
+        self.help = (self.help or "").replace("{endings}", f"{', '.join(others)} or {last}")
+        super().format_help_text(ctx, formatter)
+
+
+@click.command("dashboard", cls=NamesFormats)
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; the first free one from 8501 on.")
 @click.option("--browser/--no-browser", "browser", default=None, help="Open a browser; by default if there is one.")
@@ -22,8 +34,8 @@ MOST = 8
 def command(files: tuple[Path, ...], port: int | None, browser: bool | None, headless: bool) -> None:
     """Open the dashboard in the browser, on FILE if one is given.
 
-    FILE holds predictions: .csv, .parquet, .npz, .npy or .jsonl. It is read where it lies and sent nowhere. Further
-    files hold other models' predictions on the same rows: they are compared with the first.
+    FILE holds predictions: {endings}. It is read where it lies and sent nowhere. Further files hold other models'
+    predictions on the same rows: they are compared with the first.
 
     \b
     Examples:

@@ -150,7 +150,9 @@ class Model:
     @cached_property
     def fitted(self) -> Call[Calibrator]:
         """Its calibrator, fitted on the calibration rows."""
-        return call(cc.fitted, self.division, self.recipe, stem=self.recipe.key)
+        fresh = call(cc.fitted, self.division, self.recipe.fitting, stem=self.recipe.key)
+        late = self.recipe.late
+        return call(cc.with_options, fresh, stem=self.recipe.key, **late) if late else fresh
 
     @cached_property
     def predictions(self) -> Call[Predictions]:

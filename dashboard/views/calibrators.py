@@ -11,6 +11,7 @@ from dashboard import compute, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.binary_map import made_of_maps, mapped
 from dashboard.exhibits.rates import keeping_rates
+from dashboard.navigation import view
 from dashboard.selection import Selection
 from dashboard.session import Model, Models, Scene
 from dashboard.takeaway import onnx_bytes
@@ -18,6 +19,7 @@ from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
 
+@view("calibrators", "Calibrators", 50)
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())

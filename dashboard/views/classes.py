@@ -9,6 +9,7 @@ from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import together
 from dashboard.exhibits.class_kernel import ClassKernel
+from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
@@ -17,6 +18,7 @@ _CHOSEN = ("notion", "sort", "search", "page", "curve")
 """Options of the small diagrams that are chosen here; how curves are smoothed is chosen with the one curve."""
 
 
+@view("classes", "Classes", 30)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

@@ -12,6 +12,7 @@ from calib_core import InputError
 from calib_core.readers.limits import FILE_BYTES
 from calib_core.readers.wording import size
 from dashboard import launch, session, widgets
+from dashboard.navigation import view
 from dashboard.theme import markdown_plain
 from dashboard.views import (
     data_card,
@@ -28,6 +29,7 @@ from dashboard.views.exhibited import exhibited
 _OPENED = "calib.data.opened"
 
 
+@view("data", "Data", 10, needs_data=False)
 def render() -> None:
     """Draw the view for the present choices."""
     left, right = st.columns([2, 3], gap="large")

@@ -9,12 +9,12 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.datasets import DEMOS
+from calib_core.readers import all_endings
 from dashboard import session, uploads, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
 from dashboard.views.data_trial import Role, choose, looked_at, said, say
 
-TYPES = ("csv", "tsv", "parquet", "npz", "npy", "jsonl")
 LIMITS = "Up to 1 GB; for very large ones use a float32 NPZ."
 
 _UPLOADS = "calib.data.uploads"
@@ -35,7 +35,7 @@ def draw() -> None:
 def upload(role: Role, label: str) -> None:
     """Draw an uploader; what is uploaded is read at once, and its bytes are given back."""
     widget = f"data.upload.{role}"
-    file = uploads.uploader(label, key=widget, types=TYPES)
+    file = uploads.uploader(label, key=widget, types=all_endings())
     st.caption(LIMITS)
     if said(role):
         data_findings.sentence(said(role))

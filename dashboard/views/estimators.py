@@ -10,11 +10,13 @@ from calib_core import ESTIMATORS, REDUCTIONS
 from calib_core.inference import coverage_table, rejection_table
 from dashboard import session, widgets
 from dashboard.lines import caption
+from dashboard.navigation import view
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
 
+@view("estimators", "Estimators", 60)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

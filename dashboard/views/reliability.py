@@ -7,6 +7,7 @@ import streamlit as st
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.stars import bin_of, stars
+from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.views import calibrators
 from dashboard.views.exhibited import exhibited, follow
@@ -17,6 +18,7 @@ CLOSER = ("bins", "kernel-curve", "corp")
 """Exhibits of the model looked at, made when they are opened."""
 
 
+@view("reliability", "Reliability", 20)
 def render() -> None:
     """Draw the view for the present choices."""
     follow("reliability", [model.title for model in session.models(widgets.selection()).shown])

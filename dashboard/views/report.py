@@ -10,6 +10,7 @@ import streamlit as st
 from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
+from dashboard.navigation import view
 from dashboard.report import CHAPTERS, Asked, Options, Progress, Report, chromium, steps
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
@@ -26,6 +27,7 @@ class Job:
     steps: Generator[Progress, None, Report]
 
 
+@view("report", "Report", 70)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

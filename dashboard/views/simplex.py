@@ -13,6 +13,7 @@ from calib_core.three_classes import OTHERS
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
+from dashboard.navigation import view
 from dashboard.selection import MIN_ROWS, MOST_PARTITIONS, Selection, read_corners, simplex_schemes, written_corners
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -25,6 +26,7 @@ AT_ONCE = 20_000
 """Up to so many test rows canonical errors, with intervals and noise floors, are made without being asked for."""
 
 
+@view("simplex", "Simplex", 40)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

@@ -19,7 +19,8 @@ from dashboard.exhibits.by_class import NOTIONS
 from dashboard.exhibits.isotonic_curve import IsotonicCurve
 from dashboard.exhibits.kernel_curve import KernelReliability
 from dashboard.exhibits.reliability import Reliability
-from dashboard.selection import AUTO, VIEWS, Selection, Source, interval_schemes, model_keys
+from dashboard.selection import AUTO, Selection, Source, interval_schemes, model_keys
+from dashboard.views import VIEWS
 
 
 def panels(**options: object) -> Recipe:
@@ -41,7 +42,7 @@ recipes = st.sampled_from(model_keys()).map(lambda key: Recipe("CALIBRATORS", ke
 selections = st.builds(
     Selection,
     source=sources,
-    view=st.sampled_from(VIEWS),
+    view=st.sampled_from(list(VIEWS)),
     calibrators=st.lists(recipes, unique=True, max_size=4).map(tuple),
     binning=st.sampled_from((AUTO, *interval_schemes())),
     points=st.integers(2, 2000),

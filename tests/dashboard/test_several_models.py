@@ -14,8 +14,9 @@ from calib_core import NotAnswerable, Recipe
 from dashboard import compute, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
-from dashboard.selection import VIEWS, Selection, Source
+from dashboard.selection import Selection, Source
 from dashboard.session import Model
+from dashboard.views import VIEWS
 from tests.dashboard.test_views import opened
 
 BAYES, FOREST, MLP = ("demo:digits-naive-bayes", "demo:digits-random-forest", "demo:digits-mlp")

@@ -27,13 +27,13 @@ from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, line_words
 from dashboard.selection import (
-    VIEWS,
     Selection,
     Source,
     model_keys,
 )
 from dashboard.session import Model
 from dashboard.theme import markdown_plain
+from dashboard.views import VIEWS
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 

@@ -170,6 +170,8 @@ def test_a_notion_speaks_of_what_it_declares(key):
     assert (type(made) is Vectors) == (declared.of == "vector")
     assert ("k" in dir(notion)) == (declared.of == "ranks")
     assert ("cls" in dir(notion)) == (declared.of == "class")
+    if declared.of == "other":
+        return
     ranks = k if declared.of == "ranks" else 1
     strata = {"top": 1, "ranks": ranks, "class": 1, "classes": k, "vector": 1}[declared.of]
     assert len(made.strata) == strata * (k if declared.by_class else 1)

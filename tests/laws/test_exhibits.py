@@ -135,10 +135,11 @@ def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
 
 
 @pytest.fixture(scope="module")
-def run(scene: Scene, folder: Path) -> dict[Recipe, Any]:
-    """What the copied Python of every exhibit makes, in one fresh interpreter that knows of no dashboard."""
+def run(request: pytest.FixtureRequest, scene: Scene, folder: Path) -> dict[Recipe, Any]:
+    """What the copied Python of every exhibit under test makes, in one fresh interpreter that knows of no dashboard."""
     codes = {}
-    for recipe in variants():
+    chosen = {getattr(item, "callspec", None) and item.callspec.params.get("recipe") for item in request.session.items}
+    for recipe in chosen & {*variants()}:
         exhibit: Exhibit = recipe.build()
         if isinstance(table_of(recipe, scene), str):
             continue

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exports import CASES, LOOKED_UP, fitted, fresh_rows, module, refused
+from exports import CASES, fitted, fresh_rows, module, refused
 
 from calib_core import NotAnswerable
 from calib_core.exporting import python_source
@@ -23,11 +23,3 @@ def test_a_calibrator_without_an_export_says_so_in_one_sentence(case):
         NotAnswerable, match=r"^[^.]+ has no export: .* JSON, which calib_core.load_calibrator reads back$"
     ):
         python_source(fitted(case))
-
-
-def test_few_calibrators_have_no_export():
-    assert {case.removeprefix("ts+") for case in CASES if refused(case)} <= LOOKED_UP | {
-        "sierpinski",
-        "grid",
-        "projection",
-    }

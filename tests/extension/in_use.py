@@ -1,0 +1,188 @@
+"""README's examples on screen, in commands and in files; `test_extension.py` runs this where they are imported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scratch_calib.towards_shares import TowardsShares
+from streamlit.testing.v1 import AppTest
+
+import calib_core as cc
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe, RegistryError
+from calib_core.exporting import python_source
+from calib_core.readers import FILE_FORMATS
+from dashboard.chart import drawn
+from dashboard.cli import main
+from dashboard.selection import Selection, Source
+from dashboard.views import VIEWS
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
+TICKED = (CALIBRATORS.described("towards-shares", amount=0.3),)
+WINE = Selection(source=Source(data="demo:wine-logistic"), calibrators=TICKED, binning="halving")
+ARFF = b"""% three flowers
+@RELATION flowers
+@ATTRIBUTE 'p rose' NUMERIC
+@ATTRIBUTE "p tulip" NUMERIC
+@ATTRIBUTE label {rose, tulip}
+@DATA
+0.7,0.3,rose
+0.2,0.8,tulip
+0.6,0.4,tulip
+"""
+
+
+def opened(selection: Selection) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in selection.to_query().items():
+        app.query_params[name] = text
+    app.run()
+    assert not app.exception, [e.value for e in app.exception]
+    return app
+
+
+def written(app: AppTest) -> str:
+    return " ".join(block.value for block in (*app.markdown, *app.caption, *app.info)).replace("\\", "")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_draws_with_all_of_them_chosen(view: str) -> None:
+    app = opened(WINE.replace(view=view, asked="runner-up", about="in-the-large"))
+    assert not app.error
+    assert not app.warning
+
+
+# -- the calibrator -------------------------------------------------------------------------------------------
+
+
+def test_an_option_that_does_not_refit_is_a_control_and_the_fit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+    fit = TowardsShares._fit
+    monkeypatch.setattr(TowardsShares, "_fit", lambda self, rows: (fits.append(self.amount), fit(self, rows)))
+    app = opened(WINE.replace(seed=7))
+    mixed = str(drawn(app)["reliability"].figure["data"])
+    assert len(fits) == 1
+    next(box for box in app.number_input if box.label == "amount").set_value(0.6).run()
+    assert not app.exception
+    assert str(drawn(app)["reliability"].figure["data"]) != mixed
+    assert len(fits) == 1
+
+
+def test_what_is_declared_not_to_refit_says_what_a_new_fit_would_say() -> None:
+    rows = cc.divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
+    fitted = cc.fitted(rows, "towards-shares")
+    before = cc.recalibrated(rows, fitted).probs
+    changed = cc.with_options(fitted, amount=0.6)
+    again = cc.fitted(rows, CALIBRATORS.make("towards-shares", amount=0.6))
+    np.testing.assert_array_equal(cc.recalibrated(rows, changed).probs, cc.recalibrated(rows, again).probs)
+    np.testing.assert_array_equal(cc.recalibrated(rows, fitted).probs, before)
+    assert CALIBRATORS["ts+towards-shares"].param("amount").refits
+    with pytest.raises(RegistryError, match="amount is 2; it must be a number from 0 to 1"):
+        cc.with_options(fitted, amount=2)
+
+
+def test_no_export_is_said_and_json_keeps_it(tmp_path: Path) -> None:
+    fitted = cc.fitted(cc.divide(cc.read_predictions(*cc.datasets.demo("wine-logistic"))), TICKED[0])
+    with pytest.raises(NotAnswerable, match="has no export: save it as JSON"):
+        python_source(fitted)
+    (tmp_path / "cal.json").write_text(fitted.to_json(), encoding="utf-8")
+    again = cc.load_calibrator(tmp_path / "cal.json")
+    np.testing.assert_array_equal(again.predict_proba([[0.2, 0.3, 0.5]]), fitted.predict_proba([[0.2, 0.3, 0.5]]))
+
+
+# -- estimator, notion, binning -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "runner-up"])
+def test_an_estimator_that_declares_nothing_has_a_rough_guide(notion: str) -> None:
+    rows = cc.read_predictions(*cc.datasets.demo("wine-logistic"))
+    estimate = cc.estimate(rows, notion, "in-the-large")
+    interval = estimate.interval()
+    assert interval.low < interval.point < interval.high
+    assert not interval.tested
+    assert "a rough guide" in str(interval)
+    assert 0 < estimate.noise_floor.mean < estimate.noise_floor.high
+    assert estimate.verdict().word
+
+
+def test_the_estimators_view_has_the_estimator_and_the_notion() -> None:
+    app = opened(WINE.replace(view="estimators", asked="runner-up", about="in-the-large", slow=True))
+    table = app.dataframe[0].value
+    line = table.loc[next(i for i in table.index if "in the large" in str(i))]
+    assert line["90 % interval"]
+    assert "rough guide" in written(app)
+    assert "Runner-up" in table.columns
+
+
+def test_the_binning_is_chosen_in_the_sidebar_within_its_own_limits() -> None:
+    app = opened(WINE.replace(binning="auto"))
+    next(box for box in app.selectbox if box.label == "Bins").set_value("halving").run()
+    assert not app.exception
+    bars = drawn(app)["reliability"].figure["data"]
+    assert bars
+    slider = next(box for box in app.slider if box.label == "Number of bins")
+    assert (slider.min, slider.max) == (5, 20)
+    assert Selection(binning="halving", bins=25).scheme == Recipe("BINNINGS", "halving", (("bins", 20),))
+
+
+# -- exhibit and view -----------------------------------------------------------------------------------------
+
+
+def test_the_exhibit_is_a_view_and_a_command() -> None:
+    app = opened(WINE.replace(view="at-a-glance"))
+    assert list(VIEWS)[:3] == ["data", "at-a-glance", "reliability"]
+    run = CliRunner().invoke(main, ["show", "all-in-one", "demo:wine-logistic", "--calibrator", "towards-shares",
+                                    "--format", "json"])  # fmt: skip
+    assert run.exit_code == 0, run.stderr
+    lines = json.loads(run.stdout)["table"]
+    assert [line["model"] for line in lines] == ["Base model", "Towards class shares"]
+    assert len(app.dataframe[0].value) == 2
+    assert "Errors of opposite sign cancel" in written(app)
+
+
+# -- the file format ------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_as_its_csv_and_messages_name_its_lines() -> None:
+    table = cc.read_table(ARFF, "flowers.arff")
+    assert (table.format, table.names, table.place(1)) == ("arff", ("p rose", "p tulip", "label"), "line 8 (row 1)")
+    same = cc.read_predictions(ARFF.partition(b"@DATA\n")[2].join([b"p rose,p tulip,label\n", b""]), "flowers.csv")
+    np.testing.assert_array_equal(cc.read_predictions(ARFF, "flowers.arff").probs, same.probs)
+    for data, name, message in (
+        (ARFF, "flowers.csv", "flowers.csv is not CSV; it looks like ARFF: rename it to end in .arff"),
+        (b"p,label\n0.7,1\n", "p.arff", "p.arff is not ARFF; it looks like CSV: rename it to end in .csv"),
+        (b"@relation x\n0.7\n", "x.arff", "x.arff has no line @data"),
+        (ARFF + b"0.1\n", "flowers.arff", "flowers.arff, line 10"),
+    ):
+        with pytest.raises(InputError, match=message):
+            cc.read_table(data, name)
+
+
+def test_other_files_are_still_told_by_their_own_bytes() -> None:
+    for demo in cc.datasets.DEMOS:
+        data, name = cc.datasets.demo(demo.key)
+        known = [each.key for each in FILE_FORMATS.values() if each.recognise and each.recognise(data)]
+        assert known in ([cc.read_table(data, name).format], [])
+
+
+def test_a_file_is_uploaded() -> None:
+    app = opened(Selection(view="data"))
+    app.file_uploader[0].set_value(("flowers.arff", ARFF, "text/plain")).run()
+    assert not app.exception
+    assert "flowers.arff" in written(app)
+    assert not app.error
+
+
+def test_commands_name_the_format_and_read_it(tmp_path: Path) -> None:
+    assert ".arff" in CliRunner().invoke(main, ["dashboard", "--help"]).output
+    rows = b"".join(
+        b"0.%d,0.%d,%s\n" % (i, 10 - i, b"rose" if i % 3 else b"tulip") for i in range(1, 10) for _ in "12345"
+    )
+    (tmp_path / "flowers.arff").write_bytes(ARFF.partition(b"0.7")[0] + rows)
+    words = ["audit", str(tmp_path / "flowers.arff"), "--estimator", "in-the-large", "--notion", "runner-up", "--json"]
+    run = CliRunner().invoke(main, words)
+    assert run.exit_code == 0, run.output
+    assert "Error in the large" in run.stdout

@@ -1,0 +1,64 @@
+"""A method is one file and one import line: README's examples as a package of their own obey every law and are used."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+FILES = sorted((HERE / "files").glob("*.py"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+NAMES = ("towards-shares", "in-the-large", "alving", "runner-up", "Confidence and accuracy")
+"""What tests over the registries call the examples; the format is no method and has a law of its own in `in_use.py`."""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds the examples as a package, with one import line each."""
+    folder = tmp_path_factory.mktemp("extension")
+    (folder / "scratch_calib").mkdir()
+    for file in FILES:
+        (folder / "scratch_calib" / file.name).write_bytes(file.read_bytes())
+    lines = "".join(f"from scratch_calib import {file.stem}\n" for file in FILES)
+    (folder / "scratch_calib" / "__init__.py").write_text(lines, encoding="utf-8")
+    return folder
+
+
+def pytest_output(package: Path, *words: str) -> str:
+    """What pytest prints with the package imported before anything is collected; a failure fails here."""
+    path = os.pathsep.join([str(package), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-p", "no:randomly", "-p", "no:xdist", *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, "CALIB_EXTENSION": "scratch_calib"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+    return run.stdout
+
+
+def test_every_law_holds(package: Path) -> None:
+    written = pytest_output(package, "tests/laws", "-k", " or ".join(NAMES))
+    passed = [line for line in written.splitlines() if "PASSED" in line]
+    for name in NAMES:
+        assert sum(name in line for line in passed) >= 2, f"no law looked at {name}"
+
+
+def test_the_app_the_commands_and_the_readers_take_them(package: Path) -> None:
+    pytest_output(package, "tests/extension/in_use.py")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_readme_shows_the_very_files(file: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert file.read_text(encoding="utf-8") in blocks
