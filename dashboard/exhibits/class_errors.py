@@ -10,7 +10,6 @@ import pandas as pd
 import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core._text import count
-from dashboard import compute
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import Paged
 from dashboard.exhibits.exhibit import EXHIBITS, Words
@@ -46,7 +45,7 @@ class ClassErrors(Paged):
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
         words = Words(
             f"Error of each class ({notion}) on the test rows, before and after: {which}. The error of a class with "
-            f"few rows is mostly noise. Bins: {compute.bins_said(scene.bins)}.",
+            f"few rows is mostly noise. Bins: {scene.in_bins}.",
             f"Error and share of rows of {count(len(scene.get(self.chosen(scene))))} classes, a bar per model.",
         )
         return self.noted(words, scene)

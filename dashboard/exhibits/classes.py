@@ -8,7 +8,6 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import REDUCTIONS
-from dashboard import compute
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import InOrder
 from dashboard.exhibits.exhibit import EXHIBITS, Words
@@ -53,7 +52,7 @@ class Classes(InOrder):
         words = Words(
             f"A line a class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are of {title}. "
             "Errors are plug-in values, which noise pushes up most where rows are few; bins: "
-            f"{compute.bins_said(scene.bins)}. Calibrated: what perfectly calibrated probabilities show on average. p: "
+            f"{scene.in_bins}. Calibrated: what perfectly calibrated probabilities show on average. p: "
             "the chance of an error as large as this in a calibrated model, an exact test by bins; Holm: corrected for "
             "the number of classes; at most 0.05 stands out of the noise. A class of few rows hardly can."
         )

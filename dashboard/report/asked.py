@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from calib_core import Recipe
-from dashboard import compute, session
+from dashboard import session
 from dashboard.selection import Selection
 from dashboard.session import Call, Model, Models, Scene
 
@@ -60,13 +60,13 @@ class Asked:
     @property
     def binned(self) -> str:
         """The bins in words, for the middle of a sentence."""
-        return f"bins: {compute.bins_said(self.scheme)}"
+        return f"bins: {self.scene.in_bins}"
 
     @property
     def large(self) -> bool:
         """Whether every estimator in every notion would take minutes."""
-        return session.scene_of(self.selection).large
+        return self.scene.large
 
     def knows_classes(self, model: Model) -> bool:
         """Whether the model's predictions name the class they are about."""
-        return compute.judged(model).kind != "confidence"
+        return self.scene.get(model.predictions).kind != "confidence"

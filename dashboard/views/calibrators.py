@@ -7,13 +7,12 @@ from functools import partial
 import streamlit as st
 
 from calib_core import exporting
-from dashboard import compute, session, widgets
+from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.binary_map import made_of_maps, mapped
 from dashboard.exhibits.rates import keeping_rates
 from dashboard.navigation import view
-from dashboard.selection import Selection
-from dashboard.session import Model, Models, Scene
+from dashboard.session import Scene, call
 from dashboard.takeaway import onnx_bytes
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
@@ -24,7 +23,7 @@ def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())
     widgets.refusals(scene.models.refused)
-    counting(scene.models)
+    counting(scene)
     exhibited("calibrators", scene)
     _seconds(scene)
     exhibited("pairs", scene)
@@ -35,12 +34,12 @@ def render() -> None:
         title = f"{model.title}: is the rate kept?"
         exhibited("rates", scene.focused(model=model.title), name=f"rates-{model.key}", title=title)
     _map(scene)
-    _saved(scene.models)
+    _saved(scene)
 
 
-def counting(models: Models) -> None:
+def counting(scene: Scene) -> None:
     """Where models abstain: which rows every number of a table is over."""
-    if compute.abstaining(models):
+    if scene.abstaining:
         st.segmented_control(
             "Rows of the table",
             tuple(_COUNTING),
@@ -52,14 +51,6 @@ def counting(models: Models) -> None:
 
 
 _COUNTING = {"answered": "answered by all models", "all": "all rows"}
-
-
-def in_python(selection: Selection, models: Models, call: str) -> str:
-    """A call on each model's rows, as the table of them counts them."""
-    if not compute.abstaining(models):
-        return call.format("model")
-    alike = f"cc.study.over_same_rows([*models.values()], {selection.counting!r})"
-    return f"{{name: {call.format('rows')} for name, rows in zip(models, {alike})}}"
 
 
 def _seconds(scene: Scene) -> None:
@@ -100,7 +91,7 @@ def _stratum(stratum: int) -> None:
     widgets.change_exhibit(EXHIBITS.described("binary-map", stratum=stratum))
 
 
-def _saved(models: Models) -> None:
+def _saved(scene: Scene) -> None:
     """The fitted calibrators as files: for this library, for any Python, for other languages."""
     st.markdown("#### Take a fitted calibrator home")
     st.caption(
@@ -108,30 +99,21 @@ def _saved(models: Models) -> None:
         "Python: a module that needs no packages. ONNX: for other languages and model servers. The last two are run "
         "beside the calibrator when you click, and refused where they differ from it by more than 0.000001."
     )
-    for model in models.recalibrated:
+    for model in scene.models.recalibrated:
         title, json, python, onnx = st.columns([0.55, 0.15, 0.15, 0.15], vertical_alignment="center")
         title.markdown(markdown_plain(model.title))
         name = model.recipe.key.replace("+", "-")
+        calibrator = scene.get(model.fitted)
         with json:
-            widgets.download("JSON", f"calibrator-{name}.json", partial(_json, model), key=f"saved.{model.key}")
-        why = compute.no_export(model)
+            widgets.download("JSON", f"calibrator-{name}.json", calibrator.to_json, key=f"saved.{model.key}")
+        why = scene.refusal(call(exporting.program, model.fitted))
         if why:
             title.caption(markdown_plain(f"{why}."))
             continue
         module = f"calibrator_{name.replace('-', '_')}.py"
         with python:
-            widgets.download("Python", module, partial(_python, model), key=f"python.{model.key}")
+            widgets.download("Python", module, partial(exporting.python_source, calibrator), key=f"python.{model.key}")
         with onnx:
-            widgets.download("ONNX", f"calibrator-{name}.onnx", partial(_onnx, model), key=f"onnx.{model.key}")
-
-
-def _json(model: Model) -> str:
-    return compute.fitted(model).to_json()
-
-
-def _python(model: Model) -> str:
-    return exporting.python_source(compute.fitted(model))
-
-
-def _onnx(model: Model) -> bytes:
-    return onnx_bytes(compute.fitted(model))
+            widgets.download(
+                "ONNX", f"calibrator-{name}.onnx", partial(onnx_bytes, calibrator), key=f"onnx.{model.key}"
+            )

@@ -29,7 +29,7 @@ def render() -> None:
         exhibited("reliability", scene, title=None, folded=True)
         st.caption("Click a bin to take it apart.")
     with right:
-        calibrators.counting(scene.models)
+        calibrators.counting(scene)
         exhibited("summary", scene, turned=few)
         widgets.refusals(scene.models.refused)
     _taken_apart(scene)

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from shown_models import judged
 
 import calib_core as cc
 from calib_core import Recipe
-from dashboard import compute, session
+from dashboard import session
 from dashboard.selection import Selection
 from dashboard.session import Model
 
@@ -192,7 +193,7 @@ def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, ser
     saved.write_bytes(Path(downloading.value.path()).read_bytes())
     source = Selection().source
     test = session.parts(source).test
-    there = compute.judged(Model(source, Recipe("CALIBRATORS", "temperature"))).probs
+    there = judged(Model(source, Recipe("CALIBRATORS", "temperature"))).probs
     np.testing.assert_array_equal(cc.load_calibrator(saved).predict_proba(test.probs), there)
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from shown_models import fitted
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import Recipe
-from dashboard import compute, session
+from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS
 from dashboard.selection import Selection, Source
@@ -67,7 +68,7 @@ def test_lines_of_several_files_give_the_numbers_on_screen() -> None:
     second = session.models(selection).shown[3]
     app = opened(selection.replace(model=second.title))
     (drawn,) = (run(text) for text in copied(app, "python").values() if "binary_map" in text)
-    expected = cc.diagrams.binary_map(compute.fitted(second), session.parts(second.source).test, 0)
+    expected = cc.diagrams.binary_map(fitted(second), session.parts(second.source).test, 0)
     np.testing.assert_array_equal(drawn["output"], expected.output)
     assert drawn["model"].unique().tolist() == [second.title]
     (command,) = (block.value for block in app.code if block.value.startswith("calib show binary-map"))

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from shown_models import judged
 from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, figures
 from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
 from calib_core.inference import coverage_table, primary, rejection_table
 from calib_core.study import stacked
-from dashboard import compute, session
+from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
@@ -167,7 +168,7 @@ def test_validity_is_on_shared_bins_where_claims_are_the_same() -> None:
     top_label = Recipe("CALIBRATORS", "top-label-hb")
     selection = Selection(source=WINE, calibrators=(top_label,), asked="confidence")
     scene = session.scene_of(selection)
-    base, after = (compute.judged(model) for model in scene.models.shown)
+    base, after = (judged(model) for model in scene.models.shown)
     pair, title = diagrams.validity_pair(base, after, "confidence"), top_label.title
     frame = scene.get(EXHIBITS.make("validity").table(scene))
     plots = {"Base model": diagrams.validity_of(base, "confidence")}

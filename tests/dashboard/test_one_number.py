@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from law_data import LawData, on_law_data
+from shown_models import judged
 
 import calib_core as cc
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
 from calib_core.defaults import BINS
 from calib_core.study import MEASURES, Measure, every_measure
-from dashboard import compute, session
+from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.selection import Selection, Source
@@ -71,7 +72,7 @@ def test_the_screen_shows_what_the_library_says(data: LawData) -> None:
             value = found[model.title, measure.name]
             if np.isnan(value):
                 continue
-            made = cc.estimate(compute.judged(model), measure.reduction, measure.estimator)
+            made = cc.estimate(judged(model), measure.reduction, measure.estimator)
             assert value == pytest.approx(made.value, abs=1e-14), (model.title, measure.name)
 
 
@@ -122,9 +123,11 @@ def headings(key: str, selection: Selection) -> list[str]:
 def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str, tmp_path: Path) -> None:
     selection = chosen("digits-naive-bayes", "temperature", "metacal-miscoverage", counting=counting)
     models = session.models(selection)
-    rows = compute.same_rows(selection, models)
+    alike = session.scene_of(selection).over_same_rows()
+    by_title = session.RESULTS.get(alike)
+    rows = {model: by_title[model.title] for model in models.shown}
     n = {model.n_rows for model in rows.values()}
-    silent = compute.judged(models.shown[-1]).abstained
+    silent = judged(models.shown[-1]).abstained
     assert silent is not None
     assert n == {int((~silent).sum()) if counting == "answered" else len(silent)}
     base, temperature, meta = shown("calibrators", selection).to_dict("records")

@@ -16,11 +16,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from shown_models import judged
 
 import calib_core as cc
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.study import SCORES, error_keys
-from dashboard import compute, report, session
+from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.citations import bibliography, cited
@@ -156,7 +157,7 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
     shown = session.models(selection).shown
     assert len(bold) == len(shown)
     page_text = text_of(made)
-    lines = cc.inference.primaries({model.title: compute.judged(model) for model in shown}, selection.eps)
+    lines = cc.inference.primaries({model.title: judged(model) for model in shown}, selection.eps)
     for model, place in zip(shown, bold, strict=True):
         first, line = lines[model.title], verdicts.iloc[place]
         assert line["model"] == model.title
@@ -164,12 +165,12 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
         told = first.line.record() | {"sentence": first.sentence}
         assert {name: line[name] for name in told if name != "limit"} == {n: v for n, v in told.items() if n != "limit"}
         assert f"{model.title}: {first.sentence}" in page_text
-        estimate = compute.estimate(model, first.notion, "ece", selection.scheme)
+        estimate = cc.estimate(judged(model), first.notion, "ece")
         assert (line["value"], line["point"]) == (estimate.value, estimate.point)
     standing_out = sum(len(held.bold) for _, held in made.document.tables if held.name.startswith("estimators-"))
     assert made.html.count(b'<tr class="decides">') == len(shown) + standing_out
     assert made.latex_files()[next(n for n in made.latex_files() if "verdicts" in n)].count(b"textbf{miscal") >= 1
-    drawn = cc.diagrams.reliability(compute.judged(session.models(selection).shown[0])).frame()
+    drawn = cc.diagrams.reliability(judged(session.models(selection).shown[0])).frame()
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
 
 
@@ -230,18 +231,18 @@ def test_curves_have_the_numbers_of_the_library() -> None:
         selection = selection.with_exhibit(EXHIBITS.described(key, **options))
     made = report.build(selection, Options(date=DATE, left_out=SHORT))
     model = session.models(selection).shown[0]
-    score = cc.estimate(compute.judged(model), "confidence", "brier").value
+    score = cc.estimate(judged(model), "confidence", "brier").value
     parts = table(made, "corp").set_index("model").loc[model.title]
     assert parts["brier"] == pytest.approx(score, abs=1e-12)
     sides = parts["miscalibration"] - parts["discrimination"] + parts["uncertainty"]
     assert sides == pytest.approx(score, abs=1e-12)
-    curve = cc.diagrams.kernel_curve(compute.judged(model), "top-label", 1, PAPER.build(), "whole-curve")
+    curve = cc.diagrams.kernel_curve(judged(model), "top-label", 1, PAPER.build(), "whole-curve")
     drawn = next(figure.drawn for _, figure in made.document.figures if figure.name == "class-kernel")
     line = next(trace for trace in drawn.data if (trace.name or "").startswith("kernel curve"))
     assert np.array_equal(line.y, curve.curve, equal_nan=True)
     assert "90 % band for the whole curve" in [trace.name for trace in drawn.data]
     assert curve.about in text_of(made)
-    steps = cc.diagrams.corp_band(compute.judged(model), band="whole-curve")
+    steps = cc.diagrams.corp_band(judged(model), band="whole-curve")
     assert steps.about in text_of(made)
 
 

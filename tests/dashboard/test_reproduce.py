@@ -14,12 +14,11 @@ import pandas as pd
 import pytest
 from law_data import LawData, on_law_data
 
-import calib_core as cc
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
-from calib_core.inference import primaries
-from dashboard import compute, report, session
-from dashboard.reproduce import python_lines
+from dashboard import report, session
+from dashboard.exhibits import EXHIBITS
+from dashboard.report.document import Code
 from dashboard.selection import Selection, Source
 from dashboard.session import report_line
 
@@ -27,29 +26,15 @@ CALIB = Path(sys.executable).with_name("calib")
 TEMPERATURE = (Recipe("CALIBRATORS", "temperature"),)
 
 
-def ran(selection: Selection) -> dict[str, Any]:
-    """What the Python lines leave behind."""
-    names: dict[str, Any] = {}
-    exec(python_lines(selection), names)
-    return names
-
-
 def assert_the_numbers_of_the_screen(selection: Selection) -> None:
-    names = ran(selection)
-    models = session.models(selection).shown
-    assert names["numbers"]["model"].tolist() == [model.title for model in models]
-    lines = primaries({model.title: compute.judged(model) for model in models}, selection.eps, bins=_bins(selection))
-    for model, found in zip(models, names["numbers"].to_dict("records"), strict=True):
-        first = lines[model.title]
-        told = first.line.record() | {"reason": first.reason, "p of any error": first.shown.p_value}
-        assert {name: found[name] for name in told} == told
-        if selection.view == "reliability":
-            drawn = cc.diagrams.reliability(compute.judged(model), compute.built(selection.scheme)).frame()
-            pd.testing.assert_frame_equal(names["shown"][model.title], drawn)
-
-
-def _bins(selection: Selection) -> Any:
-    return None if selection.scheme is None else selection.scheme.build()
+    """The copied lines of some exhibits leave behind the very tables on screen."""
+    scene = session.scene_of(selection)
+    for key in ("verdict", "reliability", "summary"):
+        names: dict[str, Any] = {}
+        exec(EXHIBITS.make(key).python(scene), names)
+        shown = scene.get(EXHIBITS.make(key).table(scene))
+        pd.testing.assert_frame_equal(names["table"], shown, check_exact=True)
+        assert set(names["table"]["model"]) == set(scene.titles)
 
 
 def table(n: int, seed: int, split: bool) -> pd.DataFrame:
@@ -103,9 +88,18 @@ def test_python_lines_of_several_models(here: Path) -> None:
     assert_the_numbers_of_the_screen(Selection(source=Source(data=a), others=((b, ""),), calibrators=TEMPERATURE))
 
 
-def test_python_lines_of_every_view() -> None:
-    for view in ("classes", "estimators", "calibrators"):
-        assert set(ran(Selection(view=view))["shown"]) == {"Base model", "Temperature scaling"}
+def test_the_lines_of_a_report_make_its_tables(here: Path) -> None:
+    left_out = tuple(c.key for c in report.CHAPTERS if c.key not in ("summary", "reliability", "again"))
+    made = report.build(Selection(calibrators=TEMPERATURE), report.Options(left_out=left_out))
+    (code,) = (
+        b.text for b in made.document.sections[-1].blocks if isinstance(b, Code) and "import calib_core" in b.text
+    )
+    names: dict[str, Any] = {}
+    exec(code, names)
+    tables = [table for _, table in made.document.tables if table.call is not None]
+    assert len(tables) >= 5
+    for table in tables:
+        pd.testing.assert_frame_equal(names[table.name.replace("-", "_")], table.frame, check_exact=True)
 
 
 def test_the_command_makes_the_same_report(here: Path) -> None:

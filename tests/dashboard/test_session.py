@@ -8,11 +8,12 @@ import time
 
 import numpy as np
 import pytest
+from shown_models import fitted, judged
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from calib_core.datasets import DEMOS
-from dashboard import compute, session
+from dashboard import session
 from dashboard.selection import Selection, Source
 from dashboard.session import Model, Shelf
 from dashboard.session.shelf import arrays
@@ -175,13 +176,13 @@ def test_a_calibrator_is_fitted_on_the_calibration_rows_only() -> None:
     parts = session.parts(source)
     recipe = Recipe("CALIBRATORS", "temperature")
     expected = CALIBRATORS.make("temperature").fit(parts.fit.probs, parts.fit.true_labels).temperature_
-    assert compute.fitted(Model(source, recipe)).temperature_ == expected  # type: ignore[attr-defined]
+    assert fitted(Model(source, recipe)).temperature_ == expected  # type: ignore[attr-defined]
 
 
 def test_a_calibrator_that_needs_all_probabilities_is_refused_with_the_reason() -> None:
     source = Source(data="demo:language-model")
     with pytest.raises(NotAnswerable, match="probabilities of the other classes are unknown"):
-        compute.judged(Model(source, Recipe("CALIBRATORS", "temperature")))
+        judged(Model(source, Recipe("CALIBRATORS", "temperature")))
     models = session.models(
         Selection(
             source=source, calibrators=(Recipe("CALIBRATORS", "temperature"), Recipe("CALIBRATORS", "top-label-hb"))
@@ -196,9 +197,7 @@ def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
     selection = Selection(source=Source(data="demo:digits-naive-bayes"), binning="equal-width", bins=bins)
     test = session.parts(selection.source).test
     model = Model(selection.source, session.BASE)
-    frame = cc.study.summaries(compute.judged(model), [compute.built(selection.scheme)])[0].set_index("measure")[
-        "value"
-    ]
+    frame = cc.study.summaries(judged(model), [selection.scheme.build()])[0].set_index("measure")["value"]
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)
     assert frame["Log loss"] == cc.estimate(test, None, "log-loss").value

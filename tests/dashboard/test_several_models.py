@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from shown_models import fitted
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
-from dashboard import compute, session
+from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
@@ -164,7 +165,7 @@ def test_models_are_not_compared_on_two_files() -> None:
 
 def test_a_calibrator_of_one_file_is_fitted_on_that_file() -> None:
     recipe = Recipe("CALIBRATORS", "temperature")
-    fits = [compute.fitted(Model(source, recipe)) for source in BOTH.sources]
+    fits = [fitted(Model(source, recipe)) for source in BOTH.sources]
     assert fits[0].temperature_ != fits[1].temperature_  # type: ignore[attr-defined]
 
 

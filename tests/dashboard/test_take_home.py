@@ -7,11 +7,12 @@ import onnx
 import pytest
 from exports import module
 from onnx.reference import ReferenceEvaluator
+from shown_models import fitted
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import CALIBRATORS
-from dashboard import compute, session, widgets
+from dashboard import session, widgets
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
 
@@ -37,7 +38,7 @@ def shown():
 def test_every_format_gives_the_numbers_on_screen(shown):
     _, files, selection = shown
     rows = session.parts(selection.source).test.probs[:300].astype(float)
-    wanted = compute.fitted(Model(selection.source, TICKED[0])).predict_proba(rows)
+    wanted = fitted(Model(selection.source, TICKED[0])).predict_proba(rows)
     labels = [
         files[f"calibrator{name}"][0]
         for name in ("-ts-top-label-hb.json", "_ts_top_label_hb.py", "-ts-top-label-hb.onnx")

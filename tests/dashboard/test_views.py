@@ -12,6 +12,7 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 import pytest
+from shown_models import fitted, judged
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
@@ -22,7 +23,7 @@ from calib_core.datasets import DEMOS
 from calib_core.inference import estimate_line, plain_line, primary
 from calib_core.registry import Choice, Flag, Range
 from calib_core.study import SCORES, error_keys, every_measure, summaries
-from dashboard import compute, session
+from dashboard import session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, line_words
@@ -79,11 +80,11 @@ def test_the_calibrators_view_shows_what_is_computed() -> None:
     table = app.dataframe[0].value
     assert table["model"].tolist() == ["Base model", *(recipe.title for recipe in ticked)]
     for line, recipe in zip(table.itertuples(), (session.BASE, *ticked), strict=True):
-        measured = summaries(compute.judged(Model(selection.source, recipe)), [None], every_measure())[0]
+        measured = summaries(judged(Model(selection.source, recipe)), [None], every_measure())[0]
         for measure, value in zip(measured["measure"], measured["value"], strict=True):
             np.testing.assert_equal(table.loc[line.Index, measure], value)
     promised, effects = (table.value for table in app.table)
-    calibrator = compute.fitted(Model(selection.source, ticked[1]))
+    calibrator = fitted(Model(selection.source, ticked[1]))
     assert calibrator.guarantee(0.1).sentence in promised.iloc[1, 1].replace("\\", "")
     assert promised["holds"].tolist() == ["no", "yes", "yes"]
     assert effects["rows it abstains on"].tolist() == [markdown_plain("0.00%")] * 3
@@ -105,7 +106,7 @@ def test_a_map_is_chosen_by_calibrator_and_class() -> None:
     kept = app.session_state["calib.selection"]
     assert kept.model == ticked[1].title
     assert kept.exhibit("binary-map").params == (("stratum", 2),)
-    calibrator = compute.fitted(Model(selection.source, ticked[1]))
+    calibrator = fitted(Model(selection.source, ticked[1]))
     expected = cc.diagrams.binary_map(calibrator, session.parts(selection.source).test, 2).output
     np.testing.assert_array_equal(drawn(app)["binary-map"].trace("recalibrated score")["y"], expected)
 
@@ -120,8 +121,8 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
     if models.refused:
         assert models.refused[0][1] in said
         return
-    judged = compute.judged(Model(selection.source, recipe))
-    assert f"abstains on {100 * (1 - judged.coverage):.1f}%" in said
+    rows = judged(Model(selection.source, recipe))
+    assert f"abstains on {100 * (1 - rows.coverage):.1f}%" in said
     app = opened(selection.replace(view="calibrators"))
     name = f"rates-{Model(selection.source, recipe).key}"
     assert name not in drawn(app)
@@ -144,7 +145,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slo
     assert shown["estimator"].tolist() == [*error_keys(), *SCORES]
     for key, cells in zip(shown["estimator"], shown.to_dict("records"), strict=True):
         expected = cc.estimate(test, "confidence", key)
-        whole = slow or compute.of_counts(expected)
+        whole = slow or key in SCORES or cc.ESTIMATORS.flags(cc.ESTIMATORS.make(key)).counts
         line = estimate_line(expected) if whole else plain_line(expected)
         numbers = ("value", "point", "low", "high", "floor", "p")
         np.testing.assert_array_equal([cells[n] for n in numbers], [_number(getattr(line, n)) for n in numbers])
@@ -263,8 +264,8 @@ def test_the_numbers_on_screen_are_those_computed() -> None:
     app = opened(selection)
     shown = app.table[0].value.replace(r"\\", "", regex=True).rename(index=lambda name: name.replace("\\", ""))
     recipe = selection.calibrators[0]
-    after = compute.judged(Model(selection.source, recipe))
-    before = compute.judged(Model(selection.source, session.BASE))
+    after = judged(Model(selection.source, recipe))
+    before = judged(Model(selection.source, session.BASE))
     for name, notion in (("TL-ECE", "top-label"), ("conf-ECE", "confidence")):
         old, new = (cc.estimate(rows, notion, "ece", 12).value for rows in (before, after))
         bold = [f"**{value:.4f}**" if value == min(old, new) else f"{value:.4f}" for value in (old, new)]
@@ -332,7 +333,7 @@ def test_a_click_looks_at_the_model_whose_mark_it_was() -> None:
     app.session_state[slot("reliability")] = Click(2, 0, point, None, None, 1)
     app.run()
     assert app.query_params["model"] == "Temperature scaling"
-    after = compute.judged(Model(Selection().source, Recipe("CALIBRATORS", "temperature")))
+    after = judged(Model(Selection().source, Recipe("CALIBRATORS", "temperature")))
     zoom = cc.diagrams.zoom(after, cc.diagrams.reliability(after), point["bin"])
     np.testing.assert_array_equal(drawn(app)["bin"].trace("classes")["y"], zoom.accuracy)
 

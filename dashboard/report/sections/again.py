@@ -1,10 +1,10 @@
-"""How to get the same numbers again: Python lines, a command, and the recipe."""
+"""How to get the same numbers again: a command, Python lines, and the recipe."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dashboard import reproduce, session
+from dashboard import session
 from dashboard.report import recipe
 from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Code, Paragraph
@@ -20,7 +20,6 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     told = asked.options
     whole = asked.selection.replace(title=told.title, author=told.author, left_out=told.left_out)
     yield Code(session.report_line(whole), "The command that makes this report.")
-    yield Code(reproduce.python_lines(asked.selection), "The main numbers in Python, on the library alone.")
     if asked.calls:
         wanted = {name.replace("-", "_"): call for name, call in asked.calls.items()}
         yield Code(session.python(**wanted), "The tables in Python, on the library alone, by the names of their files.")

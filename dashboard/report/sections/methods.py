@@ -12,7 +12,7 @@ from calib_core.binning import bins_of
 from calib_core.inference import coverage_table, on_scale_of, paired_table, rejection_table
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
-from dashboard import compute, session
+from dashboard import session
 from dashboard.exhibits.line_words import WORDS
 from dashboard.lines import caption
 from dashboard.report import recipe, tables
@@ -83,8 +83,9 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
 
 def _binnings(asked: Asked) -> list[str]:
     """Keys of the binnings in which something was judged."""
-    models = [compute.judged(model) for model in asked.models.shown]
-    return list(dict.fromkeys(BINNINGS.recipe(bins_of(model, compute.built(asked.scheme))).key for model in models))
+    given = None if asked.scheme is None else asked.scheme.build()
+    models = (asked.scene.get(model.predictions) for model in asked.models.shown)
+    return list(dict.fromkeys(BINNINGS.recipe(bins_of(model, given)).key for model in models))
 
 
 def _said(entries: Iterable[Entry[Any]]) -> Bullets:
