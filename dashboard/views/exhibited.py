@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,8 @@ from dashboard.export import csv_bytes
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 
+PATIENCE = 1.0
+"""Seconds until a bar says what is being made."""
 TALLEST = 460
 """Pixels of a table on screen at most; it scrolls."""
 _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
@@ -102,13 +105,17 @@ def below(words: Words) -> None:
 
 @contextmanager
 def progress(scene: Scene) -> Iterator[Scene]:
-    """The scene under a bar that says what is being made, where that takes long enough to see."""
+    """The scene under a bar that says what is being made, once that has taken long enough to ask.
+
+    A bar that comes and goes at once would move what somebody is about to click.
+    """
     place = st.empty()
     bar: Any = None
+    start = time.monotonic()
 
     def tell(what: str, percent: int) -> None:
         nonlocal bar
-        if percent:
+        if percent and time.monotonic() - start > PATIENCE:
             bar = bar or place.progress(0.0)
             bar.progress(min(percent, 100) / 100, text=what.rpartition(".")[2].replace("_", " "))
 

@@ -111,6 +111,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
         node(page, "reliability").evaluate(TRACES)
     )
 
+    settled(page)
     click_mark(page, "reliability", "Base model", 8)
     expect(node(page, "bin")).to_be_visible()
     drawn(page, "bin")

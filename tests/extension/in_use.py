@@ -17,6 +17,7 @@ from calib_core.exporting import python_source
 from calib_core.readers import FILE_FORMATS
 from dashboard.chart import drawn
 from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
 
@@ -65,7 +66,7 @@ def test_an_option_that_does_not_refit_is_a_control_and_the_fit_is_kept(monkeypa
     app = opened(WINE.replace(seed=7))
     mixed = str(drawn(app)["reliability"].figure["data"])
     assert len(fits) == 1
-    next(box for box in app.number_input if box.label == "amount").set_value(0.6).run()
+    next(box for box in app.number_input if box.label == "Amount").set_value(0.6).run()
     assert not app.exception
     assert str(drawn(app)["reliability"].figure["data"]) != mixed
     assert len(fits) == 1
@@ -109,12 +110,13 @@ def test_an_estimator_that_declares_nothing_has_a_rough_guide(notion: str) -> No
 
 
 def test_the_estimators_view_has_the_estimator_and_the_notion() -> None:
-    app = opened(WINE.replace(view="estimators", asked="runner-up", about="in-the-large", slow=True))
-    table = app.dataframe[0].value
-    line = table.loc[next(i for i in table.index if "in the large" in str(i))]
-    assert line["90 % interval"]
+    chosen = EXHIBITS.described("estimators", slow=True)
+    app = opened(WINE.replace(view="estimators", asked="runner-up", about="in-the-large").with_exhibit(chosen))
+    table = next(frame.value for frame in app.dataframe if "estimator" in frame.value.columns)
+    (line,) = table[table["estimator"] == "in-the-large"].to_dict("records")
+    assert line["low"] < line["point"] < line["high"]
+    assert line["tested"] is False
     assert "rough guide" in written(app)
-    assert "Runner-up" in table.columns
 
 
 def test_the_binning_is_chosen_in_the_sidebar_within_its_own_limits() -> None:

@@ -22,6 +22,7 @@ from calib_core._arrays import Rows
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable, SimplexTable
 from calib_core.diagrams.base import Diagram
+from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.figures.look import figure_template
 
 NAMES = [f"{letter}, a class with a long\nname" * 4 for letter in "abc"]
@@ -98,6 +99,9 @@ def examples(rows):
         reliability,
         diagrams.error_sweep(rows, bins=[5, 10], floor=False),
         diagrams.trade_off(rows, ["histogram"], "confidence", bins=[1, 2], repeats=2),
+        diagrams.trade_points({"net": rows}, "confidence"),
+        diagrams.class_curves(rows, [0, 1]),
+        diagrams.class_validity(rows, [0, 1]),
         diagrams.validity(made.bins),
         diagrams.validity_pair(rows, softened.apply(rows), "confidence"),
         diagrams.zoom(rows, reliability, int(np.argmax(reliability.count))),
@@ -121,7 +125,7 @@ def test_every_public_result_has_an_example(examples):
     exported += [cc.Estimate, cc.Predictions, Logits, Rows, BinTable, SimplexTable]
     exported += [value for value in vars(claims).values() if getattr(value, "__module__", "") == claims.__name__]
     results = {one for one in exported if inspect.isclass(one) and dataclasses.is_dataclass(one)}
-    results |= {one for one in heirs(OneLine) - {Diagram} if one.__module__.startswith("calib_core.")}
+    results |= {one for one in heirs(OneLine) - {Diagram, SmallDiagrams} if one.__module__.startswith("calib_core.")}
     assert {one for one in results if not one.__name__.startswith("_")} == set(examples)
 
 
