@@ -451,7 +451,7 @@ def test_a_registered_calibrator_appears_with_its_own_controls(plugged_in: str) 
     assert "Softener" in [trace.get("name") for trace in drawn(app)["reliability"].figure["data"]]
     labels = [w.label for w in (*app.number_input, *app.toggle, *app.selectbox)]
     assert {"amount", "twice", "mode"} <= set(labels)
-    amount = next(w for w in app.number_input if w.label == "amount")
+    amount = next(w for w in app.number_input if w.label == "Amount")
     amount.set_value(0.5).run()
     assert not app.exception
     link = dict(app.query_params)
