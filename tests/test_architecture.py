@@ -396,8 +396,7 @@ VAGUE = ("held", "made", "asked", "said", "at", "one", "told")
 VAGUE_NAMES = {
     "dashboard": 34,
     "dashboard/commands": 38,
-    "dashboard/report": 96,
-    "dashboard/views": 84,
+    "dashboard/views": 65,
 }
 """How often each package names a value so."""
 
