@@ -50,7 +50,7 @@ def written(app: AppTest) -> str:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_draws_with_all_of_them_chosen(view: str) -> None:
-    app = opened(WINE.replace(view=view, asked="runner-up", about="in-the-large"))
+    app = opened(WINE.replace(view=view, reduction="runner-up", about="in-the-large"))
     assert not app.error
     assert not app.warning
 
@@ -109,7 +109,7 @@ def test_an_estimator_that_declares_nothing_has_a_rough_guide(notion: str) -> No
 
 
 def test_the_estimators_view_has_the_estimator_and_the_notion() -> None:
-    app = opened(WINE.replace(view="estimators", asked="runner-up", about="in-the-large", slow=True))
+    app = opened(WINE.replace(view="estimators", reduction="runner-up", about="in-the-large", slow=True))
     table = app.dataframe[0].value
     line = table.loc[next(i for i in table.index if "in the large" in str(i))]
     assert line["90 % interval"]

@@ -108,7 +108,7 @@ def _settings(request: Request) -> Table:
         "bins": request.binned,
         "tolerance": f"{selection.eps:g}",
         "model looked at most closely": request.chosen.title,
-        "notion of the curves": REDUCTIONS[selection.asked].title,
+        "notion of the curves": REDUCTIONS[selection.reduction].title,
         "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
