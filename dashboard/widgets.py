@@ -170,7 +170,7 @@ class _Control:
 
     @property
     def label(self) -> str:
-        return markdown_plain(self.param.name.replace("_", " "))
+        return markdown_plain(self.param.name.replace("_", " ").capitalize())
 
     def draw(self) -> None:
         if not self.param.optional:
@@ -197,7 +197,7 @@ class _Control:
             self._number(domain, text)
         elif isinstance(domain, Choice):
             own = () if self.value in domain.options else (self.value,)
-            st.selectbox(self.label, (*domain.options, *own), help=text, **self._tied())
+            st.selectbox(self.label, (*domain.options, *own), format_func=_option, help=text, **self._tied())
         elif isinstance(domain, Text):
             st.text_input(self.label, max_chars=domain.most, help=text, **self._tied())
         elif isinstance(domain, Key):
@@ -252,3 +252,12 @@ class _Control:
         recipe_controls(
             self.value, key=f"{self.key}.{self.value.key}", changed=self._chosen, class_names=self.class_names
         )
+
+
+def _option(value: Any) -> str:
+    """An option as a reader sees it.
+
+    >>> _option("whole-curve"), _option(7)
+    ('Whole curve', '7')
+    """
+    return value.replace("-", " ").capitalize() if isinstance(value, str) else str(value)
