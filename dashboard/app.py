@@ -65,12 +65,12 @@ def _view(selection: Selection) -> None:
 def _data_card(selection: Selection) -> None:
     """Which data is looked at, and which rows are which."""
     try:
-        held = session.file(selection.source.data)
+        file = session.file(selection.source.data)
         parts = session.parts(selection.source)
     except InputError:
         st.markdown("**No data**")
         return
-    st.markdown(f"**{markdown_plain(held.title)}**")
+    st.markdown(f"**{markdown_plain(file.title)}**")
     for name in session.file_names(selection)[1:]:
         st.markdown(f"**{markdown_plain(name)}**")
     test = parts.test
@@ -121,12 +121,12 @@ def _calibrators(selection: Selection) -> None:
 
     A link may hold one calibrator several times, with different settings: they are ticked together.
     """
-    held = selection.calibrators
-    ticked = list(dict.fromkeys(recipe.key for recipe in held))
+    recipes = selection.calibrators
+    ticked = list(dict.fromkeys(recipe.key for recipe in recipes))
 
     def tick(keys: list[str]) -> None:
         # Those already ticked keep their place, so that models keep their colours.
-        stay = [recipe for recipe in held if recipe.key in keys]
+        stay = [recipe for recipe in recipes if recipe.key in keys]
         widgets.change(calibrators=(*stay, *(Recipe("CALIBRATORS", key) for key in keys if key not in ticked)))
 
     st.pills(
@@ -137,8 +137,8 @@ def _calibrators(selection: Selection) -> None:
         **widgets.tied("calibrators", ticked, tick),
     )
     names = _class_names(selection)
-    for place, recipe in enumerate(held):
-        _settings(place, recipe, [r.key for r in held[:place]].count(recipe.key), names)
+    for place, recipe in enumerate(recipes):
+        _settings(place, recipe, [r.key for r in recipes[:place]].count(recipe.key), names)
 
 
 def _settings(place: int, recipe: Recipe, before: int, class_names: tuple[str, ...]) -> None:

@@ -69,10 +69,10 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     >>> zipped({"a.csv": b"1"}) == zipped({"a.csv": b"1"})
     True
     """
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
-    return held.getvalue()
+    return buffer.getvalue()

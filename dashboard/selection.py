@@ -71,10 +71,10 @@ class Selection:
     counting: str = "answered"
     zoom: int | None = None
     model: str = ""
-    asked: str = "top-label"
+    reduction: str = "top-label"
     about: str = "ece"
     eps: float = TOLERANCE
-    one: int | None = None
+    code: int | None = None
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
     part: int = 0
@@ -147,8 +147,8 @@ class Selection:
             try:
                 selection = selection.replace(**{name: _READERS[name](text)})
             except (ValueError, TypeError, RecursionError) as why:
-                said = str(why) if isinstance(why, RegistryError) else f"{text[:80]!r} is not possible"
-                problems.append(f"The link's {name} was left out: {said}.")
+                reason = str(why) if isinstance(why, RegistryError) else f"{text[:80]!r} is not possible"
+                problems.append(f"The link's {name} was left out: {reason}.")
             else:
                 if name in _NUMBERS and "binning" not in query:
                     # A number that is given wins over what outputs are declared to be.
@@ -169,8 +169,13 @@ MOVED: dict[str, tuple[tuple[str, str], ...]] = {
     "slow": (("estimators", "slow"),),
     "trade": (("trade", "curves"),),
     **{name: (("class-panels", name),) for name in ("notion", "sort", "search", "page", "curve")},
+    "asked": (("", "reduction"),),
+    "one": (("", "code"),),
 }
-"""Names that links of release 0.1 used: exhibits ("": all of them) and the options they became. Dropped in 0.3."""
+"""Names that older links use: exhibits ("": all of them) and the options they became.
+
+Those of release 0.1 are dropped in 0.3; the last two, which 0.2 used too, in 0.4.
+"""
 
 
 def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
@@ -321,10 +326,10 @@ def written_changes(proposal: Reading | None, reading: Reading) -> str:
 
 def differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
     """The fields in which a reading differs from the proposal; where there is none, those that say something."""
-    held = {f.name: getattr(reading, f.name) for f in dataclasses.fields(Reading)}
+    fields = {f.name: getattr(reading, f.name) for f in dataclasses.fields(Reading)}
     if proposal is None:
-        return {name: value for name, value in held.items() if value}
-    return {name: value for name, value in held.items() if value != getattr(proposal, name)}
+        return {name: value for name, value in fields.items() if value}
+    return {name: value for name, value in fields.items() if value != getattr(proposal, name)}
 
 
 def with_changes(proposal: Reading | None, changed: str) -> Reading:
@@ -336,12 +341,12 @@ def with_changes(proposal: Reading | None, changed: str) -> Reading:
     if proposal is None or not changed:
         return proposal or Reading.from_json(changed)
     try:
-        held = json.loads(changed)
+        changes = json.loads(changed)
     except (ValueError, RecursionError) as why:
         raise InputError("The changes to the reading are not valid JSON: choose the columns again.") from why
-    if not isinstance(held, dict):
+    if not isinstance(changes, dict):
         raise InputError("The changes to the reading are not a JSON object: choose the columns again.")
-    return proposal.replace(**held)
+    return proposal.replace(**changes)
 
 
 def interval_schemes() -> tuple[str, ...]:
@@ -413,10 +418,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "counting": _one_of("answered", "all"),
     "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
     "model": _short,
-    "asked": lambda text: _one_of(*REDUCTIONS)(text),
+    "reduction": lambda text: _one_of(*REDUCTIONS)(text),
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
-    "one": lambda text: _within(0, 1_000_000, int)(text) if text else None,
+    "code": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "three": _corners,
     "partitions": _partitions,
     "part": _within(0, MOST_PARTITIONS, int),

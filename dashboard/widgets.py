@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,8 +13,6 @@ from calib_core import NotAnswerable, Recipe, RegistryError
 from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range, Text
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
-
-T = TypeVar("T")
 
 
 class Titled(Protocol):
@@ -36,14 +34,14 @@ def selection() -> Selection:
     """The choices of this session; of the link it was opened with, the first time."""
     if _SELECTION not in st.session_state:
         st.session_state[_SELECTION], st.session_state[_PROBLEMS] = Selection.from_query(st.query_params.to_dict())
-    held: Selection = st.session_state[_SELECTION]
-    return held
+    choices: Selection = st.session_state[_SELECTION]
+    return choices
 
 
 def link_problems() -> tuple[str, ...]:
     """What in the link could not be used, said once."""
-    said: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
-    return said
+    problems: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
+    return problems
 
 
 def change(**changes: Any) -> None:
@@ -88,15 +86,6 @@ def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
 
 
-def progress(work: Iterable[T], total: int, said: str) -> Iterator[T]:
-    """The pieces of work one by one, ``total`` in all, under a bar that goes away when they are done."""
-    bar = st.progress(0.0, text=said)
-    for i, piece in enumerate(work):
-        yield piece
-        bar.progress((i + 1) / total, text=said)
-    bar.empty()
-
-
 def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     """As `tied`, for a widget whose options change: what is none of them is not reported.
 
@@ -109,7 +98,7 @@ def model_box(
     place: DeltaGenerator, models: Iterable[Titled], model: Titled, key: str, label: str = "Model", **also: Any
 ) -> None:
     """A choice of the model looked at, by title; ``also`` are changed along with it."""
-    titles = [one.title for one in models]
+    titles = [shown.title for shown in models]
     place.selectbox(label, titles, **tied_to(titles, key, model.title, lambda title: change(model=title, **also)))
 
 
@@ -127,18 +116,18 @@ def table_height(lines: int) -> int:
 def sentences(make: Callable[[], Iterable[str]]) -> None:
     """A caption for each sentence, or for the one that says why there are none."""
     try:
-        told = tuple(make())
+        lines = tuple(make())
     except NotAnswerable as why:
-        told = (f"{why}.",)
-    for sentence in told:
+        lines = (f"{why}.",)
+    for sentence in lines:
         st.caption(markdown_plain(sentence))
 
 
 def refusals(refused: Iterable[tuple[Titled, str]]) -> None:
     """One line for each model that cannot be shown, with the reason."""
     for model, why in refused:
-        said = f"**{markdown_plain(model.title)}** cannot be used here: {markdown_plain(why)}."
-        st.warning(said, icon=":material/warning:")
+        text = f"**{markdown_plain(model.title)}** cannot be used here: {markdown_plain(why)}."
+        st.warning(text, icon=":material/warning:")
 
 
 def recipe_controls(
@@ -151,11 +140,11 @@ def recipe_controls(
 ) -> None:
     """Controls for the declared parameters of a recipe's member, or ``only`` some; ``changed`` gets the new recipe."""
     registry = FAMILIES[recipe.family]
-    held = dict(recipe.params)
+    values = dict(recipe.params)
 
     def put(name: str, value: Any) -> None:
         try:
-            changed(registry.described(recipe.key, **{**held, name: value}))
+            changed(registry.described(recipe.key, **{**values, name: value}))
         except RegistryError as why:
             st.toast(markdown_plain(why))
 
@@ -165,7 +154,7 @@ def recipe_controls(
         default = param.default
         if isinstance(param.domain, Part) and default is not None:
             default = FAMILIES[param.domain.family].recipe(default)
-        control = _Control(param, held.get(param.name, default), f"{key}.{param.name}", put, class_names)
+        control = _Control(param, values.get(param.name, default), f"{key}.{param.name}", put, class_names)
         control.draw()
 
 

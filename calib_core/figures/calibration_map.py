@@ -40,16 +40,16 @@ def calibration_map(
     largest = shared_scale([*maps, *beside])
     columns = min(COLUMNS, len(maps))
     rows = -(-len(maps) // columns)
-    titles = [textwrap.wrap(one.title, _CHARACTERS, max_lines=4, placeholder=" …") for one in maps]
+    titles = [textwrap.wrap(mapping.title, _CHARACTERS, max_lines=4, placeholder=" …") for mapping in maps]
     above = 10 + _LINE * max(len(lines) for lines in titles)
     figure, images = go.Figure(), []
     layout: dict[str, Any] = {}
-    for i, one in enumerate(maps):
+    for i, mapping in enumerate(maps):
         x, y = _domains(i, columns, rows, above)
         layout |= panel_axes(i, x, y)
-        figure.add_traces(_panel(i, one))
+        figure.add_traces(_panel(i, mapping))
         figure.add_annotation(_title(titles[i], sum(x) / 2, y[1]))
-        images.append(image(ground(error_colours(one.ground, largest), one.cells), i))
+        images.append(image(ground(error_colours(mapping.ground, largest), mapping.cells), i))
     return finished(
         figure,
         **layout,
@@ -98,30 +98,30 @@ def _title(lines: Sequence[str], middle: float, bottom: float) -> dict[str, obje
     }
 
 
-def _panel(i: int, one: CalibrationMap) -> list[go.Scatter]:
-    known = np.asarray(np.isfinite(one.to).all(axis=1))
-    path = arrows(to_xy(one.start[known]), to_xy(one.to[known]))
-    name = one.title
+def _panel(i: int, mapping: CalibrationMap) -> list[go.Scatter]:
+    known = np.asarray(np.isfinite(mapping.to).all(axis=1))
+    path = arrows(to_xy(mapping.start[known]), to_xy(mapping.to[known]))
+    name = mapping.title
     return [
-        *frame_traces(one.class_names, **panel(i)),
+        *frame_traces(mapping.class_names, **panel(i)),
         *arrow_traces(path, 1.2, name=f"arrows of {plain(name)}", **panel(i)),
-        _points(i, one, known),
+        _points(i, mapping, known),
     ]
 
 
-def _points(i: int, one: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter:
+def _points(i: int, mapping: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter:
     """What the pointer finds at an arrow's tail."""
-    place = to_xy(one.start[known])
-    names = [plain(name[:30]) for name in one.class_names]
+    place = to_xy(mapping.start[known])
+    names = [plain(name[:30]) for name in mapping.class_names]
     return go.Scatter(
         x=place[:, 0],
         y=place[:, 1],
         mode="markers",
-        name=f"points of {plain(one.title)}",
+        name=f"points of {plain(mapping.title)}",
         marker={"size": 10, "opacity": 0},
         meta=names,
         # A few numbers of many points: of the prediction, then of the answer, by the classes that `meta` names.
-        customdata=np.concatenate([one.start[known], one.to[known]], axis=1),
+        customdata=np.concatenate([mapping.start[known], mapping.to[known]], axis=1),
         hovertemplate=_HOVER,
         showlegend=False,
         **panel(i),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.selection import Selection
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read"}
+_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion"}
 
 _OPTIONS = (
     click.option("--calibrator", "calibrators", multiple=True, help="Calibrator to be shown too: a key, or a recipe as "
@@ -35,7 +35,7 @@ _OPTIONS = (
     click.option("--other", "others", multiple=True,
                  help="File of another model on the same rows; as often as needed."),
     click.option("--choices", default="", metavar="QUERY",
-                 help="Further choices, written as in a link of the dashboard: asked=class-wise&zoom=9."),
+                 help="Further choices, written as in a link of the dashboard: reduction=class-wise&zoom=9."),
 )  # fmt: skip
 
 

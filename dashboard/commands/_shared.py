@@ -66,8 +66,8 @@ def _sentence(why: Exception) -> str:
         return str(why)
     if isinstance(why, OSError):
         return f"{why.filename or 'a file'}: {why.strerror or why}"
-    said = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
-    return f"this should not have happened ({said}); --debug shows where"
+    text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
+    return f"this should not have happened ({text}); --debug shows where"
 
 
 def plain(text: object) -> str:
@@ -281,14 +281,14 @@ def write(path: Path, data: bytes) -> None:
     import tempfile
 
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as held:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
-                held.write(data)
+                file.write(data)
             except BaseException:
-                Path(held.name).unlink(missing_ok=True)
+                Path(file.name).unlink(missing_ok=True)
                 raise
-        Path(held.name).chmod(0o666 & ~_umask())
-        Path(held.name).replace(path)
+        Path(file.name).chmod(0o666 & ~_umask())
+        Path(file.name).replace(path)
     except OSError as why:
         fail(f"{path} cannot be written ({why.strerror or why})")
 

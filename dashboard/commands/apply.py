@@ -40,7 +40,8 @@ def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -
     fitted = load_calibrator(calibrator)
     loaded = _shared.load(file, read)
     _shared.warn(loaded)
-    made = fitted.apply(loaded.predictions)
-    _shared.write(output, _written.content(loaded, made, ending))
-    said = f"{made.n_rows:,} rows of {loaded.table.name} recalibrated: {output}"
-    click.echo(_shared.plain(said + ("" if made.coverage == 1 else f" ({1 - made.coverage:.1%} abstained)")), err=True)
+    answer = fitted.apply(loaded.predictions)
+    _shared.write(output, _written.content(loaded, answer, ending))
+    line = f"{answer.n_rows:,} rows of {loaded.table.name} recalibrated: {output}"
+    abstained = "" if answer.coverage == 1 else f" ({1 - answer.coverage:.1%} abstained)"
+    click.echo(_shared.plain(line + abstained), err=True)

@@ -43,5 +43,5 @@ def command(file: Path, key: str, params: tuple[str, ...], output: Path, rows: s
     given = loaded.rows(chosen)
     text = recipe.build().fit_on(given).to_json()
     _shared.write(output, text.encode())
-    said = f"{recipe.title} fitted on {given.n_rows:,} rows of {loaded.table.name}: {output}"
-    click.echo(_shared.plain(said), err=True)
+    line = f"{recipe.title} fitted on {given.n_rows:,} rows of {loaded.table.name}: {output}"
+    click.echo(_shared.plain(line), err=True)

@@ -95,8 +95,8 @@ def command(
         tables.write_bytes(report.table_files())
     if figures:
         with _shared.progress("Figures", _STEPS) as bar:
-            made = chromium.pictures(report.document, WIDTHS[width], lambda s: bar.update(int(s * _STEPS) - bar.pos))
-        figures.write_bytes(made)
+            archive = chromium.pictures(report.document, WIDTHS[width], lambda s: bar.update(int(s * _STEPS) - bar.pos))
+        figures.write_bytes(archive)
 
 
 def _sections(left_out: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...]:
@@ -122,18 +122,18 @@ def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     from dashboard import session
     from dashboard.report import Options, read_recipe
 
-    held = read_recipe(path.read_bytes())
-    wanted = held.files.get(held.selection.source.data, "")
+    earlier = read_recipe(path.read_bytes())
+    wanted = earlier.files.get(earlier.selection.source.data, "")
     if session.file(key).digest != wanted:
         _shared.fail(f"{path.name} is about another file: its SHA-256 begins with {wanted[:8]}.")
-    for other, digest in held.files.items():
-        if other != held.selection.source.data and not session.is_here(other):
+    for other, digest in earlier.files.items():
+        if other != earlier.selection.source.data and not session.is_here(other):
             also = f"{path.name} is also about a file whose SHA-256 begins with {digest[:8]}"
             _shared.fail(f"{also}: name it with --test or --other")
-    same = held.selection.replace(data=key)
-    told = held.options
-    title, author = options.title or told.title, options.author or told.author
-    return same, Options(title, author, options.left_out or told.left_out, options.date)
+    same = earlier.selection.replace(data=key)
+    before = earlier.options
+    title, author = options.title or before.title, options.author or before.author
+    return same, Options(title, author, options.left_out or before.left_out, options.date)
 
 
 def _made(selection: Selection, options: Options) -> Report:
@@ -142,8 +142,8 @@ def _made(selection: Selection, options: Options) -> Report:
 
     with _shared.progress("Report", _STEPS) as bar:
 
-        def tell(at: Progress) -> None:
-            bar.label = at.what
-            bar.update(int(at.share * _STEPS) - bar.pos)
+        def tell(step: Progress) -> None:
+            bar.label = step.what
+            bar.update(int(step.share * _STEPS) - bar.pos)
 
         return build(selection, options, progress=tell)

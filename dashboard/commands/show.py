@@ -38,5 +38,5 @@ def command(
     from dashboard.session import scene_of
 
     recipe = _shared.recipe_of(EXHIBITS, exhibit, options)
-    selection = _choices.selection(file, model=model, asked=notion, **given).with_exhibit(recipe)
+    selection = _choices.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
     click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)

@@ -1,18 +1,18 @@
 """Reports for reviewers: the diagrams and figures of the screen in one self-contained file."""
 
-from dashboard.report.asked import Asked, Options
 from dashboard.report.build import Progress, Report, again, build, steps
 from dashboard.report.recipe import ReportRecipe
 from dashboard.report.recipe import read as read_recipe
+from dashboard.report.request import Options, Request
 from dashboard.report.sections import CHAPTERS
 
 __all__ = [
     "CHAPTERS",
-    "Asked",
     "Options",
     "Progress",
     "Report",
     "ReportRecipe",
+    "Request",
     "again",
     "build",
     "read_recipe",

@@ -12,9 +12,9 @@ from calib_core import InputError
 from dashboard import session
 from dashboard.export import zipped
 from dashboard.report import recipe
-from dashboard.report.asked import Asked, Options
 from dashboard.report.document import Block, Document, Section
 from dashboard.report.page import html_page
+from dashboard.report.request import Options, Request
 from dashboard.report.sections import CHAPTERS
 from dashboard.report.tables import Table
 from dashboard.selection import Selection
@@ -64,29 +64,29 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     """
     # The view and what only the report view holds change no number: the same report whoever asks for it.
     plain = selection.replace(view="reliability", title="", author="", left_out=(), column="double")
-    asked = Asked(plain, _in_order(options or Options()))
+    request = Request(plain, _in_order(options or Options()))
     session.parts(selection.source)
     yield Progress(0.0, "Models")
-    if not asked.models.shown:
-        raise InputError(asked.models.refused[0][1])
-    wanted = [c for c in CHAPTERS if c.key not in asked.options.left_out]
-    chapters = [c for c in wanted if not c.why_not(asked)]
+    if not request.models.shown:
+        raise InputError(request.models.refused[0][1])
+    wanted = [c for c in CHAPTERS if c.key not in request.options.left_out]
+    chapters = [c for c in wanted if not c.why_not(request)]
     if not chapters:
-        reasons = "; ".join(f"{c.title}: {c.why_not(asked)}" for c in wanted) or "every section is left out"
+        reasons = "; ".join(f"{c.title}: {c.why_not(request)}" for c in wanted) or "every section is left out"
         raise InputError(f"There is nothing to report. {reasons[0].upper()}{reasons[1:]}.")
     sections = []
     for i, chapter in enumerate(chapters):
         blocks: list[Block] = []
         yield Progress(i / len(chapters), chapter.title)
-        for block in chapter.blocks(asked):
+        for block in chapter.blocks(request):
             if block is not None:
                 blocks.append(block)
             if isinstance(block, Table) and block.call is not None:
-                asked.calls[block.name] = block.call
+                request.calls[block.name] = block.call
             yield Progress(i / len(chapters), chapter.title)
         sections.append(Section(chapter.key, chapter.title, tuple(blocks)))
     yield Progress(1.0, "The page")
-    document = _document(asked, tuple(sections))
+    document = _document(request, tuple(sections))
     return Report(document, html_page(document, recipe.versions()["calib"]))
 
 
@@ -103,31 +103,31 @@ def build(
     ``progress`` is called between pieces of work; whatever it raises stops the making. InputError says in one
     sentence why there can be none.
     """
-    made = steps(selection, options)
+    work = steps(selection, options)
     while True:
         try:
-            at = next(made)
+            step = next(work)
         except StopIteration as done:
             report: Report = done.value
             return report
         if progress is not None:
-            progress(at)
+            progress(step)
 
 
 def again(page: bytes, date: str = "") -> Report:
     """The report a report's own recipe makes; InputError when its files are not here."""
-    held = recipe.read(page)
-    return build(held.selection, Options(held.options.title, held.options.author, held.options.left_out, date))
+    earlier = recipe.read(page)
+    return build(earlier.selection, dataclasses.replace(earlier.options, date=date))
 
 
-def _document(asked: Asked, sections: tuple[Section, ...]) -> Document:
-    held = session.file(asked.selection.source.data)
-    options = asked.options
+def _document(request: Request, sections: tuple[Section, ...]) -> Document:
+    file = session.file(request.selection.source.data)
+    options = request.options
     return Document(
-        title=options.title or f"Calibration of {held.title}",
+        title=options.title or f"Calibration of {file.title}",
         author=options.author,
         date=options.date or f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC)",
-        about=f"Calibration report on {held.table.name}, SHA-256 {held.digest[:16]}…",
+        about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…",
         sections=sections,
-        recipe=recipe.written(asked.selection, options),
+        recipe=recipe.written(request.selection, options),
     )

@@ -51,10 +51,10 @@ def pdf(page: bytes) -> bytes:
     with _folder() as folder:
         (folder / "page.html").write_bytes(page)
         _run(folder, "--no-pdf-header-footer", "--print-to-pdf=page.pdf", "page.html")
-        made = folder / "page.pdf"
-        if not made.is_file():
+        file = folder / "page.pdf"
+        if not file.is_file():
             raise InputError("Chromium ran but wrote no PDF: print the HTML report from a browser instead.")
-        return made.read_bytes()
+        return file.read_bytes()
 
 
 def pictures(
@@ -80,10 +80,10 @@ def _drawn(specs: dict[str, Any]) -> dict[tuple[str, str], bytes]:
         page = _DRAWING.format(plotly=plotly_js(), specs=as_json(specs), scale=_DPI / PIXELS_PER_INCH)
         (folder / "page.html").write_text(page, encoding="utf-8")
         text = _run(folder, "--dump-dom", "page.html")
-    made = {(kind, i): base64.b64decode(data) for kind, i, data in _RESULT.findall(text)}
-    if len(made) != 2 * len(specs):
+    images = {(kind, i): base64.b64decode(data) for kind, i, data in _RESULT.findall(text)}
+    if len(images) != 2 * len(specs):
         raise InputError("Chromium ran but did not draw every figure: print the HTML report from a browser instead.")
-    return made
+    return images
 
 
 _DRAWING = """<!DOCTYPE html><meta charset="utf-8"><body><script>{plotly}</script>
@@ -143,6 +143,6 @@ def _run(folder: Path, *arguments: str) -> str:
     except subprocess.TimeoutExpired as why:
         raise InputError(f"Chromium took more than {SECONDS} seconds and was stopped: try again.") from why
     if ended.returncode != 0:
-        said = ended.stderr.decode(errors="replace").strip().splitlines()
-        raise InputError(f"Chromium ended with an error ({said[-1][:200] if said else ended.returncode}).")
+        lines = ended.stderr.decode(errors="replace").strip().splitlines()
+        raise InputError(f"Chromium ended with an error ({lines[-1][:200] if lines else ended.returncode}).")
     return ended.stdout.decode(errors="replace")

@@ -81,5 +81,5 @@ def bibliography(references: Iterable[str]) -> tuple[str, ...]:
     >>> bibliography(["Guo et al. 2017; P3"])[1][:7]
     'Valk K,'
     """
-    said = "; ".join(cited(reference) for reference in references)
-    return tuple(entry for name, entry in ENTRIES.items() if name in said)
+    text = "; ".join(cited(reference) for reference in references)
+    return tuple(entry for name, entry in ENTRIES.items() if name in text)

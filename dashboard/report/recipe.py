@@ -12,7 +12,7 @@ from typing import Any
 
 from calib_core import InputError
 from dashboard import session
-from dashboard.report.asked import Options
+from dashboard.report.request import Options
 from dashboard.selection import Selection
 
 FORMAT = 1
@@ -33,7 +33,7 @@ class ReportRecipe:
 
 def written(selection: Selection, options: Options) -> str:
     """The recipe as JSON text, the date left out; keys sorted."""
-    held = {
+    record = {
         "format": FORMAT,
         "choices": selection.to_query(),
         "title": options.title,
@@ -42,7 +42,7 @@ def written(selection: Selection, options: Options) -> str:
         "files": {key: session.file(key).digest for key in _keys(selection)},
         "versions": versions(),
     }
-    return json.dumps(held, sort_keys=True, indent=1, ensure_ascii=False)
+    return json.dumps(record, sort_keys=True, indent=1, ensure_ascii=False)
 
 
 def read(page: bytes | str) -> ReportRecipe:
@@ -55,21 +55,22 @@ def read(page: bytes | str) -> ReportRecipe:
     if found is None or len(found[1]) > _LONGEST:
         raise InputError("This is no report of this program: it holds no recipe. Choose the HTML file of a report.")
     try:
-        held = json.loads(found[1])
+        record = json.loads(found[1])
     except (ValueError, RecursionError) as why:
         raise InputError("The recipe in this report is damaged: make the report again from its data.") from why
-    return _checked(held)
+    return _checked(record)
 
 
-def _checked(held: Any) -> ReportRecipe:
-    good = isinstance(held, dict) and held.get("format") == FORMAT and all(_texts(held.get(n)) for n in _MAPPINGS)
-    if not good or not all(isinstance(held.get(name), str) for name in ("title", "author")):
+def _checked(record: Any) -> ReportRecipe:
+    good = isinstance(record, dict) and record.get("format") == FORMAT and all(_texts(record.get(n)) for n in _MAPPINGS)
+    if not good or not all(isinstance(record.get(name), str) for name in ("title", "author")):
         raise InputError(f"The recipe in this report is not of format {FORMAT}: make the report again from its data.")
-    selection, problems = Selection.from_query(held["choices"])
+    selection, problems = Selection.from_query(record["choices"])
     if problems:
         raise InputError(f"The recipe in this report cannot be used here. {problems[0]}")
-    left_out = tuple(str(key) for key in held.get("left_out", ()))
-    return ReportRecipe(selection, Options(held["title"], held["author"], left_out), held["files"], held["versions"])
+    left_out = tuple(str(key) for key in record.get("left_out", ()))
+    options = Options(record["title"], record["author"], left_out)
+    return ReportRecipe(selection, options, record["files"], record["versions"])
 
 
 _MAPPINGS = ("choices", "files", "versions")
@@ -81,8 +82,8 @@ def _texts(value: Any) -> bool:
 
 def versions() -> dict[str, str]:
     """Python, its platform, and the packages the numbers come from."""
-    held = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
-    return held | {name: _version(name) for name in _PACKAGES}
+    platforms = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
+    return platforms | {name: _version(name) for name in _PACKAGES}
 
 
 def _version(name: str) -> str:

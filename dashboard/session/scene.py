@@ -168,7 +168,7 @@ def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
     return Scene(
         models(selection),
         selection.scheme,
-        Focus(selection.model, selection.asked, selection.zoom, selection.one, selection.cell),
+        Focus(selection.model, selection.reduction, selection.zoom, selection.code, selection.cell),
         selection.eps,
         selection.counting,
         selection.partitions,

@@ -20,8 +20,8 @@ def show_line(selection: Selection, exhibit: Recipe) -> str:
     """The command that writes the table of an exhibit with these choices."""
     words = ["calib", "show", exhibit.key, *_data(selection)]
     words += ["--model", selection.model] if selection.model else []
-    words += ["--notion", selection.asked] if selection.asked != Selection().asked else []
-    words += _rest(selection, leaving=("model", "asked", "exhibits"))
+    words += ["--notion", selection.reduction] if selection.reduction != Selection().reduction else []
+    words += _rest(selection, leaving=("model", "reduction", "exhibits"))
     for name, value in exhibit.params:
         words += ["--set", f"{name}={value.to_json() if isinstance(value, Recipe) else value}"]
     return shlex.join(words)

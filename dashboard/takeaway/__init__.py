@@ -58,5 +58,5 @@ def _run(model: Any, rows: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any
     onnx = onnx_package()
     # Logarithms of what is masked afterwards may warn.
     with np.errstate(all="ignore"):
-        made = onnx.reference.ReferenceEvaluator(model).run(["calibrated"], {model.graph.input[0].name: rows})
-    return np.asarray(made[0])
+        outputs = onnx.reference.ReferenceEvaluator(model).run(["calibrated"], {model.graph.input[0].name: rows})
+    return np.asarray(outputs[0])

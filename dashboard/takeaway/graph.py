@@ -74,9 +74,9 @@ class Graph:
         helper.set_model_props(model, about)
         return model
 
-    def output(self, name: str, made: str, squeezed: bool) -> None:
-        """Let out what was made under a name, (n, 1) as (n,) where squeezed."""
-        last = self("Squeeze", made, self.number([1], np.int64)) if squeezed else made
+    def output(self, name: str, value: str, squeezed: bool) -> None:
+        """Let out a value under a name, (n, 1) as (n,) where squeezed."""
+        last = self("Squeeze", value, self.number([1], np.int64)) if squeezed else value
         self.operations.append(self._helper.make_node("Identity", [last], [name]))
 
     @property

@@ -14,47 +14,53 @@ from dashboard.takeaway.graph import Graph, log_of
 
 def mapped(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     """Scores (n, m), each through the map whose number stands at the same place of ``own``."""
-    kinds = [kind for kind in _KINDS if any(isinstance(one, kind) for one in maps)]
-    made = _KINDS[kinds[0]](graph, scores, own, maps)
+    kinds = [kind for kind in _KINDS if any(isinstance(mapping, kind) for mapping in maps)]
+    values = _KINDS[kinds[0]](graph, scores, own, maps)
     for kind in kinds[1:]:
-        mine = graph.number([isinstance(one, kind) for one in maps], np.bool_)
-        made = graph("Where", graph("Gather", mine, own), _KINDS[kind](graph, scores, own, maps), made)
-    return graph("Min", graph("Max", made, graph.number(0.0)), graph.number(1.0))
+        mine = graph.number([isinstance(mapping, kind) for mapping in maps], np.bool_)
+        values = graph("Where", graph("Gather", mine, own), _KINDS[kind](graph, scores, own, maps), values)
+    return graph("Min", graph("Max", values, graph.number(0.0)), graph.number(1.0))
 
 
 def _pieces(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
-    mine = [one if isinstance(one, Pieces) else None for one in maps]
-    edges = _table([() if one is None else one.edges for one in mine], np.inf)
-    at = _found(graph, scores, own, edges)
-    slopes = _at(graph, [(0.0,) if one is None else one.slopes for one in mine], edges.shape[1] + 1, own, at)
-    offsets = _at(graph, [(0.0,) if one is None else one.offsets for one in mine], edges.shape[1] + 1, own, at)
+    mine = [pieces if isinstance(pieces, Pieces) else None for pieces in maps]
+    edges = _table([() if pieces is None else pieces.edges for pieces in mine], np.inf)
+    index = _found(graph, scores, own, edges)
+    slopes = _entry(
+        graph, [(0.0,) if pieces is None else pieces.slopes for pieces in mine], edges.shape[1] + 1, own, index
+    )
+    offsets = _entry(
+        graph, [(0.0,) if pieces is None else pieces.offsets for pieces in mine], edges.shape[1] + 1, own, index
+    )
     return graph("Add", graph("Mul", slopes, scores), offsets)
 
 
 def _interpolated(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     """From the last point at or below the score, the share of the way to the next that the score has gone."""
-    points = [(one.scores, one.values) if isinstance(one, Interpolated) else ((0.0,), (0.0,)) for one in maps]
+    points = [(curve.scores, curve.values) if isinstance(curve, Interpolated) else ((0.0,), (0.0,)) for curve in maps]
     starts = _table([x for x, _ in points], np.inf)
     found = graph("Sub", _found(graph, scores, own, starts), graph.number(1, np.int64))
-    at = graph("Max", found, graph.number(0, np.int64))
+    index = graph("Max", found, graph.number(0, np.int64))
     size = starts.shape[1]
     # No next point: an infinite way, of which nothing is gone.
     ways = [np.append(np.diff(x), np.inf) for x, _ in points]
     rises = [np.append(np.diff(y), 0.0) for _, y in points]
     gone = graph(
-        "Div", graph("Sub", scores, _at(graph, [x for x, _ in points], size, own, at)), _at(graph, ways, size, own, at)
+        "Div",
+        graph("Sub", scores, _entry(graph, [x for x, _ in points], size, own, index)),
+        _entry(graph, ways, size, own, index),
     )
     gone = graph("Min", graph("Max", gone, graph.number(0.0)), graph.number(1.0))
-    risen = graph("Mul", gone, _at(graph, rises, size, own, at))
-    return graph("Add", _at(graph, [y for _, y in points], size, own, at), risen)
+    risen = graph("Mul", gone, _entry(graph, rises, size, own, index))
+    return graph("Add", _entry(graph, [y for _, y in points], size, own, index), risen)
 
 
 def _log_odds(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
-    numbers = [(one.yes, -one.no, one.intercept) if isinstance(one, LogOdds) else (0.0, 0.0, 0.0) for one in maps]
+    numbers = [(line.yes, -line.no, line.intercept) if isinstance(line, LogOdds) else (0.0, 0.0, 0.0) for line in maps]
     yes, no, intercept = (graph("Gather", graph.number(column), own) for column in np.array(numbers).T)
     other = graph("Sub", graph.number(1.0), scores)
-    made = graph("Add", graph("Mul", yes, log_of(graph, scores)), graph("Mul", no, log_of(graph, other)))
-    return graph("Sigmoid", graph("Add", made, intercept))
+    total = graph("Add", graph("Mul", yes, log_of(graph, scores)), graph("Mul", no, log_of(graph, other)))
+    return graph("Sigmoid", graph("Add", total, intercept))
 
 
 _KINDS: dict[type, Any] = {Pieces: _pieces, Interpolated: _interpolated, LogOdds: _log_odds}
@@ -65,15 +71,15 @@ def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> s
     flat = graph.number(edges.ravel())
     size = edges.shape[1]
     start = graph("Mul", own, graph.number(size, np.int64))
-    at = graph("Mul", own, graph.number(0, np.int64))
+    index = graph("Mul", own, graph.number(0, np.int64))
     step = (size + 1) // 2
     while step >= 1:
-        place = graph("Add", graph("Add", start, at), graph.number(step - 1, np.int64))
+        place = graph("Add", graph("Add", start, index), graph.number(step - 1, np.int64))
         beyond = graph("GreaterOrEqual", scores, graph("Gather", flat, place))
-        at = graph("Add", at, graph("Mul", graph("Cast", beyond, to=7), graph.number(step, np.int64)))
+        index = graph("Add", index, graph("Mul", graph("Cast", beyond, to=7), graph.number(step, np.int64)))
         step //= 2
     # Infinite edges fill the table up: no score reaches them.
-    return str(at)
+    return str(index)
 
 
 def _table(rows: Sequence[ArrayLike], fill: float) -> NDArray[np.float64]:
@@ -85,9 +91,9 @@ def _table(rows: Sequence[ArrayLike], fill: float) -> NDArray[np.float64]:
     )
 
 
-def _at(graph: Graph, rows: Sequence[ArrayLike], width: int, own: str, at: str) -> str:
+def _entry(graph: Graph, rows: Sequence[ArrayLike], width: int, own: str, index: str) -> str:
     """The entry at a place of each score's own row."""
-    held = [np.asarray(row, float) for row in rows]
-    table = np.array([np.pad(row, (0, width - len(row)), mode="edge") for row in held])
-    place = graph("Add", graph("Mul", own, graph.number(width, np.int64)), at)
+    arrays = [np.asarray(row, float) for row in rows]
+    table = np.array([np.pad(row, (0, width - len(row)), mode="edge") for row in arrays])
+    place = graph("Add", graph("Mul", own, graph.number(width, np.int64)), index)
     return graph("Gather", graph.number(table.ravel()), place)

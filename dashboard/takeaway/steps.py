@@ -52,8 +52,8 @@ def _scaled(node: nodes.Scaled, graph: Graph, *rows: str) -> str:
 @written.register
 def _affine(node: nodes.Affine, graph: Graph, *rows: str) -> str:
     diagonal = node.weights.ndim == 1
-    made = graph("Mul" if diagonal else "MatMul", rows[0], graph.number(node.weights.T))
-    return graph("Add", made, graph.number(node.intercepts))
+    product = graph("Mul" if diagonal else "MatMul", rows[0], graph.number(node.weights.T))
+    return graph("Add", product, graph.number(node.intercepts))
 
 
 @written.register
@@ -118,5 +118,5 @@ def _ranked(node: nodes.Ranked, graph: Graph, *rows: str) -> str:
     own = graph(
         "Add", graph("Mul", chosen, graph.number(0 if alike else 1, np.int64)), graph.number(first[None, :], np.int64)
     )
-    maps = tuple(one for of_rank in node.maps for one in of_rank)
+    maps = tuple(mapping for of_rank in node.maps for mapping in of_rank)
     return mapped(graph, graph("Concat", *scores, axis=1), own, maps)

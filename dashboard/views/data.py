@@ -23,7 +23,7 @@ from dashboard.views import (
     data_reading,
     data_rows,
 )
-from dashboard.views.data_trial import Role, in_use, said, trial
+from dashboard.views.data_trial import Role, in_use, sentence, trial
 from dashboard.views.exhibited import exhibited
 
 _OPENED = "calib.data.opened"
@@ -36,9 +36,9 @@ def render() -> None:
     with left:
         data_choice.draw()
     with right:
-        held = trial("data")
-        if held is not None and held.key != in_use("data")[0]:
-            _on_trial(held.key)
+        candidate = trial("data")
+        if candidate is not None and candidate.key != in_use("data")[0]:
+            _on_trial(candidate.key)
         else:
             _in_use()
 
@@ -50,13 +50,13 @@ def open_launched() -> None:
     if not paths or st.session_state.get(_OPENED) or Path(sys.argv[0]).name != launch.APP.name:
         return
     st.session_state[_OPENED] = True
-    asked = "data" in st.query_params
-    if asked and session.is_here(in_use("data")[0]):
+    linked = "data" in st.query_params
+    if linked and session.is_here(in_use("data")[0]):
         return
     for i, path in enumerate(paths):
         role: Role = "more" if i else "data"
-        data_choice.take(role, partial(_named, path), use=not asked)
-        if not asked and (trial(role) or said(role)):
+        data_choice.take(role, partial(_named, path), use=not linked)
+        if not linked and (trial(role) or sentence(role)):
             # The first that needs a decision is shown: the next would take its place.
             widgets.change(view="data")
             return

@@ -25,12 +25,12 @@ NEVER = {
 
 def draw(key: str, changed: str) -> None:
     """Draw the card of a file as it is read."""
-    held, predictions = session.file(key), session.whole(key, changed)
+    file, predictions = session.file(key), session.whole(key, changed)
     _numbers(predictions)
     st.caption(kind_sentence(predictions))
     _shares(predictions)
-    of = f"{markdown_plain(held.demo.source)}. File" if held.demo else "File"
-    st.caption(f"{of} {markdown_plain(held.table.name)}, content hash {held.digest[:12]}.")
+    of = f"{markdown_plain(file.demo.source)}. File" if file.demo else "File"
+    st.caption(f"{of} {markdown_plain(file.table.name)}, content hash {file.digest[:12]}.")
     for note in predictions.notes:
         st.caption(markdown_plain(note))
 

@@ -13,7 +13,7 @@ from calib_core.readers import all_endings
 from dashboard import session, uploads, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
-from dashboard.views.data_trial import Role, choose, looked_at, said, say
+from dashboard.views.data_trial import Role, choose, looked_at, say, sentence
 
 LIMITS = "Up to 1 GB; for very large ones use a float32 NPZ."
 
@@ -37,8 +37,8 @@ def upload(role: Role, label: str) -> None:
     widget = f"data.upload.{role}"
     file = uploads.uploader(label, key=widget, types=all_endings())
     st.caption(LIMITS)
-    if said(role):
-        data_findings.sentence(said(role))
+    if sentence(role):
+        data_findings.sentence(sentence(role))
     if file is None:
         return
     with st.spinner("Reading the file"):
@@ -51,10 +51,10 @@ def upload(role: Role, label: str) -> None:
 def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True) -> None:
     """Read a file and use it, or keep the sentence that says why not; what was in use stays until then."""
     source = widgets.selection().source
-    asked = (source.data, source.test, *(key for key, _ in widgets.selection().others))
-    awaited = [key for key in asked if key and not session.is_here(key)]
+    keys = (source.data, source.test, *(key for key, _ in widgets.selection().others))
+    awaited = [key for key in keys if key and not session.is_here(key)]
     try:
-        held = session.hold(*read())
+        file = session.hold(*read())
     except InputError as why:
         say(role, str(why))
         return
@@ -62,10 +62,10 @@ def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True)
         say(role, "The file does not fit into the memory of this computer: save float32 in an NPZ, or fewer rows.")
         return
     say(role, "")
-    st.session_state[_UPLOADS] = tuple(dict.fromkeys((*st.session_state.get(_UPLOADS, ()), held.key)))
+    st.session_state[_UPLOADS] = tuple(dict.fromkeys((*st.session_state.get(_UPLOADS, ()), file.key)))
     # A file the link asked for takes its place by being here.
-    if use and held.key not in awaited:
-        choose(role, held.key)
+    if use and file.key not in awaited:
+        choose(role, file.key)
 
 
 def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
@@ -97,7 +97,7 @@ def files_of_session() -> tuple[str, ...]:
 
 def demo_keys() -> tuple[str, ...]:
     """Keys of the demo data sets."""
-    return tuple(f"demo:{one.key}" for one in DEMOS)
+    return tuple(f"demo:{demo.key}" for demo in DEMOS)
 
 
 def titled(key: str) -> str:
@@ -106,7 +106,7 @@ def titled(key: str) -> str:
     return demo.title if demo else session.file(key).title
 
 
-_DEMOS = {f"demo:{one.key}": one for one in DEMOS}
+_DEMOS = {f"demo:{demo.key}": demo for demo in DEMOS}
 
 
 def _list(label: str, keys: Sequence[str], key: str, name: str, *, hidden: bool = False) -> None:
@@ -118,8 +118,8 @@ def _list(label: str, keys: Sequence[str], key: str, name: str, *, hidden: bool 
         label,
         keys,
         index=None,
-        format_func=lambda one: markdown_plain(titled(one)),
-        captions=[_caption(one) for one in keys],
+        format_func=lambda choice: markdown_plain(titled(choice)),
+        captions=[_caption(choice) for choice in keys],
         label_visibility="collapsed" if hidden else "visible",
         **widgets.tied(f"data.choice.{name}", key if key in keys else None, chosen),
     )
@@ -127,8 +127,8 @@ def _list(label: str, keys: Sequence[str], key: str, name: str, *, hidden: bool 
 
 def _caption(key: str) -> str:
     """Size, origin and lesson of a demo data set; the size of a file."""
-    one = _DEMOS.get(key)
-    if one is None:
+    demo = _DEMOS.get(key)
+    if demo is None:
         return f"{count(session.file(key).table.n_rows)} rows"
-    origin = "real classifier" if one.real else "made up"
-    return f"{count(one.rows)} rows × {one.classes} classes, {origin}. {markdown_plain(one.lesson)}"
+    origin = "real classifier" if demo.real else "made up"
+    return f"{count(demo.rows)} rows × {demo.classes} classes, {origin}. {markdown_plain(demo.lesson)}"

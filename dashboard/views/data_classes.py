@@ -29,14 +29,14 @@ class Mapped:
     def draw(self) -> None:
         """Draw the table; a name typed in is tried at once."""
         try:
-            frame, said = self.frame()
+            frame, note = self.frame()
         except InputError:
             # The sentence stands above: there is no mapping to show.
             return
         fixed = [name for name in frame.columns if name != "class"]
         content = zlib.crc32(repr((self.key, self.reading.classes, self.reading.label_coding)).encode())
         widget = f"data.{self.role}.classes.{content:08x}"
-        st.caption("Classes and their labels. A class name can be changed by a double click." + said)
+        st.caption("Classes and their labels. A class name can be changed by a double click." + note)
         st.data_editor(
             frame,
             hide_index=True,
@@ -55,9 +55,9 @@ class Mapped:
         if self.reading.layout == "wide":
             columns["scores"] = _score_names(self.table, self.reading)
         columns |= {"label": self._labels(), "class": list(names), "rows": list(counts)}
-        said = f" {count(unknown)} rows have a label that is no class." if unknown else ""
-        said += f" {count(missing)} rows have no label." if missing else ""
-        return pd.DataFrame(columns), said
+        note = f" {count(unknown)} rows have a label that is no class." if unknown else ""
+        note += f" {count(missing)} rows have no label." if missing else ""
+        return pd.DataFrame(columns), note
 
     def renamed(self, edits: Mapping[int, Mapping[str, Any]]) -> None:
         """Use the names that were typed in."""

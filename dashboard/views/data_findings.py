@@ -50,9 +50,9 @@ def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 def _box(group: list[Finding], key: str, change: Change) -> None:
     first = group[0]
-    said = " ".join(dict.fromkeys(finding.message for finding in group))
+    message = " ".join(dict.fromkeys(finding.message for finding in group))
     with st.container(gap="xsmall"):
-        _BOXES[first.severity](f"**{_WORDS[first.severity]}.** {markdown_plain(said)}", icon=ICONS[first.severity])
+        _BOXES[first.severity](f"**{_WORDS[first.severity]}.** {markdown_plain(message)}", icon=ICONS[first.severity])
         _buttons(group, key, change)
 
 

@@ -15,14 +15,14 @@ from dashboard.views.data_trial import Role, Trial, amend, attempt, drop, found,
 
 def findings(role: Role) -> None:
     """Draw the findings of what is looked at, and what stands in the way when it is on trial."""
-    held = trial(role)
-    if held is None:
+    candidate = trial(role)
+    if candidate is None:
         _shown(role, *in_use(role))
         return
-    _status(role, held)
-    if held.reading is not None:
-        _shown(role, held.key, held.changed)
-    _ways_out(role, held)
+    _status(role, candidate)
+    if candidate.reading is not None:
+        _shown(role, candidate.key, candidate.changed)
+    _ways_out(role, candidate)
 
 
 def first_rows(key: str) -> None:
@@ -41,33 +41,33 @@ def _shown(role: Role, key: str, changed: str) -> None:
     data_findings.show(found(role, key, changed), key=f"data.found.{role}", change=change)
 
 
-def _status(role: Role, held: Trial) -> None:
+def _status(role: Role, candidate: Trial) -> None:
     """What is on trial, why it is, and what is in use meanwhile."""
     key, _ = in_use(role)
-    name = markdown_plain(session.file(held.key).title)
-    what = f"This reading of **{name}** is" if held.key == key else f"**{name}** is"
-    meanwhile = "The reading of before stays in use." if held.key == key else f"In use: {_title(key)}."
+    name = markdown_plain(session.file(candidate.key).title)
+    what = f"This reading of **{name}** is" if candidate.key == key else f"**{name}** is"
+    meanwhile = "The reading of before stays in use." if candidate.key == key else f"In use: {_title(key)}."
     st.markdown(f"{what} not in use yet. {meanwhile}")
-    if held.said and not _problem_found(role, held):
-        data_findings.sentence(held.said)
+    if candidate.reason and not _problem_found(role, candidate):
+        data_findings.sentence(candidate.reason)
 
 
-def _problem_found(role: Role, held: Trial) -> bool:
+def _problem_found(role: Role, candidate: Trial) -> bool:
     """Whether the findings say what is wrong, so that it need not be said twice."""
-    if held.reading is None:
+    if candidate.reading is None:
         return False
-    return any(finding.severity == "problem" for finding in found(role, held.key, held.changed))
+    return any(finding.severity == "problem" for finding in found(role, candidate.key, candidate.changed))
 
 
-def _ways_out(role: Role, held: Trial) -> None:
+def _ways_out(role: Role, candidate: Trial) -> None:
     with st.container(horizontal=True, gap="small"):
-        if not held.said:
+        if not candidate.reason:
             st.button(
                 "Use it as it is",
                 key=f"data.accept.{role}",
-                on_click=lambda: attempt(role, held.key, held.chosen, accepted=True),
+                on_click=lambda: attempt(role, candidate.key, candidate.chosen, accepted=True),
             )
-        same = held.key == in_use(role)[0]
+        same = candidate.key == in_use(role)[0]
         label = "Keep the reading in use" if same else "Put it away"
         st.button(label, key=f"data.drop.{role}", on_click=drop, args=(role,))
 

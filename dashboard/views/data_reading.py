@@ -44,8 +44,8 @@ _WORDS = {
 
 def draw(role: Role) -> None:
     """Draw the controls of the reading looked at; a change that works is used at once, another stays on trial."""
-    held = trial(role)
-    key = held.key if held else in_use(role)[0]
+    candidate = trial(role)
+    key = candidate.key if candidate else in_use(role)[0]
     panel = _Panel(role, key, session.file(key).table, _reading(role), chosen_so_far(role))
     left, right = st.columns(2)
     with left:
@@ -71,9 +71,9 @@ def draw(role: Role) -> None:
 
 
 def _reading(role: Role) -> Reading | None:
-    held = trial(role)
-    if held is not None:
-        return held.reading
+    candidate = trial(role)
+    if candidate is not None:
+        return candidate.reading
     try:
         return session.reading(*in_use(role))
     except InputError:
@@ -110,7 +110,7 @@ class _Panel:
             (_NONE, *names) if optional else names,
             # Without a value there is nothing to fall back on: the field stays empty.
             index=0 if optional or value else None,
-            format_func=lambda one: "none" if one == _NONE else shown(one),
+            format_func=lambda option: "none" if option == _NONE else shown(option),
             **self._tied(name, value or (_NONE if optional else None), lambda new: new or None),
         )
 
@@ -118,19 +118,19 @@ class _Panel:
         """The score columns: one by one, or a range where there are many."""
         if self.value("layout") != "wide":
             return
-        held = tuple(self.value("scores"))
+        scores = tuple(self.value("scores"))
         numeric = [name for name in self._all if _numeric(self.table, name)]
-        options = tuple(dict.fromkeys((*numeric, *held)))
+        options = tuple(dict.fromkeys((*numeric, *scores)))
         if len(options) <= LISTED:
-            self._several("scores", "Score columns, in the order of the classes", options, held)
+            self._several("scores", "Score columns, in the order of the classes", options, scores)
             return
-        first, last = (held[0], held[-1]) if held else (options[0], options[0])
+        first, last = (scores[0], scores[-1]) if scores else (options[0], options[0])
         a, b = st.columns(2)
         with a:
             self._end("first", "Scores from", options, first, lambda new: (new, last))
         with b:
             self._end("last", "to", options, last, lambda new: (first, new))
-        st.caption(f"{count(len(held))} columns of scores." if len(held) > 1 else "One matrix of scores.")
+        st.caption(f"{count(len(scores))} columns of scores." if len(scores) > 1 else "One matrix of scores.")
 
     def columns(self) -> None:
         """The single columns that the layout needs."""
@@ -151,35 +151,37 @@ class _Panel:
         """The label column, or columns."""
         if self.value("layout") == "confidence":
             return
-        held, coding = tuple(self.value("label")), self.value("label_coding")
-        options = self._names(*held)
+        labels, coding = tuple(self.value("label")), self.value("label_coding")
+        options = self._names(*labels)
         if coding == "one-hot" and len(options) <= LISTED:
-            self._several("label", "Label columns, in the order of the classes", options, held)
-        elif len(held) > 1:
-            st.caption(f"{count(len(held))} label columns: {markdown_plain(held[0])} to {markdown_plain(held[-1])}.")
+            self._several("label", "Label columns, in the order of the classes", options, labels)
+        elif len(labels) > 1:
+            st.caption(
+                f"{count(len(labels))} label columns: {markdown_plain(labels[0])} to {markdown_plain(labels[-1])}."
+            )
         else:
             st.selectbox(
                 "Label column",
                 options,
-                index=0 if held else None,
+                index=0 if labels else None,
                 format_func=shown,
-                **self._tied("label", held[0] if held else None, lambda new: (new,)),
+                **self._tied("label", labels[0] if labels else None, lambda new: (new,)),
             )
 
     def metadata(self) -> None:
         """The columns carried along."""
-        held = tuple(self.value("metadata"))
+        carried = tuple(self.value("metadata"))
         used = set(self.reading.used) - {self.reading.split} if self.reading else set()
         free = [name for name in self.table.columns if name not in used]
-        options = tuple(dict.fromkeys((*free, *held)))
+        options = tuple(dict.fromkeys((*free, *carried)))
         if not options:
             return
         if len(options) <= LISTED:
-            self._several("metadata", "Columns carried along, to look rows up", options, held)
+            self._several("metadata", "Columns carried along, to look rows up", options, carried)
             return
         st.toggle(
-            f"Carry along {count(len(held) or len(options))} other columns, to look rows up",
-            **self._tied("metadata", bool(held), lambda on: options[:100] if on else ()),
+            f"Carry along {count(len(carried) or len(options))} other columns, to look rows up",
+            **self._tied("metadata", bool(carried), lambda on: options[:100] if on else ()),
         )
 
     # -- parts -------------------------------------------------------------------------------------------------
@@ -194,8 +196,8 @@ class _Panel:
         free = [name for name in self._all if name not in scores]
         return tuple(dict.fromkeys((*free, *(name for name in also if name is not None))))
 
-    def _several(self, name: str, label: str, options: Sequence[str], held: tuple[str, ...]) -> None:
-        st.multiselect(label, options, format_func=shown, **self._tied(name, list(held), tuple))
+    def _several(self, name: str, label: str, options: Sequence[str], value: tuple[str, ...]) -> None:
+        st.multiselect(label, options, format_func=shown, **self._tied(name, list(value), tuple))
 
     def _end(self, end: str, label: str, options: tuple[str, ...], value: str, pair: Any) -> None:
         def scores(new: str) -> tuple[str, ...]:
@@ -204,11 +206,11 @@ class _Panel:
 
         st.selectbox(label, options, format_func=shown, **self._tied("scores", value, scores, part=end))
 
-    def _tied(self, name: str, value: Any, made: Any = None, part: str = "") -> dict[str, Any]:
+    def _tied(self, name: str, value: Any, convert: Any = None, part: str = "") -> dict[str, Any]:
         def changed(new: Any) -> None:
             if new is None:
                 return
-            amend(self.role, **{name: new if made is None else made(new)})
+            amend(self.role, **{name: new if convert is None else convert(new)})
 
         return widgets.tied(f"data.{self.role}.{name}{part}", value, changed)
 

@@ -32,13 +32,13 @@ class Trial:
     """A file, or another reading of one, that is not in use.
 
     ``chosen`` are the fields of the reading the user chose, ``reading`` is what came of them (None if nothing did),
-    and ``said`` is why it cannot be read, or empty where a problem found is all that stands in the way.
+    and ``reason`` is why it cannot be read, or empty where a problem found is all that stands in the way.
     """
 
     key: str
     chosen: Mapping[str, Any]
     reading: Reading | None
-    said: str = ""
+    reason: str = ""
 
     @property
     def changed(self) -> str:
@@ -48,15 +48,15 @@ class Trial:
 
 def trial(role: Role) -> Trial | None:
     """What is on trial, if anything is."""
-    held: Trial | None = st.session_state.get(_slot(role))
-    if held is None:
+    candidate: Trial | None = st.session_state.get(_slot(role))
+    if candidate is None:
         return None
     try:
-        session.file(held.key)
+        session.file(candidate.key)
     except InputError:
         drop(role)
         return None
-    return held
+    return candidate
 
 
 def drop(role: Role) -> None:
@@ -67,21 +67,21 @@ def drop(role: Role) -> None:
 def in_use(role: Role) -> tuple[str, str]:
     """Key and changed reading of the file in use."""
     source = widgets.selection().source
-    held = {"data": (source.data, source.reading), "test": (source.test, source.test_reading), "more": ("", "")}
-    return held[role]
+    files = {"data": (source.data, source.reading), "test": (source.test, source.test_reading), "more": ("", "")}
+    return files[role]
 
 
 def looked_at(role: Role) -> str:
     """Key of the file on trial, else of the file in use."""
-    held = trial(role)
-    return held.key if held else in_use(role)[0]
+    candidate = trial(role)
+    return candidate.key if candidate else in_use(role)[0]
 
 
 def chosen_so_far(role: Role) -> Mapping[str, Any]:
     """The fields in which the reading looked at differs from the proposal."""
-    held = trial(role)
-    if held is not None:
-        return held.chosen
+    candidate = trial(role)
+    if candidate is not None:
+        return candidate.chosen
     key, changed = in_use(role)
     try:
         return differences(session.file(key).proposal, session.reading(key, changed))
@@ -133,12 +133,12 @@ def found(role: Role, key: str, changed: str) -> tuple[Finding, ...]:
 
 def say(role: Role, sentence: str) -> None:
     """Keep a sentence about the last file that could not be read; an empty one clears it."""
-    st.session_state[f"calib.data.said.{role}"] = sentence
+    st.session_state[f"calib.data.sentence.{role}"] = sentence
 
 
-def said(role: Role) -> str:
+def sentence(role: Role) -> str:
     """The sentence kept."""
-    return str(st.session_state.get(f"calib.data.said.{role}", ""))
+    return str(st.session_state.get(f"calib.data.sentence.{role}", ""))
 
 
 SAME_FILE = Finding(

@@ -24,7 +24,7 @@ def render() -> None:
     left, right = st.columns(2)
     widgets.model_box(left, scene.models.shown, scene.model, "estimators.model")
     right.selectbox(
-        "Notion", tuple(REDUCTIONS), format_func=lambda key: REDUCTIONS[key].title, **widgets.bound("asked")
+        "Notion", tuple(REDUCTIONS), format_func=lambda key: REDUCTIONS[key].title, **widgets.bound("reduction")
     )
     widgets.refusals(scene.models.refused)
     exhibited("estimators", scene)

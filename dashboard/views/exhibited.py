@@ -33,7 +33,7 @@ SHOWN = 5000
 _FOCUS: dict[str, tuple[str, type]] = {
     "model": ("model", str),
     "bin": ("zoom", int),
-    "class": ("one", int),
+    "class": ("code", int),
     "cell": ("cell", int),
 }
 """Names in the records of marks that say what is looked at: the choice each of them becomes, and its kind."""
@@ -175,7 +175,7 @@ def _take_home(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame, name: str) -
             st.caption("Python, on the library alone.")
             st.code(exhibit.python(scene), language="python")
             st.caption("Command: this table.")
-            chosen = widgets.selection().replace(model=scene.focus.model, asked=scene.focus.notion)
+            chosen = widgets.selection().replace(model=scene.focus.model, reduction=scene.focus.notion)
             st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
 
 

@@ -11,7 +11,7 @@ from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
-from dashboard.report import CHAPTERS, Asked, Options, Progress, Report, chromium, steps
+from dashboard.report import CHAPTERS, Options, Progress, Report, Request, chromium, steps
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
 from dashboard.theme import markdown_plain
@@ -23,7 +23,7 @@ _JOB, _MADE = "calib.report.job", "calib.report.made"
 class Job:
     """A report being made: for which choices, and what makes it."""
 
-    asked: tuple[Selection, Options]
+    choices: tuple[Selection, Options]
     steps: Generator[Progress, None, Report]
 
 
@@ -39,14 +39,14 @@ def render() -> None:
     )
     _options(selection)
     # The width is of the figures' files, not of the report.
-    asked = (selection.replace(column=COLUMNS[0]), Options(selection.title, selection.author, selection.left_out))
-    made = _held(asked)
+    choices = (selection.replace(column=COLUMNS[0]), Options(selection.title, selection.author, selection.left_out))
+    report = _held(choices)
     with st.expander("The command that makes this report"):
         st.code(session.report_line(selection), language="sh", wrap_lines=True)
-    if made is not None:
-        _take_home(selection, made)
+    if report is not None:
+        _take_home(selection, report)
     else:
-        _make(asked)
+        _make(choices)
 
 
 def _options(selection: Selection) -> None:
@@ -85,77 +85,79 @@ def _options(selection: Selection) -> None:
 
 def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
     """Titles of the sections that can be made, by key, and a sentence for each that cannot."""
-    asked = Asked(selection, Options())
-    if not asked.models.shown:
+    request = Request(selection, Options())
+    if not request.models.shown:
         return {chapter.key: chapter.title for chapter in CHAPTERS}, []
-    why = {chapter.key: chapter.why_not(asked) for chapter in CHAPTERS}
+    why = {chapter.key: chapter.why_not(request) for chapter in CHAPTERS}
     refused = [f"No section “{chapter.title}”: {why[chapter.key]}." for chapter in CHAPTERS if why[chapter.key]]
     return {chapter.key: chapter.title for chapter in CHAPTERS if not why[chapter.key]}, refused
 
 
-def _held(asked: tuple[Selection, Options]) -> Report | None:
+def _held(choices: tuple[Selection, Options]) -> Report | None:
     """The report made for these very choices, if there is one."""
-    for_choices, made = st.session_state.get(_MADE, (None, None))
-    return made if for_choices == asked else None
+    for_choices, report = st.session_state.get(_MADE, (None, None))
+    return report if for_choices == choices else None
 
 
-def _make(asked: tuple[Selection, Options]) -> None:
+def _make(choices: tuple[Selection, Options]) -> None:
     """The button that starts, then the bar with the one that stops.
 
     Any click runs the page again: the steps are kept, and go on from where they were.
     """
     job: Job | None = st.session_state.get(_JOB)
-    if job is not None and job.asked != asked:
+    if job is not None and job.choices != choices:
         _stop()
         job = None
     with st.container(horizontal=True):
         going = job is not None
-        st.button("Make the report", type="primary", on_click=_start, args=(asked,), key="report.make", disabled=going)
+        st.button(
+            "Make the report", type="primary", on_click=_start, args=(choices,), key="report.make", disabled=going
+        )
         if going:
             st.button("Cancel", on_click=_stop, key="report.cancel")
     if job is None:
         return
     bar = st.progress(0.0, text="Models")
     try:
-        for at in job.steps:
-            bar.progress(at.share, text=markdown_plain(at.what))
+        for step in job.steps:
+            bar.progress(step.share, text=markdown_plain(step.what))
         st.rerun()
     except InputError as why:
         _stop()
         st.error(markdown_plain(why), icon=":material/error:")
 
 
-def _start(asked: tuple[Selection, Options]) -> None:
-    st.session_state[_JOB] = Job(asked, _kept(asked))
+def _start(choices: tuple[Selection, Options]) -> None:
+    st.session_state[_JOB] = Job(choices, _kept(choices))
 
 
-def _kept(asked: tuple[Selection, Options]) -> Generator[Progress, None, Report]:
+def _kept(choices: tuple[Selection, Options]) -> Generator[Progress, None, Report]:
     """The steps of a report, which is kept when it is there."""
-    made = yield from steps(*asked)
-    st.session_state[_MADE] = (asked, made)
+    report = yield from steps(*choices)
+    st.session_state[_MADE] = (choices, report)
     st.session_state.pop(_JOB, None)
-    return made
+    return report
 
 
 def _stop() -> None:
     st.session_state.pop(_JOB, None)
 
 
-def _take_home(selection: Selection, made: Report) -> None:
+def _take_home(selection: Selection, report: Report) -> None:
     """Downloads of a made report; pictures and PDF are made when they are asked for."""
-    document = made.document
+    document = report.document
     st.success(
         f"{len(document.sections)} sections, {len(document.tables)} tables, {len(document.figures)} figures, "
-        f"{len(made.html) / 1e6:.1f} MB.",
+        f"{len(report.html) / 1e6:.1f} MB.",
         icon=":material/check:",
     )
     with st.container(horizontal=True):
-        widgets.download("HTML", f"{made.stem}.html", lambda: made.html)
-        widgets.download("Tables (CSV and LaTeX)", f"{made.stem}-tables.zip", made.table_files)
+        widgets.download("HTML", f"{report.stem}.html", lambda: report.html)
+        widgets.download("Tables (CSV and LaTeX)", f"{report.stem}-tables.zip", report.table_files)
         if chromium.found():
-            widgets.download("PDF", f"{made.stem}.pdf", lambda: chromium.pdf(made.html))
+            widgets.download("PDF", f"{report.stem}.pdf", lambda: chromium.pdf(report.html))
             width = WIDTHS[selection.column]
-            name = f"{made.stem}-figures-{width.name}.zip"
+            name = f"{report.stem}-figures-{width.name}.zip"
             widgets.download("Figures (SVG, PDF, PNG)", name, lambda: chromium.pictures(document, width))
     if not chromium.found():
         st.caption(markdown_plain(chromium.MISSING))

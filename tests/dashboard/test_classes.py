@@ -89,7 +89,7 @@ def test_options_are_chosen_on_screen_and_another_order_begins_at_the_first_page
 @pytest.mark.parametrize("scale", list(SCALES))
 def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) -> None:
     kernel = smoothed(scale=scale)
-    selection = classes(notion="class-wise", curve="kernel").replace(one=1)
+    selection = classes(notion="class-wise", curve="kernel").replace(code=1)
     selection = selection.with_exhibit(EXHIBITS.described("kernel-curve", kernel=kernel, score=0.6))
     app = opened(selection)
     assert not app.error
@@ -99,7 +99,7 @@ def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) ->
     assert curve.about in text
     assert f"Local calibration error at 0.60: {error(curve.local_error(0.6))}." in text
     assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in text
-    assert app.query_params["one"] == "1"
+    assert app.query_params["code"] == "1"
     small = drawn(app)["class-panels"].figure["data"]
     assert any(np.array_equal(trace["x"], curve.score) for trace in small), "the small diagrams have the same scale"
 
@@ -113,12 +113,12 @@ def test_without_a_choice_the_curve_is_of_the_class_furthest_off() -> None:
     assert app.selectbox(key="classes.one").value == worst
     curve = kernel_curve(rows, "top-label", worst)
     np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
-    beyond = opened(selection.replace(one=99))
+    beyond = opened(selection.replace(code=99))
     assert beyond.selectbox(key="classes.one").value == worst
 
 
 def test_the_curve_is_of_the_model_looked_at() -> None:
-    selection = classes(curve="kernel", notion="class-wise").replace(one=2, model="Temperature scaling")
+    selection = classes(curve="kernel", notion="class-wise").replace(code=2, model="Temperature scaling")
     curve = kernel_curve(predictions(selection, 1), "class-wise", 2)
     app = opened(selection)
     np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
@@ -128,7 +128,7 @@ def test_a_class_that_nobody_predicts_has_no_curve() -> None:
     rows = np.tile([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1]], (40, 1))
     frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(label=["a", "b", "a", "c"] * 20)
     key = session.hold(frame.to_csv(index=False).encode(), "two of three.csv").key
-    app = opened(classes(Source(data=key), (), curve="kernel").replace(one=2))
+    app = opened(classes(Source(data=key), (), curve="kernel").replace(code=2))
     assert "No test row makes a claim about c: there is no curve." in words(app)
     assert "class-kernel" not in drawn(app)
 
@@ -201,7 +201,7 @@ def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
 
 
 def test_a_report_has_the_page_on_screen() -> None:
-    selection = classes(DIGITS, curve="kernel", notion="class-wise", sort="rows").replace(one=4)
+    selection = classes(DIGITS, curve="kernel", notion="class-wise", sort="rows").replace(code=4)
     selection = selection.with_exhibit(EXHIBITS.described("kernel-curve", band="whole-curve"))
     left_out = ("summary", "data", "reliability", "calibrators", "estimators", "simplex", "methods", "again")
     made = report.build(selection, report.Options(date="Made on a day", left_out=left_out))

@@ -209,7 +209,7 @@ FIGURES = {
     "kernel-curve": {},
     "bin": {},
     "class-curves": {"exhibits": (EXHIBITS.described("class-panels", curve="validity"),)},
-    "class-kernel": {"exhibits": (EXHIBITS.described("class-panels", curve="kernel"),), "one": 1},
+    "class-kernel": {"exhibits": (EXHIBITS.described("class-panels", curve="kernel"),), "code": 1},
     "triangle-validity": {"partitions": (Recipe("BINNINGS", "grid"),)},
 }
 
@@ -222,7 +222,7 @@ def test_what_is_chosen_on_screen_is_drawn(name: str) -> None:
 
 
 def test_curves_have_the_numbers_of_the_library() -> None:
-    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), one=1)
+    selection = chosen("temperature", source=Source(data="demo:wine-logistic"), code=1)
     for key, options in (
         ("class-panels", {"curve": "kernel"}),
         ("kernel-curve", {"kernel": PAPER, "band": "whole-curve"}),

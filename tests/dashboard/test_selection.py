@@ -96,6 +96,9 @@ def test_a_part_of_a_calibrator_survives() -> None:
         ("calibrators", "[" * 100_000),
         ("binning", "edges"),
         ("zoom", "x"),
+        ("reduction", "mood"),
+        ("asked", "mood"),
+        ("one", "-1"),
     ],
 )
 def test_what_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -> None:
@@ -135,8 +138,14 @@ def test_links_of_release_0_1_say_which_classes_are_looked_at() -> None:
     selection, problems = Selection.from_query({"view": "classes", "one": "3", **OF_CLASSES})
     assert problems == ()
     assert selection.exhibits == (panels(**{**OF_CLASSES, "page": 2}),)
-    assert selection.one == 3
+    assert selection.code == 3
     assert Selection.from_query(selection.to_query()) == (selection, ())
+
+
+def test_links_of_release_0_2_say_the_notion_and_the_class_looked_at() -> None:
+    selection, problems = Selection.from_query({"asked": "class-wise", "one": "3"})
+    assert (selection, problems) == (Selection(reduction="class-wise", code=3), ())
+    assert selection.to_query() == {"reduction": "class-wise", "code": "3"}
 
 
 @pytest.mark.parametrize(

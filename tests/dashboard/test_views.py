@@ -137,7 +137,7 @@ def test_what_abstains_is_said_and_counted(key: str) -> None:
 
 @pytest.mark.parametrize("slow", [False, True])
 def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slow: bool) -> None:
-    selection = Selection(view="estimators", source=Source(data="demo:breast-cancer-svm"), asked="confidence")
+    selection = Selection(view="estimators", source=Source(data="demo:breast-cancer-svm"), reduction="confidence")
     app = opened(selection.with_exhibit(EXHIBITS.described("estimators", slow=slow)))
     shown = next(d.value for d in app.dataframe if "estimator" in d.value.columns)
     captions = " ".join(c.value.replace("\\", "") for c in app.caption)

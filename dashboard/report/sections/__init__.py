@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dashboard.report.asked import Asked
 from dashboard.report.document import Block
+from dashboard.report.request import Request
 from dashboard.report.sections import (
     again,
     calibrators,
@@ -30,12 +30,12 @@ class Chapter:
 
     key: str
     title: str
-    blocks: Callable[[Asked], Iterator[Block | None]]
-    why_not: Callable[[Asked], str] = lambda _: ""
+    blocks: Callable[[Request], Iterator[Block | None]]
+    why_not: Callable[[Request], str] = lambda _: ""
 
 
-def _no_classes(asked: Asked) -> str:
-    known = any(asked.knows_classes(model) for model in asked.models.shown)
+def _no_classes(request: Request) -> str:
+    known = any(request.knows_classes(model) for model in request.models.shown)
     return "" if known else "these predictions do not say which class they are about"
 
 

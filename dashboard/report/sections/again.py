@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 from dashboard import session
 from dashboard.report import recipe
-from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Code, Paragraph
+from dashboard.report.request import Request
 
 
-def blocks(asked: Asked) -> Iterator[Block | None]:
+def blocks(request: Request) -> Iterator[Block | None]:
     """The same choices three times."""
     yield Paragraph(
         "The same file, choices and versions give the same numbers; the recipe is also held in this file for the "
         "program to read back: calib report FILE --like REPORT.html -o again.html, with --test or --other for further "
         "files."
     )
-    told = asked.options
-    whole = asked.selection.replace(title=told.title, author=told.author, left_out=told.left_out)
+    options = request.options
+    whole = request.selection.replace(title=options.title, author=options.author, left_out=options.left_out)
     yield Code(session.report_line(whole), "The command that makes this report.")
-    if asked.calls:
-        wanted = {name.replace("-", "_"): call for name, call in asked.calls.items()}
+    if request.calls:
+        wanted = {name.replace("-", "_"): call for name, call in request.calls.items()}
         yield Code(session.python(**wanted), "The tables in Python, on the library alone, by the names of their files.")
-    yield Code(recipe.written(asked.selection, asked.options), "The recipe.")
+    yield Code(recipe.written(request.selection, request.options), "The recipe.")

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from dashboard.exhibits.binary_map import made_of_maps
 from dashboard.exhibits.rates import keeping_rates
-from dashboard.report.asked import Asked
 from dashboard.report.document import Block
 from dashboard.report.exhibited import blocks as exhibit
+from dashboard.report.request import Request
 from dashboard.session import scene_of
 
 
-def blocks(asked: Asked) -> Iterator[Block | None]:
+def blocks(request: Request) -> Iterator[Block | None]:
     """Numbers, promises, what recalibration does to the decisions, and the maps."""
-    scene, chosen = scene_of(asked.selection), asked.selection.exhibit
+    scene, chosen = scene_of(request.selection), request.selection.exhibit
     yield from exhibit(chosen("calibrator-errors"), scene, name="calibrators-errors", title=None)
     yield from exhibit(chosen("calibrator-scores"), scene, name="calibrators-scores", title=None)
     if len(scene.models.shown) > 1:

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import together
 from dashboard.report import exhibited
-from dashboard.report.asked import Asked
 from dashboard.report.document import Block
+from dashboard.report.request import Request
 from dashboard.session import scene_of
 
 
-def blocks(asked: Asked) -> Iterator[Block | None]:
+def blocks(request: Request) -> Iterator[Block | None]:
     """Small diagrams, errors before and after, and the table of all classes."""
-    scene, fixed = scene_of(asked.selection), together(asked.selection)
+    scene, fixed = scene_of(request.selection), together(request.selection)
     chosen = {
-        key: EXHIBITS.described(key, **{**dict(asked.selection.exhibit(key).params), **options})
+        key: EXHIBITS.described(key, **{**dict(request.selection.exhibit(key).params), **options})
         for key, options in fixed.items()
     }
     panels = chosen["class-panels"]

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from calib_core import InputError
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
-from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.exhibited import blocks as exhibited
+from dashboard.report.request import Request
 
 _SEVERITY = {"problem": "Problem", "warning": "Warning", "note": "Note"}
 
 
-def blocks(asked: Asked) -> Iterator[Block | None]:
+def blocks(request: Request) -> Iterator[Block | None]:
     """All files, what the reader did and found in each, and the division of the rows."""
-    scene = session.scene_of(asked.selection)
+    scene = session.scene_of(request.selection)
     yield from exhibited(EXHIBITS.described("file"), scene)
-    for source in asked.selection.sources:
+    for source in request.selection.sources:
         yield from _found(source.data, source.reading)
         if source.test:
             yield from _found(source.test, source.test_reading)

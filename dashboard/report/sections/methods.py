@@ -16,9 +16,9 @@ from dashboard import session
 from dashboard.exhibits.line_words import WORDS
 from dashboard.lines import caption
 from dashboard.report import recipe, tables
-from dashboard.report.asked import Asked
 from dashboard.report.citations import bibliography, cited
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
+from dashboard.report.request import Request
 from dashboard.report.tables import Table
 from dashboard.selection import Source
 
@@ -50,7 +50,7 @@ SCALE = caption(on_scale_of)
 """The scale of class-wise tolerances, as the library's documentation says it."""
 
 
-def blocks(asked: Asked) -> Iterator[Block | None]:
+def blocks(request: Request) -> Iterator[Block | None]:
     """Words first, then the settings as a table, versions, and the works cited."""
     yield Paragraph(
         "Calibrators are fitted on the calibration rows only and judged on the test rows only. A noise floor is the "
@@ -65,15 +65,15 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     for name, table in (("coverage", coverage_table), ("rejection", rejection_table), ("paired", paired_table)):
         yield Paragraph(caption(table), lead=f"Simulated: {name}.", aside=True)
     yield Heading("Notions of calibration")
-    yield _said(REDUCTIONS[key] for key in REDUCTIONS)
+    yield _described(REDUCTIONS[key] for key in REDUCTIONS)
     yield Heading("Estimators")
-    yield _said(ESTIMATORS[key] for key in ESTIMATORS)
+    yield _described(ESTIMATORS[key] for key in ESTIMATORS)
     yield Heading("Bins and calibrators")
-    recipes = dict.fromkeys(model.recipe.key for model in asked.models.shown)
-    binnings = [BINNINGS[key] for key in _binnings(asked)]
-    yield _said([*binnings, *(CALIBRATORS[key] for key in recipes)])
+    recipes = dict.fromkeys(model.recipe.key for model in request.models.shown)
+    binnings = [BINNINGS[key] for key in _binnings(request)]
+    yield _described([*binnings, *(CALIBRATORS[key] for key in recipes)])
     yield Heading("Settings")
-    yield _settings(asked)
+    yield _settings(request)
     yield _versions()
     yield Heading("Works cited")
     references = [entry.reference for family in (REDUCTIONS, ESTIMATORS) for entry in (family[k] for k in family)]
@@ -81,14 +81,14 @@ def blocks(asked: Asked) -> Iterator[Block | None]:
     yield Bullets(bibliography([*references, *INFERENCE, *(entry.reference for entry in binnings)]))
 
 
-def _binnings(asked: Asked) -> list[str]:
+def _binnings(request: Request) -> list[str]:
     """Keys of the binnings in which something was judged."""
-    given = None if asked.scheme is None else asked.scheme.build()
-    models = (asked.scene.get(model.predictions) for model in asked.models.shown)
+    given = None if request.scheme is None else request.scheme.build()
+    models = (request.scene.get(model.predictions) for model in request.models.shown)
     return list(dict.fromkeys(BINNINGS.recipe(bins_of(model, given)).key for model in models))
 
 
-def _said(entries: Iterable[Entry[Any]]) -> Bullets:
+def _described(entries: Iterable[Entry[Any]]) -> Bullets:
     lines = []
     for entry in entries:
         reference = f" ({cited(entry.reference)})" if entry.reference else ""
@@ -97,18 +97,18 @@ def _said(entries: Iterable[Entry[Any]]) -> Bullets:
     return Bullets(tuple(lines))
 
 
-def _settings(asked: Asked) -> Table:
+def _settings(request: Request) -> Table:
     """Every choice behind the numbers, seeds included."""
-    selection = asked.selection
+    selection = request.selection
     source, curve = selection.source, selection.exhibit("kernel-curve").build()
     pairs = selection.exhibit("pairs").build()
     claims = REDUCTIONS[pairs.notion].title if pairs.notion in REDUCTIONS else "whole predictions"
-    held = {
-        "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in asked.models.recalibrated)) or "none",
-        "bins": asked.binned,
+    settings = {
+        "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in request.models.recalibrated)) or "none",
+        "bins": request.binned,
         "tolerance": f"{selection.eps:g}",
-        "model looked at most closely": asked.chosen.title,
-        "notion of the curves": REDUCTIONS[selection.asked].title,
+        "model looked at most closely": request.chosen.title,
+        "notion of the curves": REDUCTIONS[selection.reduction].title,
         "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
@@ -120,7 +120,7 @@ def _settings(asked: Asked) -> Table:
         "seed of resampling": "0",
         "redraws and resamples": f"{RESAMPLES:,}",
     }
-    frame = pd.DataFrame({"setting": list(held), "value": list(held.values())})
+    frame = pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
     return Table("settings", "Settings and seeds.", frame, (tables.text("setting"), tables.text("value")))
 
 
@@ -132,6 +132,6 @@ def _division(source: Source) -> dict[str, str]:
 
 
 def _versions() -> Table:
-    held = recipe.versions()
-    frame = pd.DataFrame({"package": list(held), "version": list(held.values())})
+    packages = recipe.versions()
+    frame = pd.DataFrame({"package": list(packages), "version": list(packages.values())})
     return Table("versions", "Versions.", frame, (tables.text("package"), tables.text("version")))

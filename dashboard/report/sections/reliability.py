@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from dashboard.exhibits.stars import STAR
 from dashboard.report import exhibited
-from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Paragraph
+from dashboard.report.request import Request
 
 
-def blocks(asked: Asked) -> Iterator[Block | None]:
+def blocks(request: Request) -> Iterator[Block | None]:
     """Diagrams, the numbers drawn in them, and the bin that is furthest off class by class."""
-    chosen, scene = asked.selection.exhibit, asked.scene
+    chosen, scene = request.selection.exhibit, request.scene
     if len(scene.titles) > 1:
         yield from exhibited.blocks(chosen("reliability"), scene, title=None)
     else:

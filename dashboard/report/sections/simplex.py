@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from calib_core import InputError
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
-from dashboard.report.asked import Asked
 from dashboard.report.document import Block, Paragraph
 from dashboard.report.exhibited import blocks as exhibited
+from dashboard.report.request import Request
 
 
-def why_not(asked: Asked) -> str:
+def why_not(request: Request) -> str:
     """Why no triangle is drawn; empty where there is one: of three classes, or of three of more, as on screen."""
     try:
-        session.triangle(asked.selection.source, asked.selection.three)
+        session.triangle(request.selection.source, request.selection.three)
     except InputError as why:
         return str(why)
     return ""
 
 
-def blocks(asked: Asked) -> Iterator[Block | None]:
+def blocks(request: Request) -> Iterator[Block | None]:
     """The recalibration diagram of every partition chosen, then the maps of all calibrators."""
-    scene = session.scene_of(asked.selection).triangle
+    scene = session.scene_of(request.selection).triangle
     source = scene.model.source
     if source.corners:
         yield Paragraph(f"Three corners of more classes: {session.parts(source).rule}.")
-    options = dict(asked.selection.exhibit("triangle").params)
+    options = dict(request.selection.exhibit("triangle").params)
     for i, partition in enumerate(scene.partitions, start=1):
         recipe = EXHIBITS.described("triangle", **options | {"partition": partition})
         title = f"{scene.model.title}, {partition.title}"

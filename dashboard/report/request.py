@@ -27,7 +27,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """The choices a report is made from, with what follows from them.
 
     ``calls`` are those that made the tables so far, by the tables' names.
