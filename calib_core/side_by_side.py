@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -109,20 +109,9 @@ def promises(calibrators: Mapping[str, Calibrator], alpha: float = 0.1) -> pd.Da
             "calibrator": list(calibrators),
             "holds": [promise.holds for promise in given.values()],
             "sentence": [promise.sentence for promise in given.values()],
-            "set_aside": [" ".join(_set_aside(calibrator)) for calibrator in calibrators.values()],
+            "set_aside": [" ".join(calibrator.remarks()) for calibrator in calibrators.values()],
         }
     )
-
-
-def _set_aside(calibrator: Calibrator) -> Iterator[str]:
-    """Groups without a map of their own, and the note of the fit, a sentence each."""
-    if calibrator.binary_maps:
-        for part, verb in (("pooled_", "calibrated together as one"), ("left_alone_", "left as they were")):
-            names: tuple[str, ...] = getattr(calibrator, part)
-            if names:
-                yield f"Too few rows, {verb}: {', '.join(names)}."
-    if calibrator.note:
-        yield calibrator.note
 
 
 def side_effects(

@@ -353,7 +353,6 @@ ALIKE = {
     "kernel": 2,
     "verdict": 3,
     "file": 2,
-    "lines": 2,
     "rows": 3,
     "table": 2,
     "show": 2,

@@ -16,7 +16,6 @@ from calib_core.inference.line_tables import (
     verdicts,
 )
 from calib_core.inference.model_differences import compare, paired_difference
-from calib_core.inference.model_lines import lines_of_models
 from calib_core.inference.multiple import holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired_result import PairedDifference
@@ -55,7 +54,6 @@ __all__ = [
     "interval",
     "inverted",
     "kuiper",
-    "lines_of_models",
     "marked",
     "noise_floor",
     "on_scale_of",

@@ -44,6 +44,7 @@ def estimates(
     level: float = LEVEL,
     slow: bool = True,
     progress: Callable[[int], object] | None = None,
+    by_model: bool = True,
 ) -> list[Answer]:
     """Every model's estimate for every question, with intervals and noise floors, made together.
 
@@ -51,7 +52,9 @@ def estimates(
     claims have in common is drawn once (``sharpen``). Not ``slow``: those whose intervals and floors are no matter of
     counts in bins (kernel, smooth, convex, swept estimators) are left with their value. ``bins`` are those of
     estimators that take a binning. A notion in which nothing can be answered is one refusal, without estimator;
-    NotAnswerable where nothing can be at all. ``progress`` is told percent. ``estimate_lines`` is their table.
+    NotAnswerable where nothing can be at all. ``progress`` is told percent. They come model by model, or question by
+    question where models are compared (not ``by_model``); ``estimate_lines`` is their table. Models that abstain are
+    given over the same rows first (``study.over_same_rows_by_name``).
 
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> found = estimates({"one": p}, [("confidence", "ece"), (None, "brier"), ("confidence", "smece")], slow=False)
@@ -59,6 +62,8 @@ def estimates(
     [True, True, False]
     """
     places = [(name, *question) for name in models for question in questions]
+    if not by_model:
+        places = [(name, *question) for question in questions for name in models]
     found = [Answer(*place, _estimate_or_why(models[place[0]], *place[1:], bins), False) for place in places]
     if all(isinstance(answer.estimate, str) for answer in found):
         refusals = dict.fromkeys(str(answer.estimate) for answer in found)

@@ -311,36 +311,6 @@ def progress(label: str, length: int) -> Any:
     return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())
 
 
-def table_text(frame: pd.DataFrame) -> str:
-    """A table as aligned text, numbers with four decimals, names harmless to a terminal."""
-    shown = frame.copy()
-    for name in shown.columns:
-        shown[name] = shown[name].map(_chance if str(name) in ("p", "p_holm") else _cell)
-    shown.columns = [plain(name) for name in shown.columns]
-    left = [name for name in shown.columns if not frame[name].map(lambda v: isinstance(v, (int, float))).all()]
-    pads = {name: max([len(name), *map(len, shown[name])]) for name in shown.columns}
-    lines = [list(shown.columns), *shown.to_numpy().tolist()]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(pads[name]) if name in left else cell.rjust(pads[name])
-            for name, cell in zip(shown.columns, line, strict=True)
-        ).rstrip()
-        for line in lines
-    )
-
-
-def _cell(value: object) -> str:
-    if value is None or value != value:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4f}".replace("-0.0000", "0.0000")
-    return plain(value)
-
-
-def _chance(value: object) -> str:
-    return "<0.0001" if isinstance(value, float) and value < 0.0001 else _cell(value)
-
-
 def versions() -> dict[str, str]:
     """Versions of this package and of those that decide its numbers."""
     import platform

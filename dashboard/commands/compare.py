@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _exhibited, _shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,15 +117,22 @@ def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[st
 
 def _show(frame: pd.DataFrame, as_csv: bool) -> None:
     from calib_core.inference import marked
-    from dashboard.lines import VALUES_DIFFER
+    from dashboard.exhibits import columns as of
+    from dashboard.exhibits.pairs import VALUES_DIFFER
 
     if as_csv:
         _shared.write_csv(frame)
         return
     answered = frame[frame["note"] == ""]
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
-    shown = answered.drop(columns=["method", "tested", "note"] + ([] if any(marks) else ["about"]))
-    click.echo(_shared.table_text(shown.assign(about=marks) if any(marks) else shown))
+    columns = (
+        *map(of.text, ("notion", "estimator", "first", "second")),
+        *map(of.number, ("first_value", "second_value", "difference", "low", "high")),
+        *map(of.probability, ("p", "p_holm")),
+        *([of.text("about")] if any(marks) else []),
+    )
+    for text in _exhibited.aligned(columns, answered.assign(about=marks)):
+        click.echo(text)
     for line in frame[frame["note"] != ""].to_dict("records"):
         click.echo(_shared.plain(f"{_question(line)}: {line['note']}."))
     for text in (*below, *([VALUES_DIFFER] if len(answered) else [])):

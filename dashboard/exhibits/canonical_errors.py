@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 import calib_core as cc
-from calib_core.inference import EstimateLine
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.line_words import AT_LEVEL, FLOOR, VALUE
-from dashboard.lines import below
+from dashboard.exhibits.line_words import AT_LEVEL, READING, looks
 from dashboard.session import Call, Scene, call
 
 
@@ -40,13 +37,11 @@ class CanonicalErrors(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame, title = scene.get(self.table(scene)), scene.triangle.model.title
-        records: list[Any] = frame.drop(columns=["partition", "norm"]).to_dict("records")
-        lines = [EstimateLine(**record) for record in records]
         return Words(
             f"Canonical calibration error of {title} on the cells of each partition. L1: the sum over classes of the "
             "absolute differences between frequencies and mean prediction of a cell's test rows (at most 2), on "
-            f"average over rows; L2: the root of the average sum of their squares. {VALUE} {FLOOR}"
-        ).also(*below(lines))
+            f"average over rows; L2: the root of the average sum of their squares. {READING}"
+        ).also(*looks(frame))
 
 
 def _marked(low: float | None, high: float | None, tested: bool | None) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 import pandas as pd
 
 import calib_core as cc
@@ -63,11 +66,18 @@ def columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
 
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """How many looks a table of lines is, what its intervals are about, and why numbers are missing, each once."""
+    """What is said below a table of lines: its looks (``looks``), and why numbers are missing, each once."""
     reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in reasons.items())
-    return (
-        *filter(None, [each_alone(frame["p"])]),
-        *marked(zip(frame["about"], frame["tested"], strict=True))[1],
-        *missing,
-    )
+    return *looks(frame), *missing
+
+
+def looks(frame: pd.DataFrame) -> tuple[str, ...]:
+    """How many looks a table of lines is, and what its intervals are about."""
+    about = marked(zip(frame["about"], frame["tested"], strict=True))[1]
+    return *filter(None, [each_alone(frame["p"])]), *about
+
+
+def caption(described: Callable[..., object]) -> str:
+    """The docstring of a public function as running text: what a table of it is called by, word for word."""
+    return " ".join((inspect.getdoc(described) or "").partition("\n>>>")[0].replace("``", "").split())

@@ -16,11 +16,14 @@ from calib_core.registry import Key
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
-from dashboard.lines import VALUES_DIFFER
 from dashboard.session import Call, Scene, call
 
 WHOLE = "whole"
 """In place of a notion: whole predictions, which scores judge."""
+VALUES_DIFFER = (
+    "The difference is the one that its interval is about; that of two plug-in values, which noise pushes up, can lie "
+    "outside."
+)
 
 
 @EXHIBITS.register("pairs", "Paired differences, on the same test rows")

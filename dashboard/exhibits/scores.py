@@ -17,20 +17,20 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("scores", "Scores")
 @dataclass(frozen=True)
 class Scores(Exhibit):
-    """Accuracy, log loss and Brier score of every model, with intervals."""
+    """Accuracy, log loss and Brier score of the whole predictions of every model, with intervals and noise floors."""
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         questions = tuple((None, key) for key in SCORES)
-        found = call(cc.inference.estimates, scene.over_same_rows(), questions)
+        found = call(cc.inference.estimates, scene.over_same_rows(), questions, by_model=False)
         return call(cc.inference.estimate_lines, found)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return of.text("model"), of.text("score", "title"), *line_words.columns(frame)
+        return of.text("score", "title"), of.text("model"), *line_words.columns(frame)
 
     def words(self, scene: Scene) -> Words:
         caption = (
-            "Scores of the whole prediction, which are no calibration errors: they fall with accuracy too. "
-            f"{line_words.READING} Of accuracy: what 95 % stay above."
+            "Accuracy (higher is better) and proper scores (lower is better) of whole predictions on the test rows; no "
+            f"calibration errors: they answer to accuracy too. {line_words.READING} Of accuracy: what 95 % stay above, "
+            "and the share that does as badly."
         )
-        rows = call(cc.study.rows_said, tuple(scene.predictions().values()), scene.counting)
-        return Words(caption).also(scene.get(rows), *line_words.notes(scene.get(self.table(scene))))
+        return Words(caption).also(scene.rows_counted, *line_words.notes(scene.get(self.table(scene))))

@@ -9,7 +9,7 @@ import streamlit as st
 from calib_core import ESTIMATORS, REDUCTIONS
 from calib_core.inference import coverage_table, rejection_table
 from dashboard import session, widgets
-from dashboard.lines import caption
+from dashboard.exhibits.line_words import caption
 from dashboard.navigation import view
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import calib_core as cc
-from calib_core import CALIBRATORS, NotAnswerable, Predictions, estimate
+from calib_core import CALIBRATORS, NotAnswerable, Predictions
 from calib_core.diagrams import constraint, wanted_rates
-from calib_core.inference import estimate_line, lines_of_models
 from calib_core.side_by_side import promises, side_effects, standings
 from calib_core.study import every_measure, over_same_rows_by_name, ranks, summaries
 
@@ -77,7 +76,7 @@ def test_groups_set_aside_are_named_and_so_is_the_note_of_a_fit():
     few = many.take(np.flatnonzero((many.predicted != 2) | (np.cumsum(many.predicted == 2) <= 3)))
     for small, verb in (("pool", "calibrated together as one"), ("leave", "left as they were")):
         calibrator = CALIBRATORS.make("top-label-hb", small=small).fit_on(few)
-        assert promises({"hb": calibrator})["set_aside"].tolist() == [f"Too few rows, {verb}: 2."]
+        assert promises({"hb": calibrator})["set_aside"].tolist() == [f"too few rows, {verb}: 2."]
     right = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
     calibrator = CALIBRATORS.make("temperature").fit_on(right)
     assert calibrator.note
@@ -98,28 +97,6 @@ def test_side_effects_are_after_less_before(models, fitted):
     assert table["abstained"].iloc[-1] > 0
     bare = Predictions.from_confidence([0.9, 0.6], [True, False])
     assert side_effects({"x": bare}, {"x": bare})["class_changed"].isna().all()
-
-
-def test_lines_of_models_are_those_of_each_estimate(models):
-    pair = {name: models[name] for name in ("base", "top-label-hb")}
-    told = []
-    keys = ("ece", "ece-adaptive")
-    table = lines_of_models(pair, ("confidence", "class-wise"), keys, 7, eps=0.05, progress=told.append)
-    assert told
-    assert table[["notion", "estimator", "model"]].to_numpy().tolist()[:4] == [
-        ["confidence", key, name] for key in keys for name in pair
-    ]
-    scores = lines_of_models(pair, (None,), ("accuracy", "brier"))
-    assert scores["model"].tolist() == ["base", "top-label-hb", "base"]
-    for line in [*table.to_dict("records"), *scores.to_dict("records")]:
-        bins = 7 if line["notion"] else None
-        line = {name: None if value != value else value for name, value in line.items()}
-        alone = estimate(pair[line.pop("model")], line["notion"], line["estimator"], bins)
-        assert estimate_line(alone, 0.05).record() == line
-    # A top-label calibrator says nothing of the other classes.
-    assert "class-wise" not in table.loc[table["model"] == "top-label-hb", "notion"].tolist()
-    with pytest.raises(NotAnswerable):
-        lines_of_models({"x": models["top-label-hb"]}, (None,), ("log-loss",))
 
 
 def test_pairs_without_a_difference_say_why_and_the_others_are_corrected_for_their_number(models):

@@ -10,11 +10,12 @@ import pytest
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
 from calib_core._text import percent
+from calib_core.inference import estimate_lines as lines
 from calib_core.study import SCORES, over_same_rows_by_name
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrator_errors import NOTIONS
-from dashboard.exhibits.columns import written
+from dashboard.exhibits.columns import NOT_KNOWN, written
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene
 
@@ -56,17 +57,24 @@ def same(frame: pd.DataFrame, expected: pd.DataFrame) -> None:
 def test_errors_are_in_the_bins_and_by_the_tolerance_chosen(scene: Scene, rows: dict[str, Predictions]) -> None:
     frame, shown = cells(scene, "calibrator-errors")
     alike = over_same_rows_by_name(rows)
-    same(frame, cc.inference.lines_of_models(alike, NOTIONS, bins=7, eps=0.2))
-    assert not frame.equals(cc.inference.lines_of_models(alike, NOTIONS, bins=7))
+    questions = [(notion, "ece") for notion in NOTIONS]
+    same(frame, lines(cc.inference.estimates(alike, questions, 7, by_model=False), 0.2))
+    assert not frame.equals(lines(cc.inference.estimates(alike, questions, 7, by_model=False)))
+    assert not frame.equals(lines(cc.inference.estimates(alike, questions, by_model=False), 0.2))
     assert shown["notion"] == [cc.REDUCTIONS[key].title for key in frame["notion"]]
-    assert shown["estimate"] == [f"{value:.4f}" for value in frame["point"]]
-    assert shown["value"] == [f"{value:.4f}" for value in frame["value"]]
-    assert shown["noise floor"] == [f"{value:.4f}" for value in frame["floor"]]
+    for heading, name in (("estimate", "point"), ("value", "value"), ("noise floor", "floor")):
+        assert shown[heading] == [NOT_KNOWN if value != value else f"{value:.4f}" for value in frame[name]]
+    silent = frame[frame["value"].isna()]
+    assert silent["model"].unique().tolist() == [scene.titles[2]]
+    notes = " ".join(EXHIBITS.make("calibrator-errors").words(scene).notes)
+    assert all(why in notes for why in silent["note"])
 
 
 def test_scores_are_of_whole_predictions(scene: Scene, rows: dict[str, Predictions]) -> None:
-    frame, shown = cells(scene, "calibrator-scores")
-    same(frame, cc.inference.lines_of_models(over_same_rows_by_name(rows), (None,), SCORES))
+    frame, shown = cells(scene, "scores")
+    questions = [(None, key) for key in SCORES]
+    same(frame, lines(cc.inference.estimates(over_same_rows_by_name(rows), questions, by_model=False)))
+    assert frame["model"].tolist() == [*scene.titles] * len(SCORES)
     assert list(dict.fromkeys(shown["score"])) == [cc.ESTIMATORS[key].title for key in SCORES]
 
 

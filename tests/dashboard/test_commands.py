@@ -20,12 +20,14 @@ from generated import ordinary_rows
 
 import calib_core as cc
 from calib_core import inference
-from calib_core._text import error
+from calib_core._text import error, p_value
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.inference.result_line import ROUGH_GUIDE
+from calib_core.study import SCORES
 from dashboard.cli import main
 from dashboard.commands import _shared, audit, compare, gate
-from dashboard.lines import VALUES_DIFFER
+from dashboard.exhibits.columns import NOT_KNOWN
+from dashboard.exhibits.pairs import VALUES_DIFFER
 
 INSTALLED = Path(sys.executable).with_name("calib")
 
@@ -377,9 +379,15 @@ def test_compare_says_what_the_library_says(file):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
     *lines, about, values = run("compare", file, "after.csv").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [
-        "notion", "accuracy", "log-loss", "brier", "confidence", "top-label",
+    assert [line.split()[:2] for line in lines] == [
+        ["notion", "estimator"], *([NOT_KNOWN, key] for key in SCORES),
+        ["confidence", "debiased-l2"], ["top-label", "debiased-l2"],
     ]  # fmt: skip
+    names = ["first_value", "second_value", "difference", "low", "high"]
+    assert lines[0].split()[2:] == ["first", "second", *names, "p", "p_holm", "about"]
+    first = cc.compare(models, None, SCORES[0]).iloc[0]
+    numbers = [error(first[name]).replace("-", "−") for name in names] + [p_value(first[p]) for p in ("p", "p_holm")]
+    assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, SCORES[0], *models, *numbers]))
     # Claims by class are judged in groups of rows, and each thing that intervals are about is said once.
     assert about.count("groups of at least 20 rows") == 1
     assert values == VALUES_DIFFER

@@ -16,7 +16,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     """Numbers, promises, what recalibration does to the decisions, and the maps."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
     yield from exhibit(chosen("calibrator-errors"), scene, name="calibrators-errors", title=None)
-    yield from exhibit(chosen("calibrator-scores"), scene, name="calibrators-scores", title=None)
+    yield from exhibit(chosen("scores"), scene, name="calibrators-scores", title=None)
     if len(scene.models.shown) > 1:
         yield from exhibit(chosen("pairs"), scene, name="differences")
     if scene.models.recalibrated:

@@ -13,8 +13,7 @@ from calib_core.inference import coverage_table, on_scale_of, paired_table, reje
 from calib_core.inference.null import RESAMPLES
 from calib_core.registry import Entry
 from dashboard import session
-from dashboard.exhibits.line_words import WORDS
-from dashboard.lines import caption
+from dashboard.exhibits.line_words import WORDS, caption
 from dashboard.report import recipe, tables
 from dashboard.report.citations import bibliography, cited
 from dashboard.report.document import Block, Bullets, Heading, Paragraph

@@ -60,6 +60,25 @@ def test_refusals_are_notes_each_once_and_a_whole_one_is_raised() -> None:
         inference.estimates({"bare": BARE}, [("class-wise", "ece"), ("class-wise", "mce")])
 
 
+def test_lines_of_models_stand_side_by_side_question_by_question() -> None:
+    models = {"full": FULL, "bare": BARE}
+    questions = [(notion, key) for notion in ("confidence", "class-wise") for key in ("ece", "ece-adaptive")]
+    apart, beside = (
+        inference.estimate_lines(inference.estimates(models, questions, 7, by_model=by_model), 0.05)
+        for by_model in (True, False)
+    )
+    assert beside[["notion", "estimator", "model"]].to_numpy().tolist() == [
+        *(["confidence", key, name] for key in ("ece", "ece-adaptive") for name in models),
+        ["class-wise", "ece", "full"],
+        ["class-wise", "", "bare"],
+        ["class-wise", "ece-adaptive", "full"],
+    ]
+    for name in models:
+        pd.testing.assert_frame_equal(
+            *(table[table["model"] == name].reset_index(drop=True) for table in (apart, beside)), check_exact=True
+        )
+
+
 def test_progress_is_told_and_stops_the_work() -> None:
     parts: list[int] = []
     inference.estimates({"m": FULL}, [("confidence", key) for key in error_keys()[:3]], progress=parts.append)
