@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.api.types import is_bool_dtype
 
 from calib_core import NotAnswerable
 from calib_core._text import count
@@ -128,7 +129,7 @@ def progress(scene: Scene) -> Iterator[Scene]:
 def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     """The frame, sortable, at four digits; what no column is made of stays in the download."""
     columns = exhibit.columns(frame)
-    config = {part: setting for i, column in enumerate(columns) for part, setting in _settings(column, i == 0)}
+    config = {part: setting for i, column in enumerate(columns) for part, setting in _settings(column, frame, i == 0)}
     # What is written from several texts is no column of the frame.
     marks = {c.heading: [line[0] for line in written(frame, (c,))] for c in columns if not c.digits and c.made_of[1:]}
     shown, bold = frame.assign(**marks).head(SHOWN), exhibit.bold(frame)
@@ -156,13 +157,14 @@ def _written(exhibit: Exhibit, frame: pd.DataFrame, turned: bool) -> None:
     st.table(table.T if turned else table)
 
 
-def _settings(column: Column, first: bool) -> Iterator[tuple[str, Any]]:
+def _settings(column: Column, frame: pd.DataFrame, first: bool) -> Iterator[tuple[str, Any]]:
     """How the parts of a column are shown; the first column stays where a wide table is scrolled."""
     if not column.digits:
         part = column.heading if column.made_of[1:] else column.made_of[0]
         yield part, st.column_config.Column(column.heading, pinned=first or None)
         return
-    for part in column.made_of:
+    # Of an interval the ends are shown, not what marks it.
+    for part in (part for part in column.made_of if not is_bool_dtype(frame[part])):
         heading = f"{column.heading}: {part}" if column.made_of[1:] else column.heading
         yield part, st.column_config.NumberColumn(heading, format=column.digits)
 
