@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib_core import BINNINGS, CALIBRATORS, REDUCTIONS, InputError, Recipe, RegistryError
+from calib_core import BINNINGS, CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.binning import of_interval, of_simplex
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
-from calib_core.readers import Reading
 from calib_core.registry import FAMILIES, Choice, Param, Part, Range, Text
 from calib_core.three_classes import OTHERS
 from dashboard.navigation import view_key
@@ -307,46 +306,6 @@ def _reading(text: str) -> str:
     if len(text) > READING_CHARS:
         raise ValueError(text)
     return text
-
-
-def written_changes(proposal: Reading | None, reading: Reading) -> str:
-    """What in a reading differs from the proposal, as JSON; empty when nothing does.
-
-    A link with the changes only stays short where there are a thousand classes.
-
-    >>> r = Reading(scores=("p",), label=("y",))
-    >>> written_changes(r, r.replace(kind="logits")), written_changes(r, r)
-    ('{"kind":"logits"}', '')
-    """
-    if proposal is None:
-        return reading.to_json()
-    changed = differences(proposal, reading)
-    return json.dumps(changed, sort_keys=True, ensure_ascii=False, separators=(",", ":")) if changed else ""
-
-
-def differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
-    """The fields in which a reading differs from the proposal; where there is none, those that say something."""
-    fields = {f.name: getattr(reading, f.name) for f in dataclasses.fields(Reading)}
-    if proposal is None:
-        return {name: value for name, value in fields.items() if value}
-    return {name: value for name, value in fields.items() if value != getattr(proposal, name)}
-
-
-def with_changes(proposal: Reading | None, changed: str) -> Reading:
-    """The reading that ``written_changes`` wrote down; InputError for anything else.
-
-    >>> with_changes(Reading(scores=("p",), label=("y",)), '{"kind":"logits"}').kind
-    'logits'
-    """
-    if proposal is None or not changed:
-        return proposal or Reading.from_json(changed)
-    try:
-        changes = json.loads(changed)
-    except (ValueError, RecursionError) as why:
-        raise InputError("The changes to the reading are not valid JSON: choose the columns again.") from why
-    if not isinstance(changes, dict):
-        raise InputError("The changes to the reading are not a JSON object: choose the columns again.")
-    return proposal.replace(**changes)
 
 
 def interval_schemes() -> tuple[str, ...]:

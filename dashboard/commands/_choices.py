@@ -64,7 +64,8 @@ def selection(
 ) -> Selection:
     """The choices the options make; the first that is not possible ends the command."""
     from dashboard import session
-    from dashboard.selection import Selection, written_changes
+    from dashboard.selection import Selection
+    from dashboard.session.reading_changes import written_changes
 
     key = read_file(file)
     given = {"eps": tolerance, **numbers}

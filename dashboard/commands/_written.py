@@ -21,20 +21,20 @@ Columns: TypeAlias = dict[str, Any]
 """Arrays by name, (n,) or (n, K)."""
 
 
-def content(loaded: Loaded, made: Predictions, ending: str) -> bytes:
+def content(loaded: Loaded, after: Predictions, ending: str) -> bytes:
     """The recalibrated rows in the format of an ending of ``FORMATS``, or npy; InputError where it cannot hold them."""
     if ending == "npy":
-        return _npy(made.probs if made.kind in ("full", "per-class") else made.confidence)
-    return FORMATS[ending](_columns(loaded, made, flat=ending != "npz"))
+        return _npy(after.probs if after.kind in ("full", "per-class") else after.confidence)
+    return FORMATS[ending](_columns(loaded, after, flat=ending != "npz"))
 
 
-def _columns(loaded: Loaded, made: Predictions, flat: bool) -> Columns:
+def _columns(loaded: Loaded, after: Predictions, flat: bool) -> Columns:
     """The table's columns in their order, without the scores, and what took the scores' place."""
     table, reading = loaded.table, loaded.reading
     kept = kept_rows(table, reading)
     rows = slice(None) if kept is None else kept
     scores = {name.partition("[:, ")[0] for name in reading.scores} | set(reading.scores)
-    fresh = _fresh(loaded, made, flat)
+    fresh = _fresh(loaded, after, flat)
     main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
     n = len(table.matrices[main] if main in table.matrices else table.column(main))
     every = {name: array for name, array in {**table.matrices, **table.columns}.items() if name not in scores}
@@ -42,31 +42,31 @@ def _columns(loaded: Loaded, made: Predictions, flat: bool) -> Columns:
     old = {
         name: array[rows] if len(array) == n else array for name, array in every.items() if len(array) == n or not flat
     }
-    if reading.layout == "wide" and made.kind not in ("full", "per-class"):
+    if reading.layout == "wide" and after.kind not in ("full", "per-class"):
         # Labels may be codes of columns that are gone: they are named, as the predicted classes are.
-        names = np.array(made.class_names, dtype=object)
-        fresh |= {"predicted": names[made.predicted], "label": names[made.true_labels]}
+        names = np.array(after.class_names, dtype=object)
+        fresh |= {"predicted": names[after.predicted], "label": names[after.true_labels]}
         old = {name: array for name, array in old.items() if name not in reading.label}
     elif not set(reading.label) <= {*old, *fresh}:
-        fresh["label"] = np.array(made.class_names, dtype=object)[made.true_labels]
-    if made.abstained is not None:
-        fresh["abstained"] = made.abstained
+        fresh["label"] = np.array(after.class_names, dtype=object)[after.true_labels]
+    if after.abstained is not None:
+        fresh["abstained"] = after.abstained
     order = [name for name in (*table.columns, *table.matrices) if name in old or name in fresh]
     return {**{name: fresh.get(name, old.get(name)) for name in order}, **fresh}
 
 
-def _fresh(loaded: Loaded, made: Predictions, flat: bool) -> Columns:
+def _fresh(loaded: Loaded, after: Predictions, flat: bool) -> Columns:
     """The recalibrated numbers under the names of the scores where they stay what they were: probabilities."""
     reading = loaded.reading
-    if made.kind not in ("full", "per-class"):
+    if after.kind not in ("full", "per-class"):
         same = reading.confidence is not None and reading.kind == "probabilities"
-        return {str(reading.confidence) if same else "confidence": made.confidence}
-    probs = made.probs
+        return {str(reading.confidence) if same else "confidence": after.confidence}
+    probs = after.probs
     by_name = any(name in loaded.table.columns for name in reading.scores)
     if reading.kind == "probabilities" and reading.scores[0] in loaded.table.matrices and not flat:
         return {reading.scores[0]: probs}
     if reading.kind != "probabilities" or not by_name:
-        return {f"p_{name}": probs[:, j] for j, name in enumerate(made.class_names or ())}
+        return {f"p_{name}": probs[:, j] for j, name in enumerate(after.class_names or ())}
     if len(reading.scores) == 1:
         return {reading.scores[0]: probs[:, 1]}
     return {name: probs[:, j] for j, name in enumerate(reading.scores)}
@@ -85,21 +85,21 @@ def _frame(columns: Columns) -> pd.DataFrame:
 
 
 def _parquet(columns: Columns) -> bytes:
-    held = io.BytesIO()
-    _frame(columns).to_parquet(held, index=False)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    _frame(columns).to_parquet(buffer, index=False)
+    return buffer.getvalue()
 
 
 def _npz(columns: Columns) -> bytes:
-    held = io.BytesIO()
-    np.savez_compressed(held, **{name: _plain(array) for name, array in columns.items()})
-    return held.getvalue()
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **{name: _plain(array) for name, array in columns.items()})
+    return buffer.getvalue()
 
 
 def _npy(array: Any) -> bytes:
-    held = io.BytesIO()
-    np.save(held, array, allow_pickle=False)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
 
 
 def _plain(array: Any) -> Any:

@@ -115,11 +115,11 @@ def _models(
     from calib_core.study import recalibrated
 
     fit, test = loaded.parts(share, seed)
-    made = {"as given": test}
+    models = {"as given": test}
     for key in calibrators:
         recipe = _shared.recipe_of(CALIBRATORS, key)
-        made[recipe.title] = recalibrated(fit, test, recipe.build())
-    return made
+        models[recipe.title] = recalibrated(fit, test, recipe.build())
+    return models
 
 
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:

@@ -93,9 +93,9 @@ def _compared(
     from calib_core.inference import compare
 
     parts = []
-    asked = _questions(notions, keys)
-    with _shared.progress("Paired differences", len(asked)) as bar:
-        for notion, key in asked:
+    questions = _questions(notions, keys)
+    with _shared.progress("Paired differences", len(questions)) as bar:
+        for notion, key in questions:
             of = {"notion": notion, "estimator": key}
             try:
                 frame = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level)

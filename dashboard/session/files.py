@@ -17,8 +17,8 @@ from calib_core import InputError, Predictions
 from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.readers import Finding, Reading, Table, examine, propose, read_table
 from calib_core.readers.labels import coded_labels
-from dashboard.selection import differences, with_changes
 from dashboard.session.call import Call, call
+from dashboard.session.reading_changes import differences, with_changes
 from dashboard.session.shelf import FILES, RESULTS, Missing
 
 

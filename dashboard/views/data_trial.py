@@ -12,7 +12,8 @@ import streamlit as st
 from calib_core import InputError
 from calib_core.readers import Finding, Reading
 from dashboard import session, widgets
-from dashboard.selection import Source, differences, written_changes
+from dashboard.selection import Source
+from dashboard.session.reading_changes import differences, written_changes
 
 Role = Literal["data", "test", "more"]
 """The file in use, the file of its test rows, or another model's file to compare with it."""

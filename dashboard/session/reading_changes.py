@@ -1,0 +1,50 @@
+"""What a user changed in how a file is read, as the short text a link holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from calib_core import InputError
+from calib_core.readers import Reading
+
+
+def written_changes(proposal: Reading | None, reading: Reading) -> str:
+    """What in a reading differs from the proposal, as JSON; empty when nothing does.
+
+    A link with the changes only stays short where there are a thousand classes.
+
+    >>> r = Reading(scores=("p",), label=("y",))
+    >>> written_changes(r, r.replace(kind="logits")), written_changes(r, r)
+    ('{"kind":"logits"}', '')
+    """
+    if proposal is None:
+        return reading.to_json()
+    changed = differences(proposal, reading)
+    return json.dumps(changed, sort_keys=True, ensure_ascii=False, separators=(",", ":")) if changed else ""
+
+
+def differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
+    """The fields in which a reading differs from the proposal; where there is none, those that say something."""
+    fields = {f.name: getattr(reading, f.name) for f in dataclasses.fields(Reading)}
+    if proposal is None:
+        return {name: value for name, value in fields.items() if value}
+    return {name: value for name, value in fields.items() if value != getattr(proposal, name)}
+
+
+def with_changes(proposal: Reading | None, changed: str) -> Reading:
+    """The reading that ``written_changes`` wrote down; InputError for anything else.
+
+    >>> with_changes(Reading(scores=("p",), label=("y",)), '{"kind":"logits"}').kind
+    'logits'
+    """
+    if proposal is None or not changed:
+        return proposal or Reading.from_json(changed)
+    try:
+        changes = json.loads(changed)
+    except (ValueError, RecursionError) as why:
+        raise InputError("The changes to the reading are not valid JSON: choose the columns again.") from why
+    if not isinstance(changes, dict):
+        raise InputError("The changes to the reading are not a JSON object: choose the columns again.")
+    return proposal.replace(**changes)
