@@ -23,6 +23,8 @@ S = TypeVar("S")
 VARIABLE = "CALIB_THREADS"
 MOST = 8
 """Threads unless ``VARIABLE`` says more: beyond, they wait for Python's lock, and each holds blocks of its own."""
+JOBS = "calib-job"
+"""What the names of threads begin with that run long jobs."""
 MOST_JOBS = 2
 """Jobs of ``run`` at a time: each may hold half a gigabyte."""
 
@@ -74,15 +76,16 @@ def run(jobs: Sequence[Callable[[], object]], done: Callable[[int], object] = la
             job()
             done(i)
         return
-    with ThreadPoolExecutor(workers, "calib-job") as pool:
-        running = [pool.submit(job) for job in jobs]
-        try:
-            for i, future in enumerate(as_completed(running), 1):
-                future.result()
-                done(i)
-        finally:
-            for future in running:
-                future.cancel()
+    pool = ThreadPoolExecutor(workers, JOBS)
+    try:
+        for i, future in enumerate(as_completed([pool.submit(job) for job in jobs]), 1):
+            future.result()
+            done(i)
+    except BaseException:
+        # Whoever interrupts is not kept waiting for jobs that nobody will read.
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 @contextmanager

@@ -4,12 +4,14 @@ import importlib
 import os
 import pkgutil
 import sys
+import threading
 from importlib.metadata import PackageNotFoundError, version
 
 import click
 
 from dashboard import commands
 
+_JOBS = "calib-job"  # the library's name of threads that run long jobs, which is not loaded here
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # what a shell reports for a process ended by these signals
 
 
@@ -33,6 +35,10 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
+            if any(thread.name.startswith(_JOBS) for thread in threading.enumerate()):
+                # Python would wait for jobs that nobody will read.
+                sys.stdout.flush()
+                os._exit(_INTERRUPTED)
             raise SystemExit(_INTERRUPTED) from None
         except BrokenPipeError:
             # Python would complain once more when it flushes the closed pipe at its end.

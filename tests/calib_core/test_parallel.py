@@ -226,3 +226,27 @@ def test_a_process_that_forks_after_use_does_not_hang(how):
     """After use, while another thread holds the lock, and out of a worker itself."""
     code = FORK.format(path=[os.path.dirname(__file__)], how=how)
     assert in_a_process(code, CALIB_THREADS="2") == ["True"]
+
+
+def test_an_interrupt_does_not_wait_for_jobs_that_nobody_will_read(monkeypatch):
+    """The command line ends at once by the name of these threads, which it cannot load."""
+    from dashboard import cli
+
+    assert cli._JOBS == _parallel.JOBS
+    monkeypatch.setenv(_parallel.VARIABLE, "2")
+    release, names, finished = threading.Event(), [], []
+
+    def stop(done):
+        raise KeyboardInterrupt
+
+    def slow():
+        names.append(threading.current_thread().name)
+        release.wait(30)
+        finished.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        _parallel.run([lambda: None, slow, slow, slow], stop)
+    assert not finished
+    release.set()
+    assert len(names) < 3
+    assert all(name.startswith(_parallel.JOBS) for name in names)
