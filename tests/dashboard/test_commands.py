@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -469,7 +470,10 @@ def test_a_closed_pipe_is_no_complaint(file):
 
 def test_an_interrupt_ends_with_130_without_a_word():
     table(20_000, 20).to_parquet("large.parquet")
-    running = subprocess.Popen([INSTALLED, "audit", "large.parquet", "--slow"], stdout=-1, stderr=-1)
+    # A shell starts what runs in its background deaf to interrupts, and so all that is started from there.
+    hear = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [INSTALLED, "audit", "large.parquet", "--slow"]
+    running = subprocess.Popen(command, stdout=-1, stderr=-1, preexec_fn=hear)
     time.sleep(4)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
