@@ -35,16 +35,10 @@ def standings(
     >>> standings({"a": p, "b": p.with_probs([[0.6, 0.4], [0.6, 0.4]] * 20)})["Accuracy"].tolist()
     [0.5, 1.0]
     """
-    frames = []
-    for i, rows in enumerate(models.values()):
-        if progress is not None:
-            progress(100 * i // len(models))
-        frames.append(summaries(rows, [bins], every_measure())[0])
-    values = pd.DataFrame([frame.set_index("measure")["value"] for frame in frames]).reset_index(drop=True)
-    shared = values.dropna(axis="columns")
+    table = measured(models, bins, every_measure(), progress).drop(columns="note")
+    shared = table.drop(columns=["model", "bins"]).dropna(axis="columns")
     average = ranks(shared, every_measure()).mean(axis=1) if shared.shape[1] else np.nan
-    table = pd.DataFrame({"model": list(models), "average_rank": average}).join(values)
-    table["bins"] = [bins_of_measures(frame) for frame in frames]
+    table.insert(1, "average_rank", average)
     table["returns"] = [rows.kind for rows in models.values()]
     return table if calibrators is None else table.assign(**_declared(calibrators, models))
 
@@ -53,6 +47,7 @@ def measured(
     models: Mapping[str, Predictions],
     bins: int | str | BinningScheme | None = None,
     measures: Sequence[Measure] = MEASURES,
+    progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
     """Accuracy, proper scores and plug-in calibration errors of models by name: a line per model, a column per measure.
 
@@ -60,7 +55,7 @@ def measured(
     measure of a model is not defined, which is then NaN. Without ``bins`` models whose outputs are declared discrete
     are judged one bin a value, others in 15 bins of equal width. What can mislead: plug-in errors are pushed up by
     noise, the more the fewer rows a bin has; ``estimate`` gives intervals and noise floors. Where a model abstains,
-    make the rows the same first (``study.over_same_rows_by_name``).
+    make the rows the same first (``study.over_same_rows_by_name``). ``progress`` is told percent.
 
     References: METHODS of the estimators in ``study.MEASURES``; accuracy, log loss and Brier score of whole rows.
 
@@ -69,7 +64,9 @@ def measured(
     [['net', 0.5, 0.1, '10 equal width']]
     """
     lines = []
-    for name, predictions in models.items():
+    for i, (name, predictions) in enumerate(models.items()):
+        if progress is not None:
+            progress(100 * i // len(models))
         frame = summaries(predictions, [bins], measures)[0]
         values = dict(zip(frame["measure"], frame["value"], strict=True))
         lines.append({"model": name, **values, "bins": bins_of_measures(frame), "note": _note(frame)})

@@ -79,11 +79,6 @@ class EstimateLine(OneLine):
         word = "" if self.verdict is None else f": {self.verdict}"
         return f"{self.title} {self.value:.4f}{ends} at {at_level(self.level)}{word}"
 
-    @property
-    def stands_out(self) -> bool:
-        """Would a perfectly calibrated model rarely show as much?"""
-        return self.p is not None and self.p <= SHOWN_AT
-
 
 def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> EstimateLine:
     """The line of an estimate: interval, noise floor and verdict are made if they are not there yet.

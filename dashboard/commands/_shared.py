@@ -224,13 +224,6 @@ def bins_options(function: Command) -> Command:
     return bins(points(binning(function)))
 
 
-def as_estimate(predictions: Predictions, notion: str | None, key: str, scheme: Recipe | None) -> Any:
-    """One estimate, on the bins chosen where the estimator takes bins of another's choice."""
-    from calib_core import estimate
-
-    return estimate(predictions, notion, key, bins_for(key, notion, scheme))
-
-
 def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
     """The bins an estimator is given: those chosen, or None where none are, or it places its own or reads none."""
     from calib_core.estimators import takes_bins

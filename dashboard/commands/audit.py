@@ -124,10 +124,10 @@ def _models(
 
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
     """The models on the rows that the table is over, and the share of rows that each of them answers."""
-    from calib_core.study import over_same_rows
+    from calib_core.study import over_same_rows_by_name
 
-    rows = over_same_rows(list(models.values()), "all" if counting == "all" else "answered")
-    return dict(zip(models, rows, strict=True)), {name: model.coverage for name, model in models.items()}
+    rows = over_same_rows_by_name(models, "all" if counting == "all" else "answered")
+    return rows, {name: model.coverage for name, model in models.items()}
 
 
 def _questions(notions: tuple[str, ...], keys: tuple[str, ...], slow: bool) -> list[tuple[str | None, str]]:

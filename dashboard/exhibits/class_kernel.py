@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import pandas as pd
 
 import calib_core as cc
 from calib_core import REDUCTIONS, NotAnswerable
-from calib_core.diagrams import BANDS, KERNEL_CURVE
-from calib_core.estimators import KernelECE, draws_curve
-from calib_core.registry import Choice, Part, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Words
-from dashboard.exhibits.kernel_curve import curve_notes
+from dashboard.exhibits.kernel_curve import CURVE_COLUMNS, Smoothed, curve_notes
 from dashboard.session import Call, Scene, call
 
 
 @EXHIBITS.register("class-kernel", "One class, with its band", reference="P5 Fig. 1")
 @dataclass(frozen=True)
-class ClassKernel(ByClass):
+class ClassKernel(Smoothed, ByClass):
     """How often claims of each score about one class come true, without bins, with a band."""
-
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the curve is smoothed"] = KERNEL_CURVE
-    band: Annotated[str, Choice(tuple(BANDS)), "around the curve"] = "pointwise"
-    score: Annotated[float, Range(0.0, 1.0, step=0.01), "where the local calibration error is read off"] = 0.8
-
-    printed = 0
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         title, curve = self._curve(scene)
@@ -38,14 +29,8 @@ class ClassKernel(ByClass):
         return call(cc.stacked, {title: call(cc.stacked, {drawn.stratum: curve}, column="class")})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (
-            of.text("model"),
-            of.text("class"),
-            of.number("score"),
-            of.number("share that comes true", "curve"),
-            of.between("band", "lower", "upper"),
-            of.number("density"),
-        )
+        model, *numbers = CURVE_COLUMNS
+        return model, of.text("class"), *numbers
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.kernel_curve", self._curve(scene)[1], score=self.score)

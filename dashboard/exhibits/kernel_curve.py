@@ -19,16 +19,22 @@ from dashboard.exhibits.stars import stars
 from dashboard.session import Call, Scene, call
 
 
-@EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
 @dataclass(frozen=True)
-class KernelReliability(Exhibit):
-    """How often the model looked at is right at each confidence, without bins, over its stars."""
+class Smoothed(Exhibit):
+    """A curve smoothed by a kernel, with its band, read off at one score."""
 
     kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the curve is smoothed"] = KERNEL_CURVE
     band: Annotated[str, Choice(tuple(BANDS)), "around the curve"] = "pointwise"
     score: Annotated[float, Range(0.0, 1.0, step=0.01), "where the local calibration error is read off"] = 0.8
 
     printed = 0
+
+
+@EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
+@dataclass(frozen=True)
+class KernelReliability(Smoothed):
+    """How often the model looked at is right at each confidence, without bins, over its stars."""
+
     height = 560
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

@@ -63,9 +63,11 @@ def parts(source: Source) -> Division:
 
 def shared(source: Source) -> Finding | None:
     """What there is to say about test rows that are calibration rows too."""
+    if source.test == source.data:
+        return None
     rows = division(source)
     n = RESULTS.get(call(cc.readers.shared_rows, rows.part("fit"), rows.part("test")))
-    if not n or source.test == source.data:
+    if not n:
         return None
     divided = RESULTS.get(rows)
     message = f"{n:,} of {divided.test.n_rows:,} test rows are also calibration rows, score for score and label."

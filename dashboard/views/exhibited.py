@@ -131,8 +131,9 @@ def _table(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     columns = exhibit.columns(frame)
     config = {part: setting for i, column in enumerate(columns) for part, setting in _settings(column, frame, i == 0)}
     # What is written from several texts is no column of the frame.
-    marks = {c.heading: [line[0] for line in written(frame, (c,))] for c in columns if not c.digits and c.made_of[1:]}
-    shown, bold = frame.assign(**marks).head(SHOWN), exhibit.bold(frame)
+    shown, bold = frame.head(SHOWN), exhibit.bold(frame)
+    marks = {c.heading: [line[0] for line in written(shown, (c,))] for c in columns if not c.digits and c.made_of[1:]}
+    shown = shown.assign(**marks)
     st.dataframe(
         shown.style.apply(lambda line: [_BOLD * (line.name in bold)] * len(line), axis=1) if bold else shown,
         key=f"{name}.table",

@@ -20,6 +20,7 @@ from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
+from tests.dashboard.test_views import opened
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 TICKED = (CALIBRATORS.described("towards-shares", amount=0.3),)
@@ -34,15 +35,6 @@ ARFF = b"""% three flowers
 0.2,0.8,tulip
 0.6,0.4,tulip
 """
-
-
-def opened(selection: Selection) -> AppTest:
-    app = AppTest.from_file(str(APP), default_timeout=60)
-    for name, text in selection.to_query().items():
-        app.query_params[name] = text
-    app.run()
-    assert not app.exception, [e.value for e in app.exception]
-    return app
 
 
 def written(app: AppTest) -> str:
