@@ -2,15 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+AXE := axe-core@4.14.1
 
-.PHONY: run test lint laws oldest mutants bench simulations demo-data chromium
+.PHONY: run test wide lint laws oldest mutants bench simulations demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
 
 # Two workers fill two cores: BLAS threads of their own would only wait for each other.
-test: lint chromium
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15
+test: lint chromium $(VENV)/.axe-installed
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m "not wide"
+
+# What takes too long for every check: every view of every demo, every room for axe in both themes and at all widths, the
+# longest simulations and the papers' experiments.
+wide: $(VENV)/.dev-installed chromium
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m wide
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
@@ -24,8 +30,9 @@ oldest:
 	$(VENV)-oldest/bin/python -m pip install -q $$($(PYTHON) tests/oldest.py)
 	OPENBLAS_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -q tests/calib_core
 
-# The tests tested: faults are planted in a copy of the tree, one at a time. Interrupt it and run it again; a line of
-# tests/mutants/faults.csv that is deleted is made anew.
+# The tests tested: faults are planted in a copy of the tree, one at a time, and the tests that execute the line run.
+# Which do is recorded by coverage.py in build/executed, once for every state of the code. Interrupt it and run it
+# again; a line of tests/mutants/faults.csv that is deleted is made anew.
 mutants: $(VENV)/.dev-installed
 	$(BIN)/python tests/mutants/plant.py
 
@@ -54,6 +61,14 @@ chromium:
 	  if [ "$$(id -u)" = 0 ]; then root=; else root=sudo; fi; \
 	  $$root apt-get update && $$root apt-get install -y --no-install-recommends chromium; \
 	}
+
+# What tests/browser/test_axe.py asks every page with; without npm that test is skipped, and says so.
+$(VENV)/.axe-installed: Makefile | $(BIN)/python
+	@if command -v npm > /dev/null; then \
+	  npm install --prefix $(VENV) --no-save --no-package-lock --no-audit --no-fund --ignore-scripts $(AXE) && touch $@; \
+	else \
+	  echo "npm is not installed: pages are not checked by axe"; \
+	fi
 
 # The stamps make an installation happen once, and again only when pyproject.toml has changed.
 $(VENV)/.app-installed: pyproject.toml | $(BIN)/python

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 LONGEST = 160
 """Characters of a result's repr."""
@@ -16,7 +17,7 @@ class OneLine:
     """A result whose repr is one line: its name and what matters of it, never the numbers of an array.
 
     A dataclass that inherits from it says ``repr=False``; ``_line`` says what matters, by default every public field:
-    numbers to four digits, arrays and tuples by their shape.
+    numbers to four digits, arrays, frames and tuples by their shape.
 
     >>> @dataclasses.dataclass(repr=False)
     ... class Curve(OneLine):
@@ -36,7 +37,7 @@ class OneLine:
         by_size: dict[str, list[str]] = {}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]  # every heir is a dataclass
             value = getattr(self, field.name)
-            if isinstance(value, (np.ndarray, tuple)):
+            if isinstance(value, (np.ndarray, pd.DataFrame, tuple)):
                 shape = (len(value),) if isinstance(value, tuple) else value.shape
                 size = " x ".join(f"{length:,}" for length in shape)
                 by_size.setdefault(size, []).append(field.name)

@@ -129,7 +129,7 @@ class Stored(ReadOnly):
         if self._top[0] is None:
             raise NotAnswerable(
                 "these predictions hold (confidence, correct) only: the predicted classes are unknown; "
-                "give predicted= and labels= for anything that looks at classes"
+                "give the predicted classes and the labels for anything that looks at classes"
             )
         return self._top[0][:, 0]
 
@@ -216,8 +216,9 @@ class Stored(ReadOnly):
         """Which rows ``split`` puts into its first part, shape (n,)."""
         first = split_rows(self._correct if self.labels is None else self.labels, share, random_state)
         if first.all() or not first.any():
+            rows = "1 row" if self.n_rows == 1 else f"{self.n_rows:,} rows"
             raise InputError(
-                f"splitting {self.n_rows} rows with share {share} leaves one part empty; choose a share nearer 0.5"
+                f"{rows} cannot be split with share {share}: one part is empty; give more rows, or a share nearer 0.5"
             )
         return first
 

@@ -4,46 +4,47 @@ import html
 import math
 import re
 
-_THIN_SPACE = "\u202f"
 _NOT_DEFINED = "not defined"
-
-
-def error(value: float) -> str:
-    """Format a calibration error or another small number in probability units: four decimals.
-
-    >>> error(0.01234), error(-0.0000001), error(float("nan"))
-    ('0.0123', '0.0000', 'not defined')
-    """
-    if not math.isfinite(value):
-        return _NOT_DEFINED
-    return f"{value:.4f}".replace("-0.0000", "0.0000")
-
-
-def p_value(value: float) -> str:
-    """Format a p-value: three decimals, or that it is smaller than they can say.
-
-    >>> p_value(0.04), p_value(1e-9)
-    ('0.040', '< 0.001')
-    """
-    return f"{value:.3f}" if value >= 0.0005 else "< 0.001"
 
 
 def percent(value: float, digits: int = 1) -> str:
     """Format a fraction as a percentage.
 
     >>> percent(0.9371), percent(0.5, digits=0), percent(float("nan"))
-    ('93.7%', '50%', 'not defined')
+    ('93.7 %', '50 %', 'not defined')
     """
-    return f"{100 * value:.{digits}f}%" if math.isfinite(value) else _NOT_DEFINED
+    return f"{100 * value:.{digits}f} %" if math.isfinite(value) else _NOT_DEFINED
 
 
 def count(number: int) -> str:
-    """Format a count with narrow no-break spaces between the thousands.
+    """Format a count with commas between the thousands.
 
-    >>> count(1234567).split("\\u202f"), count(42)
-    (['1', '234', '567'], '42')
+    >>> count(1234567), count(42)
+    ('1,234,567', '42')
     """
-    return f"{number:,}".replace(",", _THIN_SPACE)
+    return f"{number:,}"
+
+
+def begun(text: str) -> str:
+    """A sentence begun: the first letter large.
+
+    >>> begun("no row is wrong.")
+    'No row is wrong.'
+    """
+    return text[:1].upper() + text[1:]
+
+
+_NAMES = ("Brier", "Dirichlet", "Gaussian", "Meta-Cal", "Platt", "Sierpinski", "Silverman")
+
+
+def inside(title: object) -> str:
+    """A title in the middle of a sentence: the first letter small, unless a name or an abbreviation begins it.
+
+    >>> [inside(title) for title in ("Temperature scaling", "ECE by kernel densities", "Dirichlet calibration")]
+    ['temperature scaling', 'ECE by kernel densities', 'Dirichlet calibration']
+    """
+    text = str(title)
+    return text if text[:2].isupper() or text.startswith(_NAMES) else text[:1].lower() + text[1:]
 
 
 def plain(text: object) -> str:

@@ -9,11 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from calib_core._text import begun, inside
+
 if TYPE_CHECKING:
     from calib_core.registry import Registry
 
 FAMILIES: dict[str, Registry[Any]] = {}
 """Every registry by its public name."""
+
+
+def in_words(name: str) -> str:
+    """A key or a name of the code in plain words, where nobody gave it a title.
+
+    >>> in_words("whole-curve"), in_words("rows_per_bin")
+    ('Whole curve', 'Rows per bin')
+    """
+    return begun(name.replace("_", " ").replace("-", " "))
 
 
 class RegistryError(ValueError):
@@ -45,10 +56,26 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few named options; with ``or_numbers`` also a tuple of numbers of one's own."""
+    """One of a few named options; with ``or_numbers`` also a tuple of numbers of one's own.
+
+    ``titles`` say the options in words, in turn; without them an option is its own title.
+
+    >>> distance = Choice(("kl", "cosine"), titles=("Kullback–Leibler", "Angle"))
+    >>> distance.title("kl"), Choice(("whole-curve",)).title("whole-curve")
+    ('Kullback–Leibler', 'Whole curve')
+    """
 
     options: tuple[str | int, ...]
     or_numbers: bool = False
+    titles: tuple[str, ...] = ()
+
+    def title(self, option: Any) -> str:
+        """An option, or numbers of one's own, as a reader sees it."""
+        if self.titles and option in self.options:
+            return self.titles[self.options.index(option)]
+        if isinstance(option, tuple):
+            return ", ".join(f"{number:g}" for number in option)
+        return in_words(option) if isinstance(option, str) else str(option)
 
     def check(self, value: Any) -> str | None:
         if self.or_numbers and isinstance(value, tuple):
@@ -144,12 +171,22 @@ NO_REFIT = NoRefit()
 class Key:
     """The key of a member of another family as it is, without parameters; or one of a few words beside them.
 
+    ``titles`` say those words to a reader, in turn.
+
     >>> Key("NO_FAMILY", ("all",)).words
     ('all',)
     """
 
     family: str
     words: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+
+    def title(self, option: str) -> str:
+        """An option as a reader sees it: the member's title, or the word's."""
+        if option in self.words:
+            return self.titles[self.words.index(option)] if self.titles else in_words(option)
+        title: str = FAMILIES[self.family].entry(option).title
+        return title
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -165,7 +202,13 @@ Domain: TypeAlias = Range | Choice | Flag | ClassIndex | Numbers | Text | Part |
 
 @dataclass(frozen=True)
 class Param:
-    """One declared parameter: what generates its control, checks its value and writes its recipe."""
+    """One declared parameter: what generates its control, checks its value and writes its recipe.
+
+    ``label`` names it to readers; where none is declared, its name does in plain words.
+
+    >>> Param("rows_per_bin", Flag(), False, "", False, False).label
+    'Rows per bin'
+    """
 
     name: str
     domain: Domain
@@ -174,6 +217,26 @@ class Param:
     integer: bool
     optional: bool
     refits: bool = True
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or in_words(self.name))
+
+    def phrase(self, value: Any) -> str:
+        """The parameter and a value in words, as they stand in a title.
+
+        >>> Param("k", Range(1, 9), 3, "", True, False, label="How many ranks").phrase(5)
+        'how many ranks 5'
+        """
+        name = inside(self.label)
+        if isinstance(self.domain, Flag):
+            return name if value else f"not {name}"
+        if value is None:
+            return f"no {name}"
+        if isinstance(self.domain, (Choice, Key)):
+            title = self.domain.title(value)
+            return f"{name}: {inside(title)}"
+        return f"{name} {value.title if isinstance(self.domain, Part) else value}"
 
     def check(self, value: Any) -> None:
         if value is None and self.optional:
@@ -186,7 +249,7 @@ class Param:
 
 
 def params_of(cls: Any) -> tuple[Param, ...]:
-    """Parameters from a dataclass: each field annotated with a domain and a help text."""
+    """Parameters from a dataclass: each field annotated with a domain, then a label and a help text, or help alone."""
     hints = typing.get_type_hints(cls, include_extras=True)
     return tuple(_param(f, hints[f.name]) for f in dataclasses.fields(cls) if f.init and _domain(hints[f.name]))
 
@@ -199,11 +262,11 @@ def _domain(hint: Any) -> Domain | None:
 def _param(f: dataclasses.Field[Any], hint: Any) -> Param:
     domain = _domain(hint)
     assert domain is not None
-    text = next((m for m in hint.__metadata__ if isinstance(m, str)), "")
+    *labels, text = [mark for mark in hint.__metadata__ if isinstance(mark, str)] or [""]
     kind = typing.get_args(hint)[0]
     kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     default = f.default if f.default is not dataclasses.MISSING else None
     if f.default_factory is not dataclasses.MISSING:
         default = f.default_factory()
     refits = NO_REFIT not in hint.__metadata__
-    return Param(f.name, domain, default, text, integer=int in kinds, optional=type(None) in kinds, refits=refits)
+    return Param(f.name, domain, default, text, int in kinds, type(None) in kinds, refits, "".join(labels[:1]))

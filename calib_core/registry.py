@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from calib_core._text import inside
+from calib_core.citations import cited
 from calib_core.params import (
     FAMILIES,
     NO_REFIT,
@@ -71,11 +73,9 @@ class Recipe:
     @property
     def title(self) -> str:
         """The member's title, with its non-default parameters in brackets."""
-        shown = ", ".join(
-            f"{name.replace('_', ' ')} {value.title if isinstance(value, Recipe) else value}"
-            for name, value in self.params
-        )
-        return FAMILIES[self.family].entry(self.key).title + (f" ({shown})" if shown else "")
+        entry = FAMILIES[self.family].entry(self.key)
+        shown = ", ".join(entry.param(name).phrase(value) for name, value in self.params)
+        return entry.title + (f" ({shown})" if shown else "")
 
     def without(self, *names: str) -> Recipe:
         """The same member with these parameters at their defaults."""
@@ -124,7 +124,8 @@ class Recipe:
 class Entry(Generic[T]):
     """One registered member: key, title, caption, parameters, reference and declared flags.
 
-    ``elsewhere`` tells which well-known package's number it is, or how it differs: read from its source and run.
+    ``reference`` is kept as readers see it: authors and year. ``elsewhere`` tells which well-known package's number it
+    is, or how it differs: read from its source and run. ``formula`` is in TeX, as KaTeX sets it.
     """
 
     key: str
@@ -138,6 +139,7 @@ class Entry(Generic[T]):
     fixed: Mapping[str, Any] = field(default_factory=dict)
     lift: str = ""
     elsewhere: str = ""
+    formula: str = ""
 
     def makes(self, member: Any) -> bool:
         """Could this entry have made the member?"""
@@ -218,14 +220,15 @@ class Registry(Generic[T]):
         FAMILIES[family] = self
 
     def register(
-        self, key: str, title: str, *, reference: str = "", flags: Any = None, elsewhere: str = ""
+        self, key: str, title: str, *, reference: str = "", flags: Any = None, elsewhere: str = "", formula: str = ""
     ) -> Callable[[type[T]], type[T]]:
         """Class decorator that adds a dataclass as a member; its annotated fields become its parameters."""
 
         def add(cls: type[T]) -> type[T]:
             declared = self._undeclared if flags is None else flags
             caption = _first_sentence(cls)
-            self._add(Entry(key, title, caption, cls, params_of(cls), reference, declared, cls, elsewhere=elsewhere))
+            entry = Entry(key, title, caption, cls, params_of(cls), reference, declared, cls)
+            self._add(dataclasses.replace(entry, elsewhere=elsewhere, formula=formula))
             return cls
 
         return add
@@ -241,6 +244,7 @@ class Registry(Generic[T]):
         reference: str = "",
         flags: Any = None,
         elsewhere: str = "",
+        formula: str = "",
         **fixed: Any,
     ) -> None:
         """Add a member that is a class with some parameters fixed; it declares what the class does, or ``flags``.
@@ -259,7 +263,8 @@ class Registry(Generic[T]):
 
         if flags is None:
             flags = next((e.flags for e in self._entries.values() if e.cls is cls), self._undeclared)
-        self._add(Entry(key, title, caption, make, lifted + own, reference, flags, cls, fixed, lift, elsewhere))
+        known = (reference, flags, cls, fixed, lift, elsewhere, formula)
+        self._add(Entry(key, title, caption, make, lifted + own, *known))
 
     def compose(self, prefix: Prefix[T]) -> None:
         """Add a prefix that composes with every key, like ``ts+``."""
@@ -344,7 +349,7 @@ class Registry(Generic[T]):
     def _add(self, entry: Entry[T]) -> None:
         if entry.key in self._entries:
             raise RegistryError(f"{entry.key!r} is already registered in {self.family}")
-        self._entries[entry.key] = entry
+        self._entries[entry.key] = dataclasses.replace(entry, reference=cited(entry.reference))
 
     @staticmethod
     def _composed(prefix: Prefix[T], inner: Entry[T]) -> Entry[T]:
@@ -352,9 +357,9 @@ class Registry(Generic[T]):
             inner,
             key=prefix.prefix + inner.key,
             params=_of_the_fit(inner.params),
-            title=f"{prefix.title}, then {inner.title[0].lower() + inner.title[1:]}",
+            title=f"{prefix.title}, then {inside(inner.title)}",
             factory=lambda **params: prefix.wrap(inner.factory(**params)),
-            reference=prefix.reference,
+            reference=cited(prefix.reference),
         )
 
 

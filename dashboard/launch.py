@@ -4,42 +4,40 @@ import gc
 import importlib
 import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 APP = Path(__file__).with_name("app.py")
 
 _HEAVY = (
     "calib_core",
-    "dashboard.chart",
+    "dashboard.chart.serving",
     "pandas",
     "plotly.graph_objects",
     "scipy.optimize",
     "scipy.stats",
     "sklearn.base",
     "streamlit.web.bootstrap",
-    "streamlit.web.server",
+    "streamlit.web.server.starlette.starlette_server",
 )
 
 
 def launched_files() -> tuple[Path, ...]:
     """Return the files named on the command line of the running dashboard.
 
-    Streamlit hands what follows `--` to the script as `sys.argv[1:]`.
+    Streamlit hands what follows the script to it as `sys.argv[1:]`.
     """
     return tuple(map(Path, sys.argv[1:]))
 
 
-def arguments(files: Sequence[Path], *, port: int | None, headless: bool) -> list[str]:
-    """Return the command line that runs the dashboard: `streamlit run app.py ... [-- FILE...]`.
+def settings(*, port: int | None, headless: bool) -> dict[str, Any]:
+    """Return Streamlit's options for the dashboard.
 
-    >>> arguments([Path("/data/p.npz")], port=8600, headless=True)[3:]
-    ['--server.headless=true', '--server.port=8600', '--', '/data/p.npz']
+    >>> settings(port=8600, headless=True)
+    {'server.headless': True, 'server.port': 8600}
     """
-    command = ["streamlit", "run", str(APP), f"--server.headless={str(headless).lower()}"]
-    if port is not None:
-        command.append(f"--server.port={port}")
-    return [*command, "--", *map(str, files)] if files else command
+    chosen: dict[str, Any] = {"server.headless": headless}
+    return chosen if port is None else {**chosen, "server.port": port}
 
 
 def preload() -> None:

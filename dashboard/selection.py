@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib_core import BINNINGS, CALIBRATORS, REDUCTIONS, Recipe, RegistryError
-from calib_core.binning import of_interval, of_simplex
+from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
-from calib_core.registry import FAMILIES, Choice, Param, Part, Range, Text
+from calib_core.registry import FAMILIES, Choice, Param, Text
 from calib_core.three_classes import OTHERS
 from dashboard.navigation import view_key
+from dashboard.schemes import NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
@@ -23,6 +23,7 @@ AUTO = "auto"
 """In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
 READING_CHARS = 30_000
 MOST_OTHERS = 7
+MOST_CALIBRATORS = 12
 MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
@@ -62,17 +63,20 @@ class Selection:
 
     source: Source = Source()
     others: tuple[tuple[str, str], ...] = ()
-    view: str = "reliability"
+    view: str = "overview"
     calibrators: tuple[Recipe, ...] = (Recipe("CALIBRATORS", "temperature"),)
     binning: str = AUTO
     bins: int = BINS
     points: int = 50
     counting: str = "answered"
     zoom: int | None = None
+    between: tuple[float, float] | None = None
     model: str = ""
     reduction: str = "top-label"
     about: str = "ece"
     eps: float = TOLERANCE
+    confidence: float = 0.9
+    present: bool = False
     code: int | None = None
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
@@ -149,7 +153,7 @@ class Selection:
                 reason = str(why) if isinstance(why, RegistryError) else f"{text[:80]!r} is not possible"
                 problems.append(f"The link's {name} was left out: {reason}.")
             else:
-                if name in _NUMBERS and "binning" not in query:
+                if name in NUMBERS and "binning" not in query:
                     # A number that is given wins over what outputs are declared to be.
                     selection = selection.replace(binning=counted_by(name))
         return selection, tuple(problems)
@@ -297,6 +301,14 @@ def _within(low: float, high: float, kind: Callable[[str], float]) -> Callable[[
     return read
 
 
+def _range(text: str) -> tuple[float, float]:
+    """A range of confidence; ValueError where it is none."""
+    low, high = json.loads(text)
+    if not 0 <= float(low) < float(high) <= 1:
+        raise ValueError(text)
+    return float(low), float(high)
+
+
 def _short(text: str) -> str:
     return text[:2000]
 
@@ -308,34 +320,6 @@ def _reading(text: str) -> str:
     return text
 
 
-def interval_schemes() -> tuple[str, ...]:
-    """Keys of the schemes for single scores that need no more than a number."""
-    intervals = Part("BINNINGS", of_interval).keys
-    return tuple(key for key in intervals if all(p.name in _NUMBERS for p in BINNINGS[key].params))
-
-
-def counted_by(number: str) -> str:
-    """Key of the first scheme that takes this number: "bins" or "points".
-
-    >>> counted_by("bins"), counted_by("points")
-    ('equal-width', 'points-per-bin')
-    """
-    return next(key for key in interval_schemes() if any(p.name == number for p in BINNINGS[key].params))
-
-
-def scheme_of(binning: str, **numbers: int) -> Recipe:
-    """The recipe of a binning with those of the numbers that it takes, as near as its limits allow.
-
-    >>> scheme_of("equal-mass", bins=7, points=20).params, scheme_of("distinct", bins=7).params
-    ((('bins', 7),), ())
-    """
-    ranges = {p.name: p.domain for p in BINNINGS[binning].params if isinstance(p.domain, Range)}
-    return BINNINGS.described(binning, **{key: ranges[key].nearest(n) for key, n in numbers.items() if key in ranges})
-
-
-_NUMBERS = ("bins", "points")
-
-
 def mixed(texts: Iterable[str]) -> bool:
     """Whether lines of a table were judged by different rules: its column ``bins`` is then shown.
 
@@ -345,11 +329,6 @@ def mixed(texts: Iterable[str]) -> bool:
     return len({text.partition(" (")[0] for text in texts if text}) > 1
 
 
-def simplex_schemes() -> tuple[str, ...]:
-    """Keys of the schemes that cut the simplex into cells."""
-    return Part("BINNINGS", of_simplex).keys
-
-
 def _partition(key: str) -> Recipe:
     return Recipe("BINNINGS", key)
 
@@ -357,6 +336,11 @@ def _partition(key: str) -> Recipe:
 def model_keys() -> tuple[str, ...]:
     """Keys of the calibrators that can be ticked; the base model is always shown."""
     return tuple(key for key in CALIBRATORS if key != "identity")
+
+
+def recommended(kind: str) -> tuple[str, ...]:
+    """Keys of the calibrators to try first with predictions of this kind: as they declare, whatever the results."""
+    return tuple(key for key in model_keys() if kind in CALIBRATORS[key].flags.profile.first_for)
 
 
 _SOURCE = frozenset(field.name for field in dataclasses.fields(Source))
@@ -370,16 +354,19 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "seed": _within(0, 2**31 - 1, int),
     "others": _others,
     "view": view_key,
-    "calibrators": _recipes("calibrators", "CALIBRATORS", 12),
+    "calibrators": _recipes("calibrators", "CALIBRATORS", MOST_CALIBRATORS),
     "binning": lambda text: _one_of(AUTO, *interval_schemes())(text),
     "bins": _within(FEWEST, MOST, int),
     "points": _within(2, MOST_POINTS, int),
     "counting": _one_of("answered", "all"),
     "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
+    "between": lambda text: _range(text) if text else None,
     "model": _short,
     "reduction": lambda text: _one_of(*REDUCTIONS)(text),
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
+    "confidence": _within(0, 1, float),
+    "present": lambda text: _one_of("True", "False")(text) == "True",
     "code": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "three": _corners,
     "partitions": _partitions,

@@ -4,7 +4,7 @@ import re
 
 from calib_core._text import without_controls
 
-__all__ = ["markdown_plain"]
+__all__ = ["label_plain", "markdown_plain", "unbroken"]
 
 
 def markdown_plain(text: object) -> str:
@@ -23,6 +23,27 @@ def markdown_plain(text: object) -> str:
     return _PUNCTUATION.sub(r"\\\g<0>", broken)
 
 
+def label_plain(text: object) -> str:
+    """A name as the label of a box: of labels screen readers read the Markdown, so that nothing harmless is escaped.
+
+    >>> label_plain("Isotonic, one-vs-rest"), label_plain("a * b")
+    ('Isotonic, one-vs-rest', 'a \\\\* b')
+    """
+    words = str(text)
+    return words if _HARMLESS.fullmatch(words) else markdown_plain(words)
+
+
+def unbroken(text: str) -> str:
+    """The text with its percent signs on the line of their numbers.
+
+    >>> unbroken("right 9 %") == "right 9\u00a0%"
+    True
+    """
+    return text.replace(" %", "\u00a0%")
+
+
+# Letters, digits, and marks that mean nothing to Markdown amid them; numbers alone could begin a list.
+_HARMLESS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,()%]|-(?![->])|\.(?=\d))*")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 # Places inside `scheme://`, `mailto:`, `:icon:`, `www.`, `a@b`, and the signs that Streamlit makes one arrow of.
 _LATE_MARKUP = re.compile(r"(?<=:)(?=[\w/+-])|(?<=[wW]{3})(?=\.)|(?=@)|(?<=[<>~-])(?=[-=>])")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib_core import NotAnswerable, Recipe, RegistryError
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe, RegistryError
+from calib_core._text import begun
 from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range, Text
+from dashboard import session
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 
@@ -24,7 +26,10 @@ class Titled(Protocol):
 
 _SELECTION = "calib.selection"
 _PROBLEMS = "calib.link-problems"
+_LEFT_OUT = "calib.left-out"
 _UNSET = object()
+FIRST_VISIT = {"view": "start"}
+"""What an address without choices opens."""
 
 SLIDER_STEPS = 300
 """A range of whole numbers longer than this gets a number field instead of a slider."""
@@ -33,7 +38,8 @@ SLIDER_STEPS = 300
 def selection() -> Selection:
     """The choices of this session; of the link it was opened with, the first time."""
     if _SELECTION not in st.session_state:
-        st.session_state[_SELECTION], st.session_state[_PROBLEMS] = Selection.from_query(st.query_params.to_dict())
+        query = st.query_params.to_dict() or FIRST_VISIT
+        st.session_state[_SELECTION], st.session_state[_PROBLEMS] = Selection.from_query(query)
     choices: Selection = st.session_state[_SELECTION]
     return choices
 
@@ -42,6 +48,23 @@ def link_problems() -> tuple[str, ...]:
     """What in the link could not be used, said once."""
     problems: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
     return problems
+
+
+def left_out() -> tuple[str, ...]:
+    """Ticked calibrators that are not for rows like those in use, each in a sentence, said once.
+
+    Of what the first visit ticks nothing is said: nobody has asked for it.
+    """
+    choices = selection()
+    try:
+        kind = session.parts(choices.source).fit.kind
+    except InputError:
+        return ()
+    asked_for = () if choices.calibrators == Selection().calibrators else choices.calibrators
+    why = {recipe.title: CALIBRATORS[recipe.key].flags.unfit(kind) for recipe in asked_for}
+    found = tuple(f"{title} is not used: {reason}." for title, reason in why.items() if reason)
+    before, st.session_state[_LEFT_OUT] = st.session_state.get(_LEFT_OUT, ()), found
+    return tuple(sentence for sentence in found if sentence not in before)
 
 
 def change(**changes: Any) -> None:
@@ -54,9 +77,14 @@ def change_exhibit(recipe: Recipe) -> None:
     st.session_state[_SELECTION] = selection().with_exhibit(recipe)
 
 
+def link_query(choices: Selection) -> dict[str, str]:
+    """The choices as a link writes them; an address without any would open the first visit."""
+    return choices.to_query() or {"view": choices.view}
+
+
 def write_link() -> None:
     """Put the choices into the address bar."""
-    query = selection().to_query()
+    query = link_query(selection())
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
 
@@ -102,10 +130,11 @@ def model_box(
     place.selectbox(label, titles, **tied_to(titles, key, model.title, lambda title: change(model=title, **also)))
 
 
-def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str = "") -> None:
+def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str = "", primary: bool = False) -> None:
     """A button that takes a file home; what is in it is made when it is clicked."""
     # A click does not run the page again: that would drop the file before the browser has fetched it.
-    st.download_button(label, make, file_name=name, on_click="ignore", key=f"download.{key or name}")
+    look: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    st.download_button(label, make, file_name=name, on_click="ignore", key=f"download.{key or name}", type=look)
 
 
 def table_height(lines: int) -> int:
@@ -170,14 +199,19 @@ class _Control:
 
     @property
     def label(self) -> str:
-        return markdown_plain(self.param.name.replace("_", " ").capitalize())
+        return markdown_plain(self.param.label)
+
+    @property
+    def _help(self) -> str:
+        text = self.param.help
+        return markdown_plain(f"{begun(text)}.") if text else ""
 
     def draw(self) -> None:
         if not self.param.optional:
             self._field()
             return
         on = self.value is not None
-        st.toggle(self.label, help=markdown_plain(self.param.help), **tied(f"{self.key}.on", on, self._switched))
+        st.toggle(self.label, help=self._help, **tied(f"{self.key}.on", on, self._switched))
         if on:
             self._field()
 
@@ -192,18 +226,16 @@ class _Control:
         return tied(self.key, self.value, self._chosen)
 
     def _field(self) -> None:
-        domain, text = self.param.domain, markdown_plain(self.param.help)
+        domain, text = self.param.domain, self._help
         if isinstance(domain, Range):
             self._number(domain, text)
         elif isinstance(domain, Choice):
             own = () if self.value in domain.options else (self.value,)
-            st.selectbox(self.label, (*domain.options, *own), format_func=_option, help=text, **self._tied())
+            st.selectbox(self.label, (*domain.options, *own), format_func=domain.title, help=text, **self._tied())
         elif isinstance(domain, Text):
             st.text_input(self.label, max_chars=domain.most, help=text, **self._tied())
         elif isinstance(domain, Key):
-            registry = FAMILIES[domain.family]
-            titles = {key: registry[key].title if key in registry else key.capitalize() for key in domain.options}
-            st.selectbox(self.label, domain.options, format_func=titles.__getitem__, help=text, **self._tied())
+            st.selectbox(self.label, domain.options, format_func=domain.title, help=text, **self._tied())
         elif isinstance(domain, Flag):
             st.toggle(self.label, help=text, **self._tied())
         elif isinstance(domain, ClassIndex):
@@ -252,12 +284,3 @@ class _Control:
         recipe_controls(
             self.value, key=f"{self.key}.{self.value.key}", changed=self._chosen, class_names=self.class_names
         )
-
-
-def _option(value: Any) -> str:
-    """An option as a reader sees it.
-
-    >>> _option("whole-curve"), _option(7)
-    ('Whole curve', '7')
-    """
-    return value.replace("-", " ").capitalize() if isinstance(value, str) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calib_core._text import inside
 from calib_core.binning.base import BINNINGS, BinningScheme, as_binning, cuts
 from calib_core.binning.bin_table import BinTable
 from calib_core.binning.interval_schemes import Distinct, EqualWidth
@@ -39,7 +40,7 @@ def bins_said(scheme: BinningScheme, table: BinTable | None = None) -> str:
     entry = BINNINGS.find(scheme)
     if entry is None:
         return type(scheme).__name__
-    title = entry.title[0].lower() + entry.title[1:]
+    title = inside(entry.title)
     values = [entry.value(scheme, param) for param in entry.params]
     numbers = [value for value in values if isinstance(value, int)]
     return f"{numbers[0]} {title}" if numbers else title

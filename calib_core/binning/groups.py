@@ -43,8 +43,8 @@ class Groups:
     [0.5]
     """
 
-    rows: Annotated[int, Range(1, 100_000, log=True), "fewest rows in a group"] = 20
-    bins: Annotated[int, Range(1, 1000), "equal-width bins that are joined"] = 15
+    rows: Annotated[int, Range(1, 100_000, log=True), "Fewest rows in a group", "fewest rows in a group"] = 20
+    bins: Annotated[int, Range(1, 1000), "Bins that are joined", "equal-width bins that are joined"] = 15
 
     def __post_init__(self) -> None:
         PointsPerBin(self.rows)

@@ -26,7 +26,7 @@ class EqualWidth:
     [0.25, 0.5, 0.75]
     """
 
-    bins: Annotated[int, Range(1, 1000), "number of bins"] = BINS
+    bins: Annotated[int, Range(1, 1000), "Number of bins", "number of bins"] = BINS
 
     def __post_init__(self) -> None:
         _whole(self.bins, "bins")
@@ -50,7 +50,7 @@ class EqualMass:
     [0.9]
     """
 
-    bins: Annotated[int, Range(1, 1000), "number of bins"] = BINS
+    bins: Annotated[int, Range(1, 1000), "Number of bins", "number of bins"] = BINS
 
     def __post_init__(self) -> None:
         _whole(self.bins, "bins")
@@ -74,7 +74,7 @@ class PointsPerBin:
     [0.4]
     """
 
-    points: Annotated[int, Range(1, 100_000, log=True), "rows per bin"] = 50
+    points: Annotated[int, Range(1, 100_000, log=True), "Rows per bin", "rows per bin"] = 50
 
     def __post_init__(self) -> None:
         _whole(self.points, "points")
@@ -115,7 +115,7 @@ class Edges:
     [0.5]
     """
 
-    values: Annotated[tuple[float, ...], Numbers(), "bin edges, ascending"] = (0.0, 0.5, 1.0)
+    values: Annotated[tuple[float, ...], Numbers(), "Bin edges", "bin edges, ascending"] = (0.0, 0.5, 1.0)
 
     def __post_init__(self) -> None:
         values = tuple(float(v) for v in self.values)

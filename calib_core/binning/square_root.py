@@ -27,7 +27,9 @@ class RootWidth:
     [0.25, 0.5, 0.75]
     """
 
-    bins: Annotated[int | None, Range(1, 1000), "number of bins; none: the square root of the rows"] = None
+    bins: Annotated[
+        int | None, Range(1, 1000), "Number of bins", "number of bins; none: the square root of the rows"
+    ] = None
 
     def __post_init__(self) -> None:
         EqualWidth(1 if self.bins is None else self.bins)
@@ -53,7 +55,9 @@ class RootMass:
     [0.9]
     """
 
-    bins: Annotated[int | None, Range(1, 1000), "number of bins; none: the square root of the rows"] = None
+    bins: Annotated[
+        int | None, Range(1, 1000), "Number of bins", "number of bins; none: the square root of the rows"
+    ] = None
 
     def __post_init__(self) -> None:
         EqualMass(1 if self.bins is None else self.bins)

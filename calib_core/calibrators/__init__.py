@@ -23,6 +23,7 @@ from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMis
 from calib_core.calibrators.neighbours import Lecd, Lece
 from calib_core.calibrators.options import with_options
 from calib_core.calibrators.platt import Platt
+from calib_core.calibrators.profile import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
@@ -34,6 +35,7 @@ from calib_core.calibrators.wrappers import WRAPPERS
 __all__ = [
     "BINARY_CALIBRATORS",
     "CALIBRATORS",
+    "FAMILY_TITLES",
     "WRAPPERS",
     "Beta",
     "BinaryCalibrator",
@@ -45,6 +47,7 @@ __all__ = [
     "Dirichlet",
     "EnsembleTemperature",
     "EqualWidthHistogram",
+    "Family",
     "Histogram",
     "Identity",
     "Isotonic",
@@ -56,6 +59,7 @@ __all__ = [
     "MetaCalAccuracy",
     "MetaCalMiscoverage",
     "Platt",
+    "Profile",
     "Reduced",
     "ScalingBinning",
     "ScalingMap",

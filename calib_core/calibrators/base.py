@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,6 +15,8 @@ from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core._checks import check_weights
 from calib_core._frames import plain
 from calib_core.calibrators.abstaining import with_abstentions
+from calib_core.calibrators.insides import Insides
+from calib_core.calibrators.profile import Profile
 from calib_core.guarantees import NONE, Cells, Promise
 from calib_core.predictions import InputError, Logits, Predictions
 from calib_core.registry import Recipe, Registry
@@ -29,7 +32,9 @@ class Contract:
     sums_to_one: rows stay distributions; monotone: a higher score never gets a lower output (within a stratum);
     min_rows: fewest calibration rows it can be fitted on; needs_matrix: works on full probability rows only;
     may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable);
-    abstains: it may leave rows unanswered; exported: it can be written as steps (``exporting.steps_of``).
+    abstains: it may leave rows unanswered; exported: it can be written as steps (``exporting.steps_of``);
+    keeps_order: no two classes of a row change places, or only the claims made are recalibrated; profile: how it is
+    introduced to somebody who chooses one.
     """
 
     output: Output
@@ -41,6 +46,20 @@ class Contract:
     may_refuse: bool = False
     abstains: bool = False
     exported: bool = True
+    keeps_order: bool = False
+    profile: Profile = field(default_factory=Profile)
+
+    def unfit(self, kind: str) -> str:
+        """Why predictions of this kind cannot be calibrated so, in one sentence without its stop; empty where they can.
+
+        >>> Contract("full", keeps_argmax=True, sums_to_one=True).unfit("confidence")
+        'it needs the probability of every class, and these rows hold one number each'
+        """
+        if self.needs_matrix and kind not in ("full", "per-class", self.output):
+            return "it needs the probability of every class, and these rows hold one number each"
+        if self.profile.needs_classes and kind == "confidence":
+            return "it needs the predicted classes, and these rows do not say them"
+        return ""
 
 
 class BinaryCalibrator(BaseEstimator):
@@ -70,6 +89,10 @@ class BinaryCalibrator(BaseEstimator):
     def steps(self) -> Float64s:
         """Thresholds of the fitted map, ascending; empty where it has none."""
         return np.empty(0)
+
+    def insides(self) -> Insides:
+        """What the fitted map consists of, in words and numbers."""
+        return Insides()
 
     def cells(self) -> Cells | None:
         """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
@@ -151,6 +174,10 @@ class Calibrator(BaseEstimator):
     def note(self) -> str:
         """What a reader of the fitted calibrator must know, in one sentence; empty where there is nothing."""
         return ""
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        """What the fitted calibrator consists of, in words and numbers; ``names`` of the classes, where known."""
+        return Insides()
 
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
         """Sentences on the fitted calibrator: groups too small to be calibrated on their own, and its ``note``.

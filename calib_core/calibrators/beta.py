@@ -10,6 +10,7 @@ from scipy.special import expit
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.fitting.logistic import fit_increasing
+from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
 
 
@@ -35,6 +36,18 @@ class Beta(ScalingMap):
     >>> g.transform([0.1, 0.5, 0.9]).round(6).tolist()
     [0.25, 0.5, 0.75]
     """
+
+    def insides(self) -> Insides:
+        return Insides(
+            f"slopes {self.a_:.3g} and {self.b_:.3g}, shift {self.c_:.3g}",
+            "The log-odds of a score are stretched by one slope near 0 and by another near 1, and shifted.",
+            lambda: [
+                Number("slope near 0", self.a_),
+                Number("slope near 1", self.b_),
+                Number("shift", float(self.c_)),
+            ],
+            unit="curve",
+        )
 
     def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
         odds = yes - no

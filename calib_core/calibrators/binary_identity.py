@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.insides import Insides
 
 
 @BINARY_CALIBRATORS.register("identity", "Scores as they are")
@@ -20,6 +21,9 @@ class BinaryIdentity(BinaryCalibrator):
     @property
     def min_rows(self) -> int:
         return 1
+
+    def insides(self) -> Insides:
+        return Insides("nothing", "A score stays as it is.")
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         self.n_rows_ = len(scores)

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
+from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
-from calib_core.calibrators.temperature import NOTES, Temperature
+from calib_core.calibrators.temperature import NOTES, Temperature, of_temperature
 
 
 @BINARY_CALIBRATORS.register("temperature", "Temperature scaling", reference="Guo et al. 2017", flags=SMOOTH)
@@ -32,6 +33,9 @@ class BinaryTemperature(ScalingMap):
     >>> g.transform([0.1, 0.5, 0.9]).round(6).tolist()
     [0.2, 0.5, 0.8]
     """
+
+    def insides(self) -> Insides:
+        return of_temperature(self.temperature_)
 
     def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
         two = Temperature().fit(np.exp(np.column_stack([no, yes])), outcomes.astype(int), weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sklearn.base import clone
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.identity import Identity
+from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.temperature import Temperature
 from calib_core.predictions import Predictions
 from calib_core.registry import Prefix
@@ -43,6 +45,16 @@ class Composed(Calibrator):
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
         check_is_fitted(self)
         return *self.first_.remarks(most), *self.then_.remarks(most)
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        first, then = self.first_.insides(names), self.then_.insides(names)
+        return Insides(
+            "; ".join(filter(None, (first.short, then.short))),
+            " Then: ".join(filter(None, (first.sentence, then.sentence))),
+            lambda: [*first.numbers(), *then.numbers()],
+            (*first.grids, *then.grids),
+        )
 
     def _apply(self, predictions: Predictions) -> Predictions:
         return self.then_.apply(self.first_.apply(predictions))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, frozen
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.insides import Insides, Number
+from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.temperature import NOTES, Temperature, softened
 from calib_core.predictions import Predictions
 
@@ -24,7 +27,17 @@ _STEPS = 100
     "ensemble-temperature",
     "Ensemble temperature scaling",
     reference="Zhang et al. 2020",
-    flags=Contract("full", keeps_argmax=True, sums_to_one=True),
+    flags=Contract(
+        "full",
+        keeps_argmax=True,
+        sums_to_one=True,
+        keeps_order=True,
+        profile=Profile(
+            "scaling",
+            "Mixes temperature scaling with the model as it is and with equal chances.",
+            rows=(150, 0, 0),
+        ),
+    ),
 )
 @dataclass(eq=False, repr=False)
 class EnsembleTemperature(Calibrator):
@@ -65,6 +78,18 @@ class EnsembleTemperature(Calibrator):
     def note(self) -> str:
         check_is_fitted(self)
         return NOTES.get(self.status_, "")
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        shares = [float(w) for w in self.weights_]
+        parts = ("share of temperature scaling", "share of the model as it is", "share of equal chances")
+        scaled, plain, even = (f"{100 * share:.3g} %" for share in shares)
+        return Insides(
+            f"T = {self.temperature_:.3g}, 3 shares",
+            f"Mixes {scaled} of temperature scaling with T = {self.temperature_:.3g}, {plain} of the model as it is "
+            f"and {even} of equal chances.",
+            lambda: [Number("temperature T", self.temperature_), *map(Number, parts, shares)],
+        )
 
     def _apply(self, predictions: Predictions) -> Predictions:
         out: Floats = softened(predictions, self.temperature_).copy()

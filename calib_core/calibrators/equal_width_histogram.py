@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.binning import EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.registry import Range
 
 
@@ -34,10 +35,13 @@ class EqualWidthHistogram(BinaryCalibrator):
     [0.5, 0.4, 1.0]
     """
 
-    bins: Annotated[int, Range(1, 200), "number of bins"] = 15
+    bins: Annotated[int, Range(1, 200), "Number of bins", "number of bins"] = 15
 
     def discrete(self, given: bool = False) -> bool:
         return True
+
+    def insides(self) -> Insides:
+        return shares_table(EqualWidth(self.bins).fixed_edges(), self.values_, self.counts_)
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         codes = self._codes(scores)

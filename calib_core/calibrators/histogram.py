@@ -9,6 +9,7 @@ import numpy as np
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
 from calib_core.guarantees import Cells
 from calib_core.registry import Range
@@ -68,10 +69,16 @@ class Histogram(BinaryCalibrator):
     ([1.0], [0.5, 1.0], 4)
     """
 
-    points_per_bin: Annotated[int, Range(2, 1000), "calibration rows per bin; 50 to 150 is the authors' advice"] = 50
-    bins: Annotated[int | None, Range(1, 200), "number of bins instead of points per bin"] = None
-    delta: Annotated[float, Range(0, 0.01), "size of the randomisation that keeps bin values apart"] = 1e-10
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the randomisation and of the rows that place edges"] = 0
+    points_per_bin: Annotated[
+        int, Range(2, 1000), "Rows per bin", "calibration rows per bin; 50 to 150 is the authors' advice"
+    ] = 50
+    bins: Annotated[int | None, Range(1, 200), "Number of bins", "number of bins instead of points per bin"] = None
+    delta: Annotated[
+        float, Range(0, 0.01), "Size of the random nudge", "size of the randomisation that keeps bin values apart"
+    ] = 1e-10
+    random_state: Annotated[
+        int, Range(0, 2**31 - 1), "Seed of chance", "seed of the randomisation and of the rows that place edges"
+    ] = 0
 
     @property
     def steps(self) -> Float64s:
@@ -83,6 +90,9 @@ class Histogram(BinaryCalibrator):
     @property
     def min_rows(self) -> int:
         return 2 if self.bins is not None else self.points_per_bin
+
+    def insides(self) -> Insides:
+        return shares_table(self.thresholds_, self.values_, self.counts_)
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         if weights is not None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.insides import Insides
 from calib_core.predictions import Predictions
 
 
 @CALIBRATORS.register(
     "identity",
     "Base model",
-    flags=Contract("same", keeps_argmax=True, sums_to_one=True, monotone=True, needs_matrix=False),
+    flags=Contract("same", keeps_argmax=True, sums_to_one=True, monotone=True, needs_matrix=False, keeps_order=True),
 )
 @dataclass(eq=False, repr=False)
 class Identity(Calibrator):
@@ -25,6 +27,9 @@ class Identity(Calibrator):
 
     def discrete(self, given: bool = False) -> bool:
         return given
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        return Insides("nothing", "Leaves every row as it is.")
 
     def _fit(self, predictions: Predictions) -> None:
         self.n_rows_ = predictions.n_rows

@@ -9,6 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.insides import Insides, Number, counted
 
 
 @BINARY_CALIBRATORS.register("isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002")
@@ -25,6 +26,18 @@ class Isotonic(BinaryCalibrator):
     >>> Isotonic().fit([0.1, 0.2, 0.8], [1, 0, 1]).transform([0.1, 0.5, 0.9]).tolist()
     [0.5, 0.75, 1.0]
     """
+
+    def insides(self) -> Insides:
+        steps = len(np.unique(self.values_))
+        return Insides(
+            counted(steps, "step"),
+            "A score becomes the height of a staircase that never falls.",
+            lambda: [
+                Number("score out", float(value), place=f"score {score:.6g}")
+                for score, value in zip(self.scores_, self.values_, strict=True)
+            ],
+            unit="staircase",
+        )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         # float64: on float32 scores scikit-learn merges those closer than 1e-6, most of them at 1,000 classes.

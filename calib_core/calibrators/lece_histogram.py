@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.binning import EqualMass, IntervalScheme, of_interval
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.row_weights import as_rows
 from calib_core.claims import Stratum
 from calib_core.registry import Part
@@ -35,9 +36,21 @@ class LeceHistogram(BinaryCalibrator):
     [0.0, 0.3]
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "Bins", "where the bins lie"] = field(
         default_factory=EqualMass
     )
+
+    def insides(self) -> Insides:
+        places = interval_places(self.edges_)
+        return Insides(
+            counted(len(self.errors_), "bin"),
+            "The mean error of its bin is taken off a score.",
+            lambda: [
+                Number("mean error", float(error), place=place)
+                for place, error in zip(places, self.errors_, strict=True)
+            ],
+            unit="table",
+        )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         if weights is not None:

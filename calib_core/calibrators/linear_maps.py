@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Float64s, Floats, frozen
 from calib_core._parallel import one_blas_thread
@@ -15,10 +16,15 @@ from calib_core.calibrators.fitting.log_rows import Input, LogRows
 from calib_core.calibrators.fitting.odir_choice import chosen_odir
 from calib_core.calibrators.fitting.softmax_fit import fitted
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
+from calib_core.calibrators.insides import Grid, Insides, Number, class_names
+from calib_core.calibrators.profile import Profile
 from calib_core.predictions import Predictions
 from calib_core.registry import Flag, Range
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
+_VECTOR = Profile("scaling", "A weight and an offset for every class.", rows=(0, 100, 0))
+_MATRIX = Profile("scaling", "Every class's score becomes a weighted sum of all scores.", rows=(0, 50, 50))
+_DIRICHLET = Profile("scaling", "Every class may borrow from every other.", rows=(0, 50, 50))
 
 NOTES = {
     "at bound": "the rows can be told apart without fail, or a class never occurs among them, so that the loss alone "
@@ -27,11 +33,15 @@ NOTES = {
 }
 """What a fit that ended otherwise than usual has to say, by ``status_``."""
 
+_INPUT: dict[Input, str] = {"logits": "logit", "log-probabilities": "log-probability"}
+
 _APPLIED_ROWS = 256
 """Matrix products of this many rows, the last filled up: BLAS then treats a row alike whatever stands beside it."""
 
 
-@CALIBRATORS.register("vector", "Vector scaling", reference="Guo et al. 2017; P3 §2.5", flags=_FLAGS)
+@CALIBRATORS.register(
+    "vector", "Vector scaling", reference="Guo et al. 2017; P3 §2.5", flags=replace(_FLAGS, profile=_VECTOR)
+)
 @dataclass(eq=False, repr=False)
 class VectorScaling(Calibrator):
     """Multiplies each class's logit by a weight of its own and adds an intercept: softmax(w x + b).
@@ -68,6 +78,20 @@ class VectorScaling(Calibrator):
         """How the fit ended where it found no minimum of its own; empty else."""
         return NOTES.get(self.status_, "")
 
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        classes = class_names(names, len(self.weights_))
+        return Insides(
+            f"{2 * len(classes):,} numbers",
+            f"Multiplies the {_INPUT[self.input_]} of each class by a weight of its own and adds an offset.",
+            lambda: [
+                Number(name, float(value), of)
+                for name, values in (("weight", self.weights_), ("offset", self.intercepts_))
+                for of, value in zip(classes, values, strict=True)
+            ],
+            (_column("Weights", self.weights_, classes, 1.0), _column("Offsets", self.intercepts_, classes, 0.0)),
+        )
+
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         return predictions.with_probs(_mapped(source, predictions, self._logits))
@@ -78,13 +102,20 @@ class VectorScaling(Calibrator):
 
 @dataclass(eq=False, repr=False)
 class _Affine(Calibrator):
-    off_diagonal: Annotated[float, Range(0, 1e6, log=True), "λ: keeps classes from mixing; 0 for none"] = 1.0
-    intercept: Annotated[float, Range(0, 1e6, log=True), "μ: keeps intercepts small; 0 for none"] = 1.0
-    cross_validate: Annotated[bool, Flag(), "choose λ and μ by cross-validated log loss, starting from those above"] = (
-        False
-    )
-    folds: Annotated[int, Range(2, 20, 1), "folds of the cross-validation, stratified by class"] = 5
-    random_state: Annotated[int, Range(0, 2**31 - 1, 1), "seed of the folds"] = 0
+    off_diagonal: Annotated[
+        float, Range(0, 1e6, log=True), "Penalty on mixing classes (λ)", "λ: keeps classes from mixing; 0 for none"
+    ] = 1.0
+    intercept: Annotated[
+        float, Range(0, 1e6, log=True), "Penalty on intercepts (μ)", "μ: keeps intercepts small; 0 for none"
+    ] = 1.0
+    cross_validate: Annotated[
+        bool,
+        Flag(),
+        "Choose by cross-validation",
+        "choose λ and μ by cross-validated log loss, starting from those above",
+    ] = False
+    folds: Annotated[int, Range(2, 20, 1), "Folds", "folds of the cross-validation, stratified by class"] = 5
+    random_state: Annotated[int, Range(0, 2**31 - 1, 1), "Seed of chance", "seed of the folds"] = 0
 
     takes_logits: ClassVar[bool]
 
@@ -107,6 +138,30 @@ class _Affine(Calibrator):
         """How the fit ended where it found no minimum of its own; empty else."""
         return NOTES.get(self.status_, "")
 
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        classes = class_names(names, len(self.intercepts_))
+        tried = " Both penalties were chosen by cross-validation." if self.cross_validate else ""
+        return Insides(
+            f"{self.weights_.size + len(classes):,} numbers",
+            f"Makes the {_INPUT[self.input_]} of each class a weighted sum of those of all classes, and adds an offset."
+            + tried,
+            lambda: [
+                *(
+                    Number("weight", float(value), of, f"from {source}")
+                    for of, line in zip(classes, self.weights_, strict=True)
+                    for source, value in zip(classes, line, strict=True)
+                ),
+                *(Number("offset", float(b), of) for of, b in zip(classes, self.intercepts_, strict=True)),
+                Number("penalty on other classes' weights", float(self.off_diagonal_)),
+                Number("penalty on offsets", float(self.intercept_)),
+            ],
+            (
+                Grid("Weights", self.weights_, "class that gains", classes, "class that gives", classes, 0.0),
+                _column("Offsets", self.intercepts_, classes, 0.0),
+            ),
+        )
+
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         with one_blas_thread():
@@ -116,7 +171,9 @@ class _Affine(Calibrator):
         return np.asarray(x @ self.weights_.T + self.intercepts_)
 
 
-@CALIBRATORS.register("matrix", "Matrix scaling", reference="Guo et al. 2017; P3 §2.5", flags=_FLAGS)
+@CALIBRATORS.register(
+    "matrix", "Matrix scaling", reference="Guo et al. 2017; P3 §2.5", flags=replace(_FLAGS, profile=_MATRIX)
+)
 @dataclass(eq=False, repr=False)
 class MatrixScaling(_Affine):
     """Makes each class's logit a weighted sum of all logits, with off-diagonal weights and intercepts kept small.
@@ -146,7 +203,12 @@ class MatrixScaling(_Affine):
     takes_logits: ClassVar[bool] = True
 
 
-@CALIBRATORS.register("dirichlet", "Dirichlet calibration", reference="Kull et al. 2019; P3 §2.5", flags=_FLAGS)
+@CALIBRATORS.register(
+    "dirichlet",
+    "Dirichlet calibration",
+    reference="Kull et al. 2019; P3 §2.5",
+    flags=replace(_FLAGS, profile=_DIRICHLET),
+)
 @dataclass(eq=False, repr=False)
 class Dirichlet(_Affine):
     """Makes each class's log-probability a weighted sum of all log-probabilities, other classes' weights kept small.
@@ -167,6 +229,10 @@ class Dirichlet(_Affine):
     """
 
     takes_logits: ClassVar[bool] = False
+
+
+def _column(title: str, values: Float64s, classes: tuple[str, ...], middle: float) -> Grid:
+    return Grid(title, values[:, None], "class", classes, "", ("",), middle)
 
 
 def _mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64s], Float64s]) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ from calib_core.calibrators.abstention_thresholds import (
 )
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.held_out import hold_out
+from calib_core.calibrators.insides import Insides, Number
+from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.temperature import Temperature
 from calib_core.guarantees import Promise
 from calib_core.predictions import InputError, NotAnswerable, Predictions
@@ -30,6 +33,18 @@ HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 500
 """A tenth of the rows, up to 500, choose the threshold (P4 §5.1)."""
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True, may_refuse=True, abstains=True)
+_MISCOVERAGE = Profile(
+    "abstaining",
+    "Leaves out the rows it is least sure of, yet few right answers, and calibrates the rest.",
+    rows=(500, 0, 0),
+    promises=True,
+)
+_ACCURACY = Profile(
+    "abstaining",
+    "Leaves out the rows it is least sure of until the rest reach an accuracy, and calibrates those.",
+    rows=(500, 0, 0),
+    promises=True,
+)
 
 
 _WEIGHTED = "the calibration rows are weighted, and the bound is for rows that count alike"
@@ -76,6 +91,24 @@ class MetaCal(Calibrator):
         check_is_fitted(self)
         return self.base_.note
 
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        base = self.base_.insides(names)
+        threshold = float(self.threshold_)
+        limit = "none is left out" if np.isinf(threshold) else f"entropy up to {threshold:.3g}"
+        rule = "Answers every row" if np.isinf(threshold) else f"Answers rows whose entropy is at most {threshold:.3g}"
+        return Insides(
+            "; ".join(filter(None, (limit, base.short))),
+            f"{rule}, a threshold found on {self.n_held_out_:,} rows held out. {base.sentence}".rstrip(),
+            lambda: [
+                Number("threshold of the entropy", threshold),
+                Number("rows held out to find it", float(self.n_held_out_)),
+                Number("rows the rest was fitted on", float(self.n_fit_)),
+                *base.numbers(),
+            ],
+            base.grids,
+        )
+
     def attained(self, before: Predictions, after: Predictions) -> float:
         """The rate this constraint is about, as it is on rows before and after; NaN where no row counts."""
         raise NotImplementedError
@@ -100,7 +133,9 @@ class MetaCal(Calibrator):
             )
 
 
-@CALIBRATORS.register("metacal-miscoverage", "Meta-Cal by miscoverage", reference="P4 Alg. 1", flags=_FLAGS)
+@CALIBRATORS.register(
+    "metacal-miscoverage", "Meta-Cal by miscoverage", reference="P4 Alg. 1", flags=replace(_FLAGS, profile=_MISCOVERAGE)
+)
 @dataclass(eq=False, repr=False)
 class MetaCalMiscoverage(MetaCal):
     """Abstains on the rows the model is least sure of, so few that most right answers stay; recalibrates the rest.
@@ -132,17 +167,23 @@ class MetaCalMiscoverage(MetaCal):
         "answer every row and return whole rows that sum to one, so that a row withheld can stand among them as uniform"
     )
 
-    miscoverage: Annotated[float, Range(0.001, 0.5), "share of right answers that may be withheld"] = 0.05
+    miscoverage: Annotated[
+        float, Range(0.001, 0.5), "Right answers withheld", "share of right answers that may be withheld"
+    ] = 0.05
     rule: Annotated[
         Literal["paper", "guaranteed"],
-        Choice(("paper", "guaranteed")),
+        Choice(("paper", "guaranteed"), titles=("As published", "Guaranteed")),
+        "Rule",
         "as published, exceeded at odds below one half that are stated; or but for the risk below",
     ] = "paper"
-    risk: Annotated[float, Range(0.001, 0.5), "how often the guaranteed rule may fail"] = 0.05
-    base: Annotated[Calibrator, Part("CALIBRATORS"), "recalibrates the answered rows; must return whole rows"] = field(
-        default_factory=Temperature
-    )
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the rows held out"] = 0
+    risk: Annotated[float, Range(0.001, 0.5), "Risk of failing", "how often the guaranteed rule may fail"] = 0.05
+    base: Annotated[
+        Calibrator,
+        Part("CALIBRATORS"),
+        "Calibrator of the answered rows",
+        "recalibrates the answered rows; must return whole rows",
+    ] = field(default_factory=Temperature)
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = 0
 
     def attained(self, before: Predictions, after: Predictions) -> float:
         silent = np.zeros(before.n_rows, dtype=bool) if after.abstained is None else after.abstained
@@ -168,7 +209,9 @@ class MetaCalMiscoverage(MetaCal):
         return threshold
 
 
-@CALIBRATORS.register("metacal-accuracy", "Meta-Cal by accuracy", reference="P4 Alg. 2", flags=_FLAGS)
+@CALIBRATORS.register(
+    "metacal-accuracy", "Meta-Cal by accuracy", reference="P4 Alg. 2", flags=replace(_FLAGS, profile=_ACCURACY)
+)
 @dataclass(eq=False, repr=False)
 class MetaCalAccuracy(MetaCal):
     """Abstains on the rows the model is least sure of, until the others reach an accuracy; recalibrates those.
@@ -195,18 +238,22 @@ class MetaCalAccuracy(MetaCal):
     wanted: ClassVar[str] = "accuracy"
     asks: ClassVar[str] = "keep the predicted class and return whole rows"
 
-    accuracy: Annotated[float, Range(0.01, 0.9999), "accuracy wanted among the answered rows"] = 0.97
+    accuracy: Annotated[float, Range(0.01, 0.9999), "Accuracy wanted", "accuracy wanted among the answered rows"] = 0.97
     rule: Annotated[
         Literal["paper", "guaranteed"],
-        Choice(("paper", "guaranteed")),
+        Choice(("paper", "guaranteed"), titles=("As published", "Guaranteed")),
+        "Rule",
         "as published, with no assurance; or kept but for the risk below",
     ] = "paper"
-    risk: Annotated[float, Range(0.001, 0.5), "how often the guaranteed rule may fail"] = 0.05
-    bins: Annotated[int, Range(2, 100), "uniform-mass bins of the scores for the paper's rule"] = 20
-    base: Annotated[Calibrator, Part("CALIBRATORS"), "recalibrates the answered rows; must keep the class"] = field(
-        default_factory=Temperature
-    )
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the rows held out"] = 0
+    risk: Annotated[float, Range(0.001, 0.5), "Risk of failing", "how often the guaranteed rule may fail"] = 0.05
+    bins: Annotated[int, Range(2, 100), "Number of bins", "uniform-mass bins of the scores for the published rule"] = 20
+    base: Annotated[
+        Calibrator,
+        Part("CALIBRATORS"),
+        "Calibrator of the answered rows",
+        "recalibrates the answered rows; must keep the class",
+    ] = field(default_factory=Temperature)
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = 0
 
     def attained(self, before: Predictions, after: Predictions) -> float:
         return after.accuracy

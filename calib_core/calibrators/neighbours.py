@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._parallel import chunks, one_blas_thread, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.insides import Grid, Insides, Number
 from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
 from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold
+from calib_core.calibrators.profile import Profile
 from calib_core.predictions import InputError, Predictions
 from calib_core.registry import Choice, Flag, Range
 
@@ -23,20 +27,33 @@ THRESHOLDS = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.05, 0.1, 1.0)
 """Thresholds that cross-validation tries."""
 
 _ROWS = Contract("full", keeps_argmax=False, sums_to_one=True, exported=False)
+_LECE = Profile("rows", "Takes off the mean error of the calibration rows most like it.", rows=(1000, 0, 0))
+_LECD = Profile("rows", "Gives each row the class frequencies of the calibration rows most like it.", rows=(1000, 0, 0))
 
 
 @dataclass(eq=False, repr=False)
 class Neighbours(Calibrator):
     """What LECE and LECD share: the nearest calibration rows, the threshold, and how both are chosen."""
 
-    share: Annotated[float, Range(0.001, 1), "neighbours as a share of the calibration rows"] = 0.05
-    neighbours: Annotated[int | None, Range(1, 1_000_000), "number of neighbours instead of a share"] = None
-    threshold: Annotated[float, Range(0, 1), "probabilities up to this are left as they are"] = 0.0
+    share: Annotated[float, Range(0.001, 1), "Share of neighbours", "neighbours as a share of the calibration rows"] = (
+        0.05
+    )
+    neighbours: Annotated[
+        int | None, Range(1, 1_000_000), "Number of neighbours", "number of neighbours instead of a share"
+    ] = None
+    threshold: Annotated[
+        float, Range(0, 1), "Largest probability left alone", "probabilities up to this are left as they are"
+    ] = 0.0
     distance: Annotated[
-        Literal["kl", "euclidean"], Choice(("kl", "euclidean")), "what near means: Kullback-Leibler or Euclidean"
+        Literal["kl", "euclidean"],
+        Choice(("kl", "euclidean"), titles=("Kullback–Leibler", "Euclidean")),
+        "Distance",
+        "what near means: Kullback-Leibler or Euclidean",
     ] = "kl"
-    cross_validate: Annotated[bool, Flag(), "choose share and threshold by 10-fold cross-validated log loss"] = False
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the folds"] = 0
+    cross_validate: Annotated[
+        bool, Flag(), "Choose by cross-validation", "choose share and threshold by 10-fold cross-validated log loss"
+    ] = False
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the folds"] = 0
 
     def _fit(self, predictions: Predictions) -> None:
         weights = predictions.weights
@@ -68,6 +85,46 @@ class Neighbours(Calibrator):
         with one_blas_thread():
             list(shared_out(work, chunks(len(out), step)))
         return predictions.with_probs(frozen(out))
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        small = f"; probabilities up to {self.threshold_:g} stay as they are" if self.threshold_ else ""
+        return Insides(
+            f"{self.neighbours_:,} neighbours" + (f", threshold {self.threshold_:g}" if self.threshold_ else ""),
+            f"Looks at the {self.neighbours_:,} calibration rows nearest to a row{small}."
+            + (" Both numbers were chosen by 10-fold cross-validation." if len(self.losses_) else ""),
+            self._numbers,
+            self._grids(),
+        )
+
+    def _numbers(self) -> list[Number]:
+        found = [Number("neighbours", float(self.neighbours_)), Number("threshold t", float(self.threshold_))]
+        if len(self.losses_):
+            q = best_cell(self.losses_, SHARES, THRESHOLDS)[0]
+            found.append(Number("share of the calibration rows q", q))
+            found += [
+                Number("log loss in cross-validation", float(loss), f"q = {share:g}", f"t = {threshold:g}")
+                for share, line in zip(SHARES, self.losses_, strict=True)
+                for threshold, loss in zip(THRESHOLDS, line, strict=True)
+            ]
+        return found
+
+    def _grids(self) -> tuple[Grid, ...]:
+        """The losses of all shares and thresholds tried; nothing where they were given."""
+        if not len(self.losses_):
+            return ()
+        q, t = best_cell(self.losses_, SHARES, THRESHOLDS)
+        return (
+            Grid(
+                "Log loss in cross-validation",
+                self.losses_,
+                "neighbours, share of rows (q)",
+                tuple(f"{100 * share:g} %" for share in SHARES),
+                "threshold (t)",
+                tuple(f"{threshold:g}" for threshold in THRESHOLDS),
+                chosen=(SHARES.index(q), THRESHOLDS.index(t)),
+            ),
+        )
 
     def _cross_validated(self) -> Float64s:
         """Mean log loss of the rows held out, (shares, thresholds); every fold looks its neighbours up once."""
@@ -105,7 +162,7 @@ class Neighbours(Calibrator):
         raise NotImplementedError
 
 
-@CALIBRATORS.register("lece", "LECE, locally equal errors", reference="P3 Alg. 1", flags=_ROWS)
+@CALIBRATORS.register("lece", "LECE, locally equal errors", reference="P3 Alg. 1", flags=replace(_ROWS, profile=_LECE))
 @dataclass(eq=False, repr=False)
 class Lece(Neighbours):
     """Subtracts from a row the mean error, probability less outcome, of the calibration rows most like it.
@@ -134,7 +191,9 @@ class Lece(Neighbours):
         return block - mean
 
 
-@CALIBRATORS.register("lecd", "LECD, locally equal frequencies", reference="P3 §3.1", flags=_ROWS)
+@CALIBRATORS.register(
+    "lecd", "LECD, locally equal frequencies", reference="P3 §3.1", flags=replace(_ROWS, profile=_LECD)
+)
 @dataclass(eq=False, repr=False)
 class Lecd(Neighbours):
     """Replaces a row by the class frequencies among the calibration rows most like it.

@@ -9,6 +9,7 @@ from scipy.special import expit
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.fitting.logistic import fit_increasing
+from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
 
 
@@ -32,6 +33,14 @@ class Platt(ScalingMap):
     >>> g.transform([0.2, 0.5, 0.8]).round(6).tolist()
     [0.25, 0.5, 0.75]
     """
+
+    def insides(self) -> Insides:
+        return Insides(
+            f"slope {self.a_:.3g}, shift {self.b_:.3g}",
+            "The log-odds of a score are multiplied by the slope and shifted.",
+            lambda: [Number("slope", self.a_), Number("shift", float(self.b_))],
+            unit="curve",
+        )
 
     def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
         fitted = fit_increasing((yes - no)[None, :], outcomes, weights)

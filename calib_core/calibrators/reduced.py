@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from calib_core._arrays import Float64s, Floats, frozen
 from calib_core.calibrators.base import BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
+from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import row_count
 from calib_core.claims import Claims, ColumnClaims, FlatClaims, Stratum
 from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
@@ -48,18 +49,24 @@ class Reduced(Calibrator):
     [0.5]
     """
 
-    reduction: Annotated[Reduction, Part("REDUCTIONS"), "the notion whose claims are recalibrated"] = field(
+    reduction: Annotated[Reduction, Part("REDUCTIONS"), "Notion", "the notion whose claims are recalibrated"] = field(
         default_factory=TopLabel
     )
-    binary: Annotated[BinaryCalibrator, Part("BINARY_CALIBRATORS"), "the map fitted in each stratum"] = field(
-        default_factory=Histogram
-    )
+    binary: Annotated[
+        BinaryCalibrator, Part("BINARY_CALIBRATORS"), "Map of scores", "the map fitted in each stratum"
+    ] = field(default_factory=Histogram)
     small: Annotated[
-        Literal["pool", "leave"], Choice(("pool", "leave")), "strata too small to calibrate: together as one, or not"
+        Literal["pool", "leave"],
+        Choice(("pool", "leave"), titles=("Calibrate them together", "Leave them as they are")),
+        "Classes of few rows",
+        "strata too small to calibrate: together as one, or not",
     ] = "pool"
-    normalise: Annotated[bool, Flag(), "divide every row by its sum"] = False
+    normalise: Annotated[bool, Flag(), "Divide rows by their sum", "divide every row by its sum"] = False
     class_points: Annotated[
-        tuple[float, ...], Counts(), "points per bin of each class in turn; none: the same for all"
+        tuple[float, ...],
+        Counts(),
+        "Rows per bin, class by class",
+        "points per bin of each class in turn; none: the same for all",
     ] = ()
 
     binary_maps: ClassVar[bool] = True
@@ -97,6 +104,31 @@ class Reduced(Calibrator):
         few = ((self.pooled_, "calibrated together as one"), (self.left_alone_, "left as they were"))
         groups = (f"too few rows, {what}: {_listed(names, most)}." for names, what in few if names)
         return *groups, *super().remarks(most)
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        maps = {id(m): m.insides() for m in self.maps_ if m is not None}
+        found = list(maps.values())
+        if not found:
+            return Insides("nothing", "Leaves every row as it is: there are too few of them.")
+        alone = len(found) == 1
+        each = "" if alone else f"{counted(len(found), found[0].unit)}, one for each group of rows. "
+        return Insides(
+            found[0].short if alone else counted(len(found), found[0].unit),
+            each + found[0].sentence + (" Rows are then divided by their sum." if self.normalise else ""),
+            lambda: self._numbers(maps),
+        )
+
+    def _numbers(self, maps: Mapping[int, Insides]) -> list[Number]:
+        """The numbers of every map, those of a shared one once."""
+        of = {id(m): name for name, m in reversed(list(zip(self.strata_, self.maps_, strict=True)))}
+        few = dict.fromkeys(self.pooled_, "groups of few rows")
+        single = len(self.strata_) == 1
+        return [
+            replace(number, of="" if single else few.get(of[key], of[key]))
+            for key, inside in maps.items()
+            for number in inside.numbers()
+        ]
 
     def guarantee(self, alpha: float = 0.1) -> Promise:
         """P1 Theorem 1 or 2 for histogram binning of confidences, top labels or classes; else that none holds."""

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.scaling_map import is_smooth
 from calib_core.claims import Stratum
@@ -40,12 +41,17 @@ class ScalingBinning(BinaryCalibrator):
     [0.5, 0.5]
     """
 
-    scaling: Annotated[BinaryCalibrator, Part("BINARY_CALIBRATORS", is_smooth), "the smooth map fitted first"] = field(
-        default_factory=Platt
-    )
-    bins: Annotated[int, Range(1, 200), "number of bins"] = 15
-    splits: Annotated[Literal[1, 3], Choice((1, 3)), "1: all rows for every step; 3: a third of the rows each"] = 1
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the split into thirds"] = 0
+    scaling: Annotated[
+        BinaryCalibrator, Part("BINARY_CALIBRATORS", is_smooth), "Smooth map", "the smooth map fitted first"
+    ] = field(default_factory=Platt)
+    bins: Annotated[int, Range(1, 200), "Number of bins", "number of bins"] = 15
+    splits: Annotated[
+        Literal[1, 3],
+        Choice((1, 3), titles=("All rows for every step", "A third of the rows each")),
+        "Division of the rows",
+        "all rows for every step, as in practice, or a third of them each, as in theory",
+    ] = 1
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the split into thirds"] = 0
 
     @property
     def steps(self) -> Float64s:
@@ -57,6 +63,21 @@ class ScalingBinning(BinaryCalibrator):
     @property
     def min_rows(self) -> int:
         return 2 * self.splits
+
+    def insides(self) -> Insides:
+        smooth, places = self.map_.insides(), interval_places(self.thresholds_)
+        return Insides(
+            f"{smooth.short}; {counted(len(self.values_), 'bin')}",
+            f"{smooth.sentence} Then it becomes the mean of its bin.",
+            lambda: [
+                *smooth.numbers(),
+                *(
+                    Number("mean of the bin", float(value), place=place.replace("scores", "smoothed scores"))
+                    for place, value in zip(places, self.values_, strict=True)
+                ),
+            ],
+            unit="table",
+        )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         rows = Stratum(scores, outcomes, weights)

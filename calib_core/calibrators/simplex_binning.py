@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -20,6 +21,8 @@ from calib_core.binning import (
     simplex_table,
 )
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.insides import Insides, Number, class_names, counted
+from calib_core.calibrators.profile import Profile
 from calib_core.guarantees import Promise, no_promise, simplex_promise
 from calib_core.predictions import Predictions
 from calib_core.reductions import Canonical
@@ -45,7 +48,7 @@ class SimplexBinning(Calibrator):
     [[0.5, 0.5, 0.0], [0.333, 0.333, 0.333]]
     """
 
-    binning: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "how the simplex is cut"] = field(
+    binning: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "Cells", "how the simplex is cut"] = field(
         default_factory=Sierpinski
     )
 
@@ -68,6 +71,25 @@ class SimplexBinning(Calibrator):
         """The cells, as fitted."""
         check_is_fitted(self)
         return self.binning.partition(self.values_.shape[1], self.planes_)
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        classes = class_names(names or self.names_, self.values_.shape[1])
+        cells = counted(len(self.cells_), "cell")
+
+        def numbers() -> list[Number]:
+            places = [self.partition.title(int(cell), classes) for cell in self.cells_]
+            lines = zip(places, self.counts_, self.values_, strict=True)
+            return [
+                number
+                for place, count, values in lines
+                for number in (
+                    Number("calibration rows", float(count), place=place),
+                    *(Number("frequency", float(v), c, place) for c, v in zip(classes, values, strict=True)),
+                )
+            ]
+
+        return Insides(cells, f"A row gets the class frequencies of its cell, one of {cells} that hold rows.", numbers)
 
     def unproven(self) -> str:
         """Why no bound holds for the cells as fitted, in words; empty where one does."""
@@ -100,7 +122,10 @@ class SimplexBinning(Calibrator):
         return values, np.where(known, self.counts_[position], 0.0)
 
 
-_FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True, exported=False)
+def _flags(sentence: str) -> Contract:
+    profile = Profile("rows", sentence, rows=(0, 0, 50), promises=True)
+    return Contract("full", keeps_argmax=False, sums_to_one=True, exported=False, profile=profile)
+
 
 CALIBRATORS.preset(
     "sierpinski",
@@ -109,7 +134,7 @@ CALIBRATORS.preset(
     SimplexBinning,
     lift="binning",
     reference="P1 App. G.1",
-    flags=_FLAGS,
+    flags=_flags("Class frequencies in cells cut off at the corners, again and again."),
     binning=Sierpinski(),
 )
 CALIBRATORS.preset(
@@ -119,7 +144,7 @@ CALIBRATORS.preset(
     SimplexBinning,
     lift="binning",
     reference="P1 App. G.2",
-    flags=_FLAGS,
+    flags=_flags("Class frequencies in cells of equal steps of every class's probability."),
     binning=Grid(),
 )
 CALIBRATORS.preset(
@@ -129,6 +154,6 @@ CALIBRATORS.preset(
     SimplexBinning,
     lift="binning",
     reference="P1 Alg. 10",
-    flags=_FLAGS,
+    flags=_flags("Class frequencies in cells that hold about as many rows each."),
     binning=Projection(),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,8 @@ from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
 from calib_core._parallel import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.insides import Insides, Number
+from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import row_count
 from calib_core.predictions import Logits, Predictions
 
@@ -47,7 +49,20 @@ _CHUNK_ROWS = 2048
     "temperature",
     "Temperature scaling",
     reference="Guo et al. 2017",
-    flags=Contract("full", keeps_argmax=True, sums_to_one=True, monotone=False),
+    flags=Contract(
+        "full",
+        keeps_argmax=True,
+        sums_to_one=True,
+        monotone=False,
+        keeps_order=True,
+        profile=Profile(
+            "scaling",
+            "Makes every row less sure, or every row surer, by one number.",
+            rows=(50, 0, 0),
+            first_for=("full", "per-class"),
+            why_first="it fits one number, so that few rows are enough, and it changes no prediction",
+        ),
+    ),
 )
 @dataclass(eq=False, repr=False)
 class Temperature(Calibrator):
@@ -94,9 +109,30 @@ none is best: T stays at 1.'
         check_is_fitted(self)
         return NOTES.get(self.status_, "")
 
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        return of_temperature(self.temperature_)
+
     def _apply(self, predictions: Predictions) -> Predictions:
         logits = None if predictions.logits is None else _divided(predictions.logits, self.temperature_)
         return predictions.with_probs(softened(predictions, self.temperature_), logits=logits)
+
+
+def of_temperature(temperature: float) -> Insides:
+    """What one temperature does, in words.
+
+    >>> of_temperature(1.6913).short, of_temperature(0.5).sentence
+    ('T = 1.69', 'Divides all log-probabilities by 0.5, which makes every row surer.')
+    """
+    effect = "surer" if temperature < 1 else "less sure"
+    words = "leaves every row as it is" if temperature == 1 else f"makes every row {effect}"
+    return Insides(
+        f"T = {temperature:.3g}",
+        f"Divides all log-probabilities by {temperature:.3g}, which {words}.",
+        lambda: [Number("temperature T", temperature)],
+        unit="temperature",
+        temperature=temperature,
+    )
 
 
 def softened(predictions: Predictions, temperature: float) -> Floats:

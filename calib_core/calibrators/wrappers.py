@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from calib_core.calibrators.base import CALIBRATORS, BinaryCalibrator, Contract
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.isotonic import Isotonic
+from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.reductions import ClassWise, Confidence, Reduction, TopKConfidence, TopKLabel, TopLabel, scope
@@ -66,11 +68,53 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
 )
 
 _CONTRACTS = {
-    "top": Contract("top-label", keeps_argmax=True, sums_to_one=False, needs_matrix=False),
-    "ranks": Contract("top-k", keeps_argmax=True, sums_to_one=False),
+    "top": Contract("top-label", keeps_argmax=True, sums_to_one=False, needs_matrix=False, keeps_order=True),
+    "ranks": Contract("top-k", keeps_argmax=True, sums_to_one=False, keeps_order=True),
     "classes": Contract("per-class", keeps_argmax=False, sums_to_one=False),
 }
 _ROWS = Contract("full", keeps_argmax=False, sums_to_one=True)
+
+_PROFILES: dict[str, Profile] = {
+    "top-label-hb": Profile(
+        "binning",
+        "Gives each predicted class its own table of frequencies.",
+        rows=(0, 100, 0),
+        needs_classes=True,
+        promises=True,
+        first_for=("full", "per-class", "top-label", "top-k"),
+        why_first="it can carry a guarantee that holds whatever the data, and it changes no prediction",
+    ),
+    "class-wise-hb": Profile(
+        "binning", "Gives every class its own table of frequencies.", rows=(0, 100, 0), promises=True
+    ),
+    "normalised-hb": Profile(
+        "binning", "A table of frequencies for every class, then each row divided by its sum.", rows=(0, 100, 0)
+    ),
+    "confidence-hb": Profile(
+        "binning",
+        "One table of frequencies for the confidence, whatever the class.",
+        rows=(500, 0, 0),
+        promises=True,
+        first_for=("confidence",),
+        why_first="it needs nothing but confidences, and it can carry a guarantee that holds whatever the data",
+    ),
+    "isotonic-ovr": Profile(
+        "binning",
+        "A rising staircase for every class.",
+        rows=(0, 100, 0),
+        first_for=("full", "per-class"),
+        why_first="it bends as the rows ask, and needs no form of curve chosen beforehand",
+    ),
+    "scaling-binning": Profile("binning", "A smooth curve for every class, averaged within bins.", rows=(0, 100, 0)),
+    "confidence": Profile("advanced", "One map of your choice for the confidence, whatever the class.", promises=True),
+    "top-label": Profile(
+        "advanced", "A map of your choice for each predicted class.", needs_classes=True, promises=True
+    ),
+    "class-wise": Profile("advanced", "A map of your choice for every class.", promises=True),
+    "normalised": Profile("advanced", "A map of your choice for every class, then each row divided by its sum."),
+    "top-k-confidence": Profile("advanced", "A map of your choice for each of the k largest probabilities."),
+    "top-k-label": Profile("advanced", "A map of your choice for each rank and class among the k largest."),
+}
 
 
 def _fixed(notion: Reduction, binary: BinaryCalibrator | None, normalise: bool) -> dict[str, Any]:
@@ -95,7 +139,7 @@ for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE
         Reduced,
         lift="reduction" if _of == "ranks" else "" if _binary is None else "binary",
         reference=_reference,
-        flags=_ROWS if _normalise else _CONTRACTS[_of],
+        flags=replace(_ROWS if _normalise else _CONTRACTS[_of], profile=_PROFILES[_key]),
         **_fixed(_notion, _binary, _normalise),
     )
 

@@ -2,12 +2,28 @@
 
 from calib_core.diagrams.bands import ReliabilityBands, banded_bins, reliability_bands
 from calib_core.diagrams.binary_map import BinaryMap, binary_map
-from calib_core.diagrams.calibration_map import CalibrationMap, calibration_map, map_difference, shared_scale, true_map
+from calib_core.diagrams.bins_that_stand_out import bins_standing_out, edges_said, headline
+from calib_core.diagrams.calibration_map import (
+    CalibrationMap,
+    calibration_map,
+    map_difference,
+    map_scale,
+    shared_scale,
+    true_map,
+)
 from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
+from calib_core.diagrams.classes_standing_out import StandingOut, classes_standing_out
+from calib_core.diagrams.confidence_range import models_in_range, rows_in_range
 from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
+from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
+from calib_core.diagrams.forest import Forest, forest
+from calib_core.diagrams.local_accuracy import LocalAccuracy, LocalAnswer, local_accuracy
+from calib_core.diagrams.movement import Movement, movement
+from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
+from calib_core.diagrams.overall_gap import OverallGap, overall_gap
 from calib_core.diagrams.recalibration import (
     RecalibrationDiagram,
     canonical_validity,
@@ -15,6 +31,7 @@ from calib_core.diagrams.recalibration import (
     recalibration,
     validity_by_cell,
 )
+from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
@@ -24,6 +41,8 @@ from calib_core.diagrams.small_diagrams import (
     class_panels,
     class_validity,
 )
+from calib_core.diagrams.temperature_path import TemperaturePath, temperature_path
+from calib_core.diagrams.tolerance_axis import VerdictStrip, verdict_strip
 from calib_core.diagrams.trade import TradeOff, TradePoints, trade_off, trade_points
 from calib_core.diagrams.validity import (
     ValidityPair,
@@ -42,6 +61,7 @@ __all__ = [
     "BinZoom",
     "BinaryMap",
     "CalibrationMap",
+    "ClassBins",
     "ClassCurves",
     "ClassPanels",
     "ClassTable",
@@ -50,38 +70,65 @@ __all__ = [
     "CorpBand",
     "CorpCurve",
     "ErrorSweep",
+    "FittedParameters",
+    "Forest",
     "KernelCurve",
+    "LocalAccuracy",
+    "LocalAnswer",
+    "Movement",
+    "OverallGap",
     "RecalibrationDiagram",
     "ReliabilityBands",
     "ReliabilityDiagram",
+    "StandingOut",
+    "TemperaturePath",
     "TradeOff",
     "TradePoints",
     "ValidityPair",
     "ValidityPlot",
+    "VerdictStrip",
     "banded_bins",
     "bin_rows",
     "binary_map",
+    "bins_standing_out",
     "brier_parts",
     "calibration_map",
     "canonical_validity",
     "cell_rows",
+    "class_bins",
+    "class_claims",
+    "class_confusions",
     "class_curves",
     "class_list",
     "class_panels",
+    "class_rows",
     "class_table",
     "class_validity",
+    "classes_standing_out",
     "constraint",
     "corp",
     "corp_band",
+    "edges_said",
     "error_sweep",
+    "fitted_parameters",
+    "forest",
+    "headline",
     "kernel_curve",
     "kernel_curves",
+    "local_accuracy",
     "map_difference",
+    "map_scale",
+    "models_in_range",
+    "movement",
+    "overall_gap",
     "ranked_classes",
     "recalibration",
+    "reconciled",
     "reliability",
     "reliability_bands",
+    "rows_in_range",
     "shared_scale",
+    "temperature_path",
     "trade_off",
     "trade_points",
     "true_map",
@@ -90,6 +137,7 @@ __all__ = [
     "validity_by_cell",
     "validity_of",
     "validity_pair",
+    "verdict_strip",
     "wanted_rates",
     "zoom",
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._checks import worth_of_a_unit
 from calib_core.binning import BinningScheme, as_binning, tabulate
 from calib_core.claims import FlatClaims
 from calib_core.defaults import LEVEL, SEED
@@ -26,6 +28,10 @@ class ReliabilityBands(Diagram):
     ``accuracy_low`` .. ``accuracy_high`` is where the bin's true accuracy lies (Wilson), ``band_low`` .. ``band_high``
     where the star of a calibrated model with these scores would lie (consistency band), both at ``level`` per bin.
     """
+
+    formula: ClassVar[str] = (
+        r"\bar z_b^{\,*} = \frac{1}{n_b} \sum_{i \in b} z_i^*,\quad z_i^* \sim \text{Bernoulli}(s_i)"
+    )
 
     lower: Float64s
     upper: Float64s
@@ -84,8 +90,7 @@ def reliability_bands(
     low, high = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     filled = rows > 0
     low[filled], high[filled] = np.quantile(shares[:, filled], [(1 - level) / 2, (1 + level) / 2], axis=0)
-    # Rows of unequal weight are worth fewer equal ones (Kish 1965).
-    worth = 1.0 if part.weights is None else float(part.weights.sum() / np.square(part.weights).sum())
+    worth = worth_of_a_unit(part.weights)
     sure = wilson(table.tally.outcome[0] * worth, rows * worth, level)
     parts = (rows, table.mean_score[0], table.mean_outcome[0], *sure, low, high)
     return ReliabilityBands(table.lower[0], table.upper[0], *parts, level)

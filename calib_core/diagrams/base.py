@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import pandas as pd
 
 from calib_core._repr import OneLine
+from calib_core.errors import NotAnswerable
 
 
 class Diagram(OneLine):
     """Frozen data whose `frame` is exactly the numbers drawn.
 
-    As the last line of a notebook cell it is its picture, where Plotly is installed, and else its frame.
+    As the last line of a notebook cell it is its picture, where Plotly is installed and there is something to draw,
+    and else its frame. ``formula`` says what is drawn, in TeX as KaTeX sets it; empty where no curve is drawn. Not
+    ``drawn``: words tell it all.
     """
+
+    formula: ClassVar[str] = ""
+    drawn: ClassVar[bool] = True
 
     def frame(self) -> pd.DataFrame:
         """One line per mark, exactly the numbers drawn."""
@@ -24,9 +31,10 @@ class Diagram(OneLine):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         # The frame stays beside the picture, for readers of the notebook that have no Plotly.
         bundle = {"text/plain": repr(self), "text/html": cast(_Html, self.frame())._repr_html_()}
-        if find_spec("plotly") and find_spec("PIL"):
+        if self.drawn and find_spec("plotly") and find_spec("PIL"):
             # By name: the figures know the diagrams, not the other way round.
-            bundle |= import_module("calib_core.figures").draw(self)._repr_mimebundle_()
+            with suppress(NotAnswerable):
+                bundle |= import_module("calib_core.figures").draw(self)._repr_mimebundle_()
         return bundle
 
 

@@ -10,14 +10,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._arrays import Float64s
+from calib_core._text import percent
+from calib_core.binning import simplex_table
 from calib_core.calibrators import Calibrator
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions import Canonical
 
 ARROWS = 12
 """Arrows along a side of the triangle."""
 CELLS = 60
 """Small triangles along a side of the triangle, each with a colour of its own."""
+
+_GRID, _ROWS, _STEP = "grid", 30, 0.05
+"""Cells, the fewest rows of them, and the steps that `map_scale` goes by."""
 
 _Answer = Callable[[Float64s], Float64s]
 
@@ -139,6 +145,26 @@ def shared_scale(maps: Sequence[CalibrationMap]) -> float:
     return max([drawn.largest for drawn in maps] + [1e-9])
 
 
+def map_scale(predictions: Predictions) -> float:
+    """The error that has full colour in all maps of these rows, whichever calibrators are drawn.
+
+    The largest difference between how often a class comes up and what the model says of it, in any cell of a coarse
+    grid that holds 30 rows or more, rounded up to 5 points; 0.1 where no cell does. What can mislead: where a
+    calibrator changes more than that, colours stay full; the arrows' lengths go on telling it.
+
+    >>> p = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 10 + [1] * 20 + [2] * 10)
+    >>> map_scale(p)  # class 0: 25 % of the rows where the model says 60 %
+    0.35
+    """
+    vectors = Canonical().split(predictions)
+    table = simplex_table(vectors, _GRID)
+    enough = table.count >= _ROWS
+    if not enough.any():
+        return 0.1
+    largest = float(np.abs(table.frequency - table.mean)[enough].max())
+    return max(1, int(np.ceil(largest / _STEP - 1e-9))) / round(1 / _STEP)
+
+
 def small_triangles(n: int) -> Float64s:
     """The n^2 equal triangles of a triangle whose sides are cut into n: vertices (n^2, 3 vertices, 3 coordinates).
 
@@ -194,5 +220,5 @@ def _answer(calibrator: Calibrator, points: Float64s) -> tuple[Float64s, str]:
         to = to / np.where(silent, 1.0, total)[:, None]
         notes.append("its three probabilities need not sum to one; they are drawn divided by their sum")
     if silent.any():
-        notes.append(f"it gives no answer on {silent.mean():.0%} of the triangle, which is left blank")
+        notes.append(f"it gives no answer on {percent(silent.mean(), 0)} of the triangle, which is left blank")
     return to, "; ".join(notes)

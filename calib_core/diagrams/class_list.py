@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,15 @@ from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, bins_of, tabulate
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators import Binned
-from calib_core.inference import per_class_tests
+from calib_core.inference import per_class_tests, standing_out
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
 
-SORTS = ("error", "share", "rows", "name")
-"""What classes can be put in order by: largest error, largest share of rows, fewest rows, or as they are listed."""
+SORTS = ("beyond", "error", "share", "rows", "name")
+"""What classes can be put in order by: what they add to the error beyond noise, their own error, share, rows, or as
+they are listed."""
+FEW_ROWS = 10
+"""A class of fewer rows comes after those of more, unless it stands out of the noise."""
 PAGE = 12
 """Classes on a page: as many small diagrams as are looked at together."""
 
@@ -79,14 +82,21 @@ def class_table(
 
 
 def ranked_classes(
-    table: ClassTable, sort: str = "error", search: str = "", page: int | None = None
+    table: ClassTable,
+    sort: str = "beyond",
+    search: str = "",
+    page: int | None = None,
+    tests: pd.DataFrame | None = None,
 ) -> tuple[int, ...]:
     """Codes of the classes whose name contains a text, in order; classes without claims come last.
 
-    ``sort`` is one of "error" (largest first), "share" (largest first), "rows" (fewest first) and "name" (as the
-    classes are listed); ties keep the order of the list. ``page`` is 1, 2, ...: that dozen of them, the last where
-    there are not so many; without it all. NotAnswerable where no name contains ``search``; capitals do not matter.
-    What can mislead: the classes with the largest plug-in error are often those of the fewest rows.
+    ``sort`` is one of "beyond" (worst first: the classes that stand out of the noise, then those of 10 rows or more,
+    then the others, each by what they add to the error beyond noise), "error" (largest first), "share" (largest first),
+    "rows" (fewest first) and "name" (as the classes are listed); ties keep the order of the list. ``tests`` are the
+    ``per_class_tests`` of the same predictions, for "beyond"; without them no class stands out and no noise is taken
+    off: what counts is error times share. ``page`` is 1, 2, ...: that dozen of them, the last where there are not so
+    many; without it all. NotAnswerable where no name contains ``search``; capitals do not matter. What can mislead:
+    the classes with the largest "error" are often those of a single row.
 
     >>> p = Predictions.from_confidence([0.6, 0.6, 0.9], predicted=[0, 1, 2], labels=[1, 1, 2])
     >>> ranked_classes(class_table(p)), ranked_classes(class_table(p), "name", search="2")
@@ -98,7 +108,9 @@ def ranked_classes(
     found = np.asarray([c for c, name in enumerate(table.names) if wanted in name.casefold()], dtype=np.intp)
     if not len(found):
         raise NotAnswerable(f"no class has {search.strip()!r} in its name; change the search")
-    if sort != "name":
+    if sort == "beyond":
+        found = found[np.lexsort(_worst_first(table, tests)[:, found])]
+    elif sort != "name":
         fewest = np.where(table.count > 0, table.count, np.inf)
         value = {"error": -table.error, "share": -table.share, "rows": fewest}[sort]
         found = found[np.argsort(np.where(np.isnan(value), np.inf, value)[found], kind="stable")]
@@ -108,25 +120,37 @@ def ranked_classes(
     return tuple(found.tolist())
 
 
+def _worst_first(table: ClassTable, tests: pd.DataFrame | None) -> Float64s:
+    """Keys (2, K) to sort classes by, the last first: the group of each, and what it adds to the error beyond noise."""
+    beyond = table.error * table.share if tests is None else tests["beyond"].to_numpy(dtype=np.float64)
+    group = np.where(table.count >= FEW_ROWS, 1.0, 2.0)
+    if tests is not None:
+        group[list(standing_out(tests))] = 0.0
+    group[table.count == 0] = 3.0
+    return np.stack([np.where(np.isnan(beyond), np.inf, -beyond), group])
+
+
 def class_list(
     models: Mapping[str, Predictions],
     reduction: str | Reduction = "top-label",
     bins: int | str | BinningScheme | None = None,
-    sort: str = "error",
+    sort: str = "beyond",
     search: str = "",
     page: int | None = None,
-    tests: bool = True,
+    classes: Sequence[int] | None = None,
+    tests: bool | Mapping[str, pd.DataFrame] = True,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
     """All classes, a line each: rows, mean score and outcome in the first model, and the error of every model.
 
     Columns class, rows, share, true_share, mean_score, mean_outcome and gap are the first model's (``class_table``),
-    which ``sort``, ``search`` and ``page`` are about (``ranked_classes``). For every model NAME there is "error, NAME",
-    the class's own ECE, a plug-in value; with ``tests`` also "calibrated, NAME", "p, NAME" and "p_holm, NAME" of
-    ``per_class_tests``, corrected for the number of all classes, whatever is searched. ``note`` says why a model has
-    no tests, whose columns are then NaN. ``progress`` is told how much is done, in percent. What can mislead: the error
-    of a class of few rows is mostly noise, and such a class passes its test whatever the model does; values of p_holm
-    are corrected for the classes, not for the models.
+    which ``sort``, ``search`` and ``page`` are about (``ranked_classes``), or codes of ``classes`` in order. For every
+    model NAME there is "error, NAME", the class's own ECE, a plug-in value; with ``tests`` also "calibrated, NAME", "p,
+    NAME" and "p_holm, NAME" of ``per_class_tests``, corrected for the number of all classes, whatever is searched; a
+    mapping of ``tests`` holds those made before, by name. Tests of the first model also decide which class is worst.
+    ``note`` says why a model has no tests, whose columns are then NaN. ``progress`` is told how much is done, in
+    percent. What can mislead: the error of a class of few rows is mostly noise, and such a class passes its test
+    whatever the model does; values of p_holm are corrected for the classes, not for the models.
 
     References: P1 eq. (2) and (5); Holm 1979.
 
@@ -137,20 +161,22 @@ def class_list(
     tables = {name: class_table(predictions, reduction, bins) for name, predictions in models.items()}
     first = next(iter(tables.values()))
     frame, notes = first.frame().drop(columns="error"), []
+    tested: dict[str, pd.DataFrame] = {} if isinstance(tests, bool) else dict(tests)
     for i, (name, table) in enumerate(tables.items()):
         if table.names != first.names:
             raise NotAnswerable(f"{name} is about other classes than {next(iter(tables))}: they share no line")
         frame[f"error, {name}"] = table.error
-        if not tests:
-            continue
-        part = ["calibrated", "p", "p_holm"]
-        try:
-            tested = per_class_tests(models[name], reduction, bins, _part_of(progress, i, len(tables)))[part]
-        except NotAnswerable as why:
-            tested = pd.DataFrame(np.nan, frame.index, part)
-            notes.append(f"{name}: {why}")
-        frame[[f"{column}, {name}" for column in part]] = tested
-    order = list(ranked_classes(first, sort, search, page))
+        if tests is True or (tests is False and not i and classes is None and sort == "beyond"):
+            try:
+                tested[name] = per_class_tests(models[name], reduction, bins, _part_of(progress, i, len(tables)))
+            except NotAnswerable as why:
+                notes.append(f"{name}: {why}")
+        if tests is not False:
+            part = ["calibrated", "p", "p_holm"]
+            known = tested[name][part] if name in tested else pd.DataFrame(np.nan, frame.index, part)
+            frame[[f"{column}, {name}" for column in part]] = known
+    ranked = ranked_classes(first, sort, search, page, tested.get(next(iter(tables)))) if classes is None else classes
+    order = list(ranked)
     return frame.assign(note="; ".join(notes)).iloc[order].reset_index(drop=True)
 
 

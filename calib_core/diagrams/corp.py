@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,11 @@ class CorpCurve(Diagram):
     ``miscalibration`` (MCB) is what recalibrating would gain at most, ``discrimination`` (DSC) what the recalibrated
     scores gain over the constant mean, ``uncertainty`` (UNC) the score of that constant; none is negative.
     """
+
+    formula: ClassVar[str] = (
+        r"\hat r = \arg\min_{r \text{ rising}} \sum_i \bigl(z_i - r(s_i)\bigr)^2,\quad"
+        r"\overline{(s - z)^2} = \text{miscalibration} - \text{discrimination} + \text{uncertainty}"
+    )
 
     stratum: str
     lower: Float64s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,11 @@ class KernelCurve(Diagram):
     mean distance of the curve from the diagonal, ``rows`` the stratum's number (or weight) of claims, ``smoothed`` what
     was: "outcomes" or "gaps".
     """
+
+    formula: ClassVar[str] = (
+        r"\hat P(z = 1 \mid s) = s + \frac{\sum_i K_h(x - x_i)\,(z_i - s_i)}{\sum_i K_h(x - x_i)},"
+        r"\quad x = \log\frac{s}{1 - s}"
+    )
 
     stratum: str
     score: Float64s

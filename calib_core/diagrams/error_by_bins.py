@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,10 @@ class ErrorSweep(Diagram):
     ``value`` is the error with that many bins; ``floor`` the noise floor, the 95 % point of what a perfectly calibrated
     model with these predictions shows, NaN where none was asked for.
     """
+
+    formula: ClassVar[str] = (
+        r"B \mapsto \sum_l w_l \sum_{b=1}^{B} \frac{n_{lb}}{n_l}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|"
+    )
 
     bins: tuple[int, ...]
     models: tuple[str, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,10 @@ class ReliabilityDiagram(Diagram):
     ``top_label`` = confidence +- ``delta``; ``delta`` is the mean over predicted classes, weighted by share of the
     bin's rows, of |accuracy - confidence| of the class in the bin. Without classes ``delta`` is NaN.
     """
+
+    formula: ClassVar[str] = (
+        r"\bar s_b = \frac{1}{n_b} \sum_{i \in b} s_i \;\mapsto\; \bar z_b = \frac{1}{n_b} \sum_{i \in b} z_i"
+    )
 
     lower: Float64s
     upper: Float64s

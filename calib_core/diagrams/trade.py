@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,11 @@ class TradeOff(Diagram):
 @dataclass(frozen=True, eq=False, repr=False)
 class TradePoints(Diagram):
     """A point per model: squared calibration error (debiased) and mean squared error of its claims; NaN where none."""
+
+    formula: ClassVar[str] = (
+        r"\overline{(s - z)^2} \;\text{ against }\; \sum_b \frac{n_b}{n}\Bigl[(\bar s_b - \bar z_b)^2"
+        r" - \frac{\bar z_b (1 - \bar z_b)}{n_b - 1}\Bigr]"
+    )
 
     models: tuple[str, ...]
     error: Float64s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,10 @@ from calib_core.reductions import Reduction, as_reduction, claims_of
 @dataclass(frozen=True, eq=False, repr=False)
 class ValidityPlot(Diagram):
     """A step function V: ``share`` (m,) of the rows is off by at most ``eps`` (m,), both ascending, ending at 1."""
+
+    formula: ClassVar[str] = (
+        r"V(\varepsilon) = \sum_{l,\,b} w_{lb}\,\mathbb{1}\bigl\{|\bar z_{lb} - \bar s_{lb}| \le \varepsilon\bigr\}"
+    )
 
     eps: Float64s
     share: Float64s

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._checks import worth_of_a_unit
 from calib_core.binning import tabulate_at
+from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.inference import clopper_pearson
 from calib_core.lookup import row_table
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import TopLabel
 
 
@@ -21,8 +24,9 @@ from calib_core.reductions import TopLabel
 class BinZoom(Diagram):
     """One bin taken apart by predicted class: arrays are (classes,), for classes predicted in the bin only.
 
-    Classes that are furthest off stand first. ``star`` is the bin's (mean confidence, accuracy), ``rows`` the positions
-    of its rows in the predictions.
+    Classes that are furthest beyond what chance explains stand first. ``low`` to ``high`` is an exact interval of each
+    accuracy; those of all classes hold together at ``level``. ``star`` is the bin's (mean confidence, accuracy),
+    ``rows`` the positions of its rows in the predictions.
     """
 
     label: str
@@ -31,6 +35,9 @@ class BinZoom(Diagram):
     count: Float64s
     confidence: Float64s
     accuracy: Float64s
+    low: Float64s
+    high: Float64s
+    level: float
     star: tuple[float, float]
     rows: Codes
 
@@ -38,6 +45,11 @@ class BinZoom(Diagram):
     def gap(self) -> Float64s:
         """Accuracy minus confidence: below 0 the class is over-confident."""
         return self.accuracy - self.confidence
+
+    @property
+    def stands_out(self) -> NDArray[np.bool_]:
+        """Classes whose interval does not hold what is said of them."""
+        return (self.confidence < self.low) | (self.confidence > self.high)
 
     def frame(self) -> pd.DataFrame:
         """One line per class predicted in the bin, exactly the numbers drawn."""
@@ -47,18 +59,22 @@ class BinZoom(Diagram):
             "confidence": self.confidence,
             "accuracy": self.accuracy,
             "gap": self.gap,
+            "right_low": self.low,
+            "right_high": self.high,
+            "stands_out": self.stands_out,
         }
         return pd.DataFrame(columns)
 
 
-def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = None) -> BinZoom:
-    """Which classes make up bin ``b`` of the diagram of these predictions, and which of them are off, furthest first.
+def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = None, level: float = LEVEL) -> BinZoom:
+    """Which classes make up bin ``b`` of the diagram of these predictions, and which are off, worst beyond noise first.
 
-    Without ``b``: the bin that adds most to the top-label error.
+    Without ``b``: the bin that adds most to the top-label error. Intervals of the classes' accuracies are exact, at
+    level 1 - (1 - level) / m with m classes in the bin, so that all of them hold together at ``level``.
 
-    What can mislead: a class with three rows in the bin lies anywhere by chance; look at its count first.
+    What can mislead: a class with three rows in the bin lies anywhere by chance; look at its interval first.
 
-    References: P1 §2.1 (c) and Fig. 1b.
+    References: P1 §2.1 (c) and Fig. 1b; Clopper & Pearson 1934; Bonferroni's inequality.
 
     >>> from calib_core.diagrams import reliability
     >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
@@ -69,8 +85,13 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
     edges = diagram.lower[1:]
     table = tabulate_at(TopLabel().split(predictions), edges)
     here = np.flatnonzero(table.count[:, b] > 0)
-    off = np.abs(table.mean_outcome[here, b] - table.mean_score[here, b])
-    here = here[np.argsort(-off, kind="stable")]
+    if not len(here):
+        raise NotAnswerable(f"no rows lie in {diagram.label(b)}")
+    rows = table.count[here, b] * worth_of_a_unit(predictions.written_out().weights)
+    says, right = table.mean_score[here, b], table.mean_outcome[here, b]
+    low, high = clopper_pearson(right * rows, rows, 1 - (1 - level) / max(1, len(here)))
+    order = np.argsort(-np.maximum(low - says, says - high), kind="stable")
+    here, low, high = here[order], low[order], high[order]
     return BinZoom(
         diagram.label(b),
         here,
@@ -78,25 +99,36 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
         table.count[here, b],
         table.mean_score[here, b],
         table.mean_outcome[here, b],
+        low,
+        high,
+        level,
         (float(diagram.confidence[b]), float(diagram.accuracy[b])),
         diagram.rows(predictions, b),
     )
 
 
 def bin_rows(
-    predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = None, numbers: ArrayLike | None = None
+    predictions: Predictions,
+    diagram: ReliabilityDiagram,
+    b: int | None = None,
+    numbers: ArrayLike | None = None,
+    predicted: int | None = None,
 ) -> pd.DataFrame:
     """The rows in bin ``b`` of the diagram of these predictions, in their order: what was said of each, what was true.
 
     Without ``b``: the bin that adds most to the top-label error. ``numbers`` say where the rows stand in their file,
-    and the columns are those of ``row_table``. Rows that a model abstains on are in no bin.
+    and the columns are those of ``row_table``; ``predicted`` keeps the rows of that predicted class only. Rows that a
+    model abstains on are in no bin.
 
     >>> from calib_core.diagrams import reliability
     >>> p = Predictions.from_confidence([0.6, 0.9], [True, False])
     >>> bin_rows(p, reliability(p, bins=5)).values.tolist()
     [[1, 0.9, False]]
     """
-    return row_table(predictions, diagram.rows(predictions, _bin(diagram, b)), numbers)
+    rows = diagram.rows(predictions, _bin(diagram, b))
+    if predicted is not None:
+        rows = rows[predictions.predicted[rows] == predicted]
+    return row_table(predictions, rows, numbers)
 
 
 def _bin(diagram: ReliabilityDiagram, b: int | None) -> int:

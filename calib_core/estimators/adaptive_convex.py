@@ -19,7 +19,12 @@ from calib_core.registry import Flag, Part
 _CONVEX = "Posocco and Bonnefoy's published code gives the larger share to the farther bin; here the nearer one has it."
 
 
-@ESTIMATORS.register("convex-binned", "Convex binned calibration error", reference="P5 §4.3", flags=NORM)
+_SHARED = r"\sum_l w_l\,\frac{1}{n_l} \sum_b \Bigl|\sum_{i \in l} a_{ib}\,(z_i - s_i)\Bigr|"
+
+
+@ESTIMATORS.register(
+    "convex-binned", "Convex binned calibration error", reference="P5 §4.3", flags=NORM, formula=_SHARED
+)
 @dataclass(frozen=True)
 class ConvexBinned:
     """ECE on any bins with every row shared by the two of them whose centres it lies between.
@@ -42,10 +47,12 @@ class ConvexBinned:
     0.35
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "Bins", "where the bins lie"] = field(
         default_factory=RootWidth
     )
-    attainable: Annotated[bool, Flag(), "bins over the range a score can have, not over [0, 1]"] = False
+    attainable: Annotated[
+        bool, Flag(), "Attainable scores only", "bins over the range a score can have, not over [0, 1]"
+    ] = False
 
     def __call__(self, claims: Claims) -> Estimated:
         low = claims.floor if self.attainable else 0.0
@@ -73,6 +80,10 @@ ESTIMATORS.preset(
         "Meta-Cal's code interpolate quantiles, which moves the third or fourth decimal; code that splits ties depends "
         "on the order of the rows."
     ),
+    formula=(
+        r"\sum_l w_l \sum_{b=1}^{B_l} \frac{n_{lb}}{n_l}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|,"
+        r"\quad B_l = \bigl\lfloor\sqrt{n_l}\bigr\rfloor,\quad n_{lb} \approx \frac{n_l}{B_l}"
+    ),
 )
 ESTIMATORS.preset(
     "ece-convex",
@@ -83,6 +94,7 @@ ESTIMATORS.preset(
     binning=RootWidth(),
     reference="P5 §4.3",
     elsewhere=_CONVEX,
+    formula=_SHARED + r",\quad \text{bins equally wide}",
 )
 ESTIMATORS.preset(
     "ece-adaptive-convex",
@@ -93,4 +105,5 @@ ESTIMATORS.preset(
     binning=RootMass(),
     reference="P5 §4.3",
     elsewhere=_CONVEX,
+    formula=_SHARED + r",\quad \text{bins of equally many rows}",
 )

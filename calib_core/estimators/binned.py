@@ -27,7 +27,13 @@ _TRAITS = Traits(
 )
 
 
-@ESTIMATORS.register("binned", "Binned calibration error", reference="P1 §2; P2 Def. 2.2", flags=_TRAITS)
+@ESTIMATORS.register(
+    "binned",
+    "Binned calibration error",
+    reference="P1 §2; P2 Def. 2.2",
+    flags=_TRAITS,
+    formula=r"\Bigl(\sum_l w_l \sum_b \frac{n_{lb}}{n_l}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|^p\Bigr)^{1/p}",
+)
 @dataclass(frozen=True)
 class Binned:
     """Weighted mean over bins of |mean outcome - mean score|^p, to the power 1/p; p = max takes the worst bin.
@@ -49,8 +55,15 @@ class Binned:
     0.25
     """
 
-    binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
-    order: Annotated[Literal[1, 2, "max"], Choice((1, 2, "max")), "power p of the mean"] = 1
+    binning: Annotated[BinningScheme, Part("BINNINGS"), "Bins", "where the bins lie"] = field(
+        default_factory=EqualWidth
+    )
+    order: Annotated[
+        Literal[1, 2, "max"],
+        Choice((1, 2, "max"), titles=("1, the mean distance", "2, the mean square", "The largest distance")),
+        "Power of the mean",
+        "what power distances are averaged in; or the largest of them",
+    ] = 1
 
     def __call__(self, claims: Claims) -> Estimated:
         return self.of_table(tabulate(claims, [self.binning])[0])
@@ -108,6 +121,7 @@ ESTIMATORS.preset(
         "uncertainty-calibration's get_ece (closed on the right): they part only for scores exactly on an edge. "
         "torchmetrics gives a score of 1 a bin of its own; pycalib puts bin midpoints in place of mean scores."
     ),
+    formula=r"\sum_l w_l \sum_b \frac{n_{lb}}{n_l}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|",
 )
 ESTIMATORS.preset(
     "rmsce",
@@ -117,6 +131,7 @@ ESTIMATORS.preset(
     order=2,
     reference="P2 Def. 2.2",
     elsewhere="uncertainty-calibration's lower_bound_scaling_ce(p=2, debias=False), whose default bins are equal-mass.",
+    formula=r"\sqrt{\sum_l w_l \sum_b \frac{n_{lb}}{n_l}\,\bigl(\bar z_{lb} - \bar s_{lb}\bigr)^2}",
 )
 ESTIMATORS.preset(
     "mce",
@@ -125,5 +140,7 @@ ESTIMATORS.preset(
     Binned,
     order="max",
     reference="P1 eq. 16-17",
-    elsewhere="netcal's MCE, which keeps bins of a single row, as here; in the top-label notion P1's eq. 17.",
+    elsewhere="netcal's MCE, which keeps bins of a single row, as here; in the top-label notion eq. 17 of Gupta and "
+    "Ramdas (2022).",
+    formula=r"\max_{l,\,b}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|",
 )

@@ -44,6 +44,10 @@ _MORE_THAN_ONE = 1 + 1e-9
         "uncertainty-calibration's unbiased_square_ce; its get_calibration_error shows the root, clipped at 0, and "
         "clips class by class before averaging. The paper prints y(1 - y)^2, its derivation and code have y(1 - y)."
     ),
+    formula=(
+        r"\sum_l w_l \sum_b \frac{n_{lb}}{n_l}\Bigl[\bigl(\bar s_{lb} - \bar z_{lb}\bigr)^2"
+        r" - \frac{\bar z_{lb}\,(1 - \bar z_{lb})}{n_{lb} - 1}\Bigr]"
+    ),
 )
 @dataclass(frozen=True)
 class DebiasedL2:
@@ -74,8 +78,10 @@ class DebiasedL2:
     0.0
     """
 
-    binning: Annotated[BinningScheme, Part("BINNINGS"), "where the bins lie"] = field(default_factory=EqualWidth)
-    root: Annotated[bool, Flag(), "show the root of the squared error, negative ones as 0"] = False
+    binning: Annotated[BinningScheme, Part("BINNINGS"), "Bins", "where the bins lie"] = field(
+        default_factory=EqualWidth
+    )
+    root: Annotated[bool, Flag(), "Show the root", "show the root of the squared error, negative ones as 0"] = False
 
     def __call__(self, claims: Claims) -> Estimated:
         table = tabulate(claims, [self.binning])[0]
@@ -134,6 +140,11 @@ class DebiasedL2:
     elsewhere=(
         "uncertainty-calibration's get_ece(debias=True), which simulates the expectation computed here in closed form."
     ),
+    formula=(
+        r"\sum_l w_l \sum_b \frac{n_{lb}}{n_l}\Bigl[2\,\bigl|\bar s_{lb} - \bar z_{lb}\bigr|"
+        r" - \mathbb{E}\,\bigl|\bar s_{lb} - R_{lb}\bigr|\Bigr],"
+        r"\quad R_{lb} \sim \mathcal{N}\Bigl(\bar z_{lb},\,\frac{\bar z_{lb}\,(1 - \bar z_{lb})}{n_{lb}}\Bigr)"
+    ),
 )
 @dataclass(frozen=True)
 class DebiasedECE:
@@ -156,7 +167,7 @@ class DebiasedECE:
     -0.1995
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "Bins", "where the bins lie"] = field(
         default_factory=EqualWidth
     )
 

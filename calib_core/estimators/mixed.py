@@ -21,6 +21,7 @@ from calib_core.registry import Part
     reference="P1 §2, Fig. 2",
     flags=Traits(judged="bins", scale=lambda _: ErrorScale("bins"), counts="always", shared_bins=True),
     elsewhere="In the top-label notion what Gupta and Ramdas print as TL-MCE, which their eq. 17 is not.",
+    formula=r"\max_b\,\frac{\sum_l w_{lb}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|}{\sum_l w_{lb}}",
 )
 @dataclass(frozen=True)
 class MaxOfBins:
@@ -46,7 +47,7 @@ class MaxOfBins:
     0.4
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "Bins", "where the bins lie"] = field(
         default_factory=EqualWidth
     )
 

@@ -23,6 +23,7 @@ _LOG_LOSS = replace(_SCORE, floored=True)
     "Log loss",
     flags=_LOG_LOSS,
     elsewhere="scikit-learn's log_loss raises probabilities to the eps of their dtype, here always float64's.",
+    formula=r"-\frac{1}{n} \sum_i \log p_{i,\,y_i}",
 )
 @dataclass(frozen=True)
 class LogLoss:
@@ -65,6 +66,7 @@ class LogLoss:
         "Summed over classes, as most papers do; uncertainty-calibration halves it, others divide it by the number of "
         "classes."
     ),
+    formula=r"\frac{1}{n} \sum_i \sum_k \bigl(p_{ik} - \mathbb{1}\{y_i = k\}\bigr)^2",
 )
 @dataclass(frozen=True)
 class Brier:
@@ -100,7 +102,12 @@ class Brier:
         return np.asarray(np.array([probs, 1 - probs]) ** 2)
 
 
-@ESTIMATORS.register("accuracy", "Accuracy", flags=Traits(takes=_TAKES, judged="share", higher_is_worse=False))
+@ESTIMATORS.register(
+    "accuracy",
+    "Accuracy",
+    flags=Traits(takes=_TAKES, judged="share", higher_is_worse=False),
+    formula=r"\frac{1}{n} \sum_i \mathbb{1}\bigl\{\arg\max_k p_{ik} = y_i\bigr\}",
+)
 @dataclass(frozen=True)
 class Accuracy:
     """Share of rows whose predicted class is the true one; of claims, the share that came true.

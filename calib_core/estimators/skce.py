@@ -39,6 +39,10 @@ class Blocks:
     reference="Widmann et al. 2019, §5.1",
     flags=Traits(takes=("claims", "vectors"), judged="pairs", scale=lambda _: ErrorScale(2, squared=True)),
     elsewhere="The SKCE of CalibrationErrors.jl; netcal's MMCE is another, biased statistic of the confidence alone.",
+    formula=(
+        r"\binom{n}{2}^{-1} \sum_{i < j} (e_{y_i} - p_i) \cdot (e_{y_j} - p_j)\,"
+        r"\exp\Bigl(-\frac{\lVert p_i - p_j \rVert_1}{2\,\lambda}\Bigr)"
+    ),
 )
 @dataclass(frozen=True)
 class KernelCalibrationError:
@@ -65,9 +69,13 @@ class KernelCalibrationError:
     -0.7358
     """
 
-    scale: Annotated[float, Range(0.05, 10, log=True), "distance of predictions at which a pair counts 1/e"] = 1.0
-    block: Annotated[int, Range(2, 5000), "rows per block in the canonical notion; more is more precise"] = 100
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of the dealing into blocks"] = 0
+    scale: Annotated[
+        float, Range(0.05, 10, log=True), "Distance that counts", "distance of predictions at which a pair counts 1/e"
+    ] = 1.0
+    block: Annotated[
+        int, Range(2, 5000), "Rows per block", "rows per block in the canonical notion; more is more precise"
+    ] = 100
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the dealing into blocks"] = 0
 
     def of_vectors(self, vectors: Vectors) -> Estimated:
         """The canonical estimate: the mean over the pairs of all blocks."""

@@ -34,6 +34,10 @@ _HALVINGS = 10
         "relplot's smECE, which counts scores at the ends of [0, 1] half: it is well above this number for confident "
         "networks and equal to it for spread-out scores."
     ),
+    formula=(
+        r"\sigma^* = \int_0^1 \Bigl|\frac{1}{n} \sum_i (z_i - s_i)\,k_{\sigma^*}(t, s_i)\Bigr|\,dt,"
+        r"\quad k_\sigma \text{ a Gaussian reflected at 0 and 1}"
+    ),
 )
 @dataclass(frozen=True)
 class SmoothECE:

@@ -29,6 +29,10 @@ _SLACK = 1e-12
     reference="Roelofs et al. 2022, Alg. 1",
     flags=NORM,
     elsewhere="Roelofs and others' ECE-sweep with equal-mass bins.",
+    formula=(
+        r"\sum_l w_l \sum_{b=1}^{B_l^*} \frac{n_{lb}}{n_l}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|,\quad"
+        r"B_l^* = \max\bigl\{B : \bar z_{l1} \le \dots \le \bar z_{lB'} \text{ for all } B' \le B\bigr\}"
+    ),
 )
 @dataclass(frozen=True)
 class EceSweep:
@@ -68,7 +72,12 @@ class EceSweep:
 
 
 @ESTIMATORS.register(
-    "max-deviation", "Maximum cumulative deviation", reference="Arrieta-Ibarra et al. 2022", flags=NORM
+    "max-deviation",
+    "Maximum cumulative deviation",
+    reference="Arrieta-Ibarra et al. 2022",
+    flags=NORM,
+    formula=r"\max_{j < k}\,\Bigl|\frac{1}{n} \sum_{i=j+1}^{k} \bigl(z_{(i)} - s_{(i)}\bigr)\Bigr|,"
+    r"\quad s_{(1)} \le s_{(2)} \le \dots",
 )
 @dataclass(frozen=True)
 class MaxDeviation:

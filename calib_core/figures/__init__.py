@@ -13,7 +13,12 @@ from calib_core.figures.binary_map import binary_map
 from calib_core.figures.calibration_map import calibration_map
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
+from calib_core.figures.fitted_numbers import fitted_parameters
+from calib_core.figures.forest import forest
+from calib_core.figures.intervals_of_class import class_bins
 from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.models_of_bin import models_in_range
+from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
     consistency_bands,
     corp,
@@ -25,14 +30,16 @@ from calib_core.figures.overlay import (
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
 from calib_core.figures.shown import draw
-from calib_core.figures.sweep import error_sweep
+from calib_core.figures.sweep import error_sweep, temperature_path
 from calib_core.figures.trade import trade_off, trade_points
 from calib_core.figures.validity import validity, validity_pair
-from calib_core.figures.zoom import zoom
+from calib_core.figures.verdict_strip import verdict_strip
+from calib_core.figures.zoom import zoom, zoom_lines
 
 __all__ = [
     "binary_map",
     "calibration_map",
+    "class_bins",
     "class_curves",
     "class_panels",
     "class_table",
@@ -43,15 +50,22 @@ __all__ = [
     "corp_band",
     "draw",
     "error_sweep",
+    "fitted_parameters",
+    "forest",
     "kernel_band",
     "kernel_curve",
+    "models_in_range",
+    "movement",
     "recalibration",
     "reliability",
     "reliability_bands",
+    "temperature_path",
     "trade_off",
     "trade_points",
     "validity",
     "validity_pair",
+    "verdict_strip",
     "wilson_intervals",
     "zoom",
+    "zoom_lines",
 ]

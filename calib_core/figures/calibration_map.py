@@ -17,35 +17,34 @@ from calib_core.figures.raster import ground
 from calib_core.figures.shown import draws
 from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel, panel_axes, to_xy
 
-COLUMNS = 3
-_PANEL, _LINE, _CHARACTERS = 300, 18, 34
-"""Pixels of a triangle and of a line of its title, and how much a line holds."""
+COLUMNS = 2
+_ALONE, _PANEL, _LINE, _CHARACTERS = 380, 236, 18, 30
+"""Pixels of one triangle and of one of several, of a line of its title, and how much a line holds."""
 
 _HOVER = (
-    "%{meta[0]}: %{customdata[0]:.3f} → %{customdata[3]:.3f}<br>"
-    "%{meta[1]}: %{customdata[1]:.3f} → %{customdata[4]:.3f}<br>"
-    "%{meta[2]}: %{customdata[2]:.3f} → %{customdata[5]:.3f}<extra></extra>"
+    "%{meta[0]}: %{customdata[0]:.1%} → %{customdata[3]:.1%}<br>"
+    "%{meta[1]}: %{customdata[1]:.1%} → %{customdata[4]:.1%}<br>"
+    "%{meta[2]}: %{customdata[2]:.1%} → %{customdata[5]:.1%}<extra></extra>"
 )
 
 
 @draws(CalibrationMap)
-def calibration_map(
-    maps: CalibrationMap | Sequence[CalibrationMap], *, beside: Sequence[CalibrationMap] = ()
-) -> go.Figure:
-    """One triangle per map: an arrow from each prediction to the answer, on colours of one scale (`shared_scale`).
+def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: float | None = None) -> go.Figure:
+    """One triangle per map: an arrow from each prediction to the answer, on colours of one scale.
 
-    ``beside``: maps drawn elsewhere that have the same scale.
+    ``scale`` is the change that has full colour, such as the ``map_scale`` of the rows, which stays when another map is
+    drawn; without it the largest of the maps (`shared_scale`).
     """
     maps = [maps] if isinstance(maps, CalibrationMap) else maps
-    largest = shared_scale([*maps, *beside])
+    largest = shared_scale(maps) if scale is None else scale
     columns = min(COLUMNS, len(maps))
     rows = -(-len(maps) // columns)
     titles = [textwrap.wrap(mapping.title, _CHARACTERS, max_lines=4, placeholder=" …") for mapping in maps]
     above = 10 + _LINE * max(len(lines) for lines in titles)
-    figure, images = go.Figure(), []
+    figure, images, tall = go.Figure(), [], _ALONE if len(maps) == 1 else _PANEL
     layout: dict[str, Any] = {}
     for i, mapping in enumerate(maps):
-        x, y = _domains(i, columns, rows, above)
+        x, y = _domains(i, columns, rows, above, tall)
         layout |= panel_axes(i, x, y)
         figure.add_traces(_panel(i, mapping))
         figure.add_annotation(_title(titles[i], sum(x) / 2, y[1]))
@@ -57,7 +56,7 @@ def calibration_map(
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         showlegend=False,
         uirevision=f"maps {len(maps)}",
-        height=16 + rows * (_PANEL + above),
+        height=16 + rows * (tall + above),
     )
 
 
@@ -76,12 +75,12 @@ def error_colours(error: NDArray[np.float64], scale: float) -> NDArray[np.uint8]
     return colours
 
 
-def _domains(i: int, columns: int, rows: int, above: int) -> tuple[tuple[float, float], tuple[float, float]]:
+def _domains(i: int, columns: int, rows: int, above: int, tall: int) -> tuple[tuple[float, float], tuple[float, float]]:
     """The part of the figure that panel i takes, below the pixels for its title."""
     column, row = i % columns, i // columns
     top = 1 - row / rows
     bottom = max(top - 1 / rows, 0.0)
-    return (column / columns, (column + 0.98) / columns), (bottom, top - above / (_PANEL + above) / rows)
+    return (column / columns, (column + 0.98) / columns), (bottom, top - above / (tall + above) / rows)
 
 
 def _title(lines: Sequence[str], middle: float, bottom: float) -> dict[str, object]:
@@ -94,7 +93,7 @@ def _title(lines: Sequence[str], middle: float, bottom: float) -> dict[str, obje
         "xanchor": "center",
         "yanchor": "bottom",
         "showarrow": False,
-        "font": {"size": 13},
+        "font": {"size": 12},
     }
 
 

@@ -1,4 +1,4 @@
-"""Classes side by side: errors before and after, and small diagrams of some (P1 Fig. 4 and 9)."""
+"""Classes side by side: errors before and after beside what noise shows, and small diagrams of some (P1 Fig. 4, 9)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from calib_core._text import error, percent, plain
+from calib_core._text import count, percent, plain
 from calib_core.diagrams import ClassCurves, ClassPanels, ClassTable, ClassValidity, ranked_classes
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.figures.look import finished, style
-from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, records
+from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols, taken, taken_from, with_gaps
+from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.figures.validity import steps
+from calib_core.inference import standing_out
 
 Small = TypeVar("Small", bound=SmallDiagrams)
 
 COLUMNS = 4
 SHOWN = 12
 """Without a choice, `class_table` draws this many classes."""
+NOISE = "rgba(128, 128, 128, 0.35)"
+"""What noise alone shows."""
+_LINE, _APART = 24, 0.56
+"""Pixels of a class's line, and the part of it over which its models stand."""
 _HOVER = (
-    "%{hovertext}<br>error %{y:.4f}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all<extra></extra>"
+    "<b>%{hovertext}</b><br>error %{x:.2~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all"
+    "<extra></extra>"
 )
 
 
@@ -34,80 +40,154 @@ def class_table(
     tables: ClassTable | Mapping[str, ClassTable],
     *,
     classes: Sequence[int] | None = None,
-    looks: Sequence[str] | None = None,
+    tests: pd.DataFrame | None = None,
+    looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
-    """Error of each class, a bar per model, with the class's share of rows as a dot.
+    """A line a class: the error of every model, and at the right what the first model says and how often it is right.
 
-    ``classes`` are positions, by default the dozen with the largest error of the first model. A model keeps its colour
-    among ``looks``, the titles of all that are shown.
+    ``classes`` are positions, by default the dozen worst of the first model. With its ``per_class_tests`` the mean
+    error of calibrated probabilities stands behind as a grey bar, and names of classes that stand out are bold. Marks
+    of fewer than 10 rows are hollow. A model keeps its look, that of its number in ``looks``.
     """
     models = numbered(tables, looks)
     first = models[0][2]
-    chosen = np.asarray(ranked_classes(first)[:SHOWN] if classes is None else classes, dtype=np.intp)
-    names = [first.names[c] for c in chosen]
+    ranked = ranked_classes(first, tests=tests)[:SHOWN] if classes is None else classes
+    chosen = np.asarray(ranked, dtype=np.intp)
     # Places, not names: long names that begin alike would share a place.
-    places, whole = list(range(len(names))), [plain(name) for name in names]
+    places = np.arange(len(chosen))
     figure = go.Figure()
-    for i, title, table in models:
-        columns = {"class": chosen, "count": table.count[chosen], "share": table.share[chosen]}
-        figure.add_trace(
-            go.Bar(
-                x=places,
-                hovertext=whole,
-                y=table.error[chosen],
-                name=plain(title),
-                marker={"color": style(i).colour},
-                customdata=records(pd.DataFrame(columns), model=title),
-                hovertemplate=_HOVER,
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
-            x=places,
-            hovertext=whole,
-            y=_shares(first)[chosen],
-            mode="markers",
-            name="share of rows",
-            marker={"symbol": "diamond-open", "size": 10, "color": "#8C8C8C", "line": {"width": 2}},
-            customdata=records(pd.DataFrame({"class": chosen})),
-            hovertemplate="%{hovertext}<br>share of rows %{y:.2%}<extra></extra>",
-        )
-    )
+    if tests is not None:
+        figure.add_trace(_noise(tests, chosen, places))
+    for i, (number, title, table) in enumerate(models):
+        offset = (i - (len(models) - 1) / 2) * _APART / len(models)
+        figure.add_trace(_errors(number, title, table, chosen, places + offset))
+    outstanding = set() if tests is None else set(standing_out(tests))
+    names = [plain(first.names[c][:24]) for c in chosen]
+    bold = [f"<b>{name}</b>" if c in outstanding else name for c, name in zip(chosen.tolist(), names, strict=True)]
+    facts = [_facts(first, c) for c in chosen.tolist()]
+    columns = [
+        {
+            "axis": "y",
+            "low": j - 0.5,
+            "high": j + 0.5,
+            "record": {"class": c},
+            "says": f"{plain(first.names[c])}: says {facts[j][0]} %, happens {facts[j][1]} %, {facts[j][2]} rows",
+        }
+        for j, c in enumerate(chosen.tolist())
+    ]
     return finished(
         figure,
-        height=340,
-        barmode="group",
-        xaxis={"tickvals": places, "ticktext": [plain(name[:24]) for name in names], "tickangle": -30},
-        yaxis={"title": "error; share of rows", "rangemode": "tozero"},
+        height=96 + _LINE * len(chosen),
+        barmode="overlay",
+        annotations=_column(facts),
+        margin={"r": 182, "t": 28},
+        xaxis={"title": "error of the class", "rangemode": "tozero", "tickformat": ".3~p"},
+        yaxis={
+            "tickvals": places.tolist(),
+            "ticktext": bold,
+            "range": [len(chosen) - 0.5, -0.5],
+            "showgrid": False,
+            "ticks": "",
+        },
+        meta={"columns": columns},
         uirevision="class errors",
     )
 
 
+def _noise(tests: pd.DataFrame, chosen: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) -> go.Bar:
+    return go.Bar(
+        x=tests["calibrated"].to_numpy()[chosen],
+        y=places,
+        orientation="h",
+        width=0.8,
+        name="noise alone",
+        marker={"color": NOISE},
+        customdata=records(pd.DataFrame({"class": chosen})),
+        hovertemplate="noise alone shows %{x:.2~%} on average<extra></extra>",
+    )
+
+
+def _errors(
+    i: int, title: str, table: ClassTable, chosen: np.ndarray[Any, Any], places: np.ndarray[Any, Any]
+) -> go.Scatter:
+    look = style(i)
+    columns = {"class": chosen, "count": table.count[chosen], "share": table.share[chosen]}
+    hollow = symbols(look, table.count[chosen])
+    return go.Scatter(
+        x=table.error[chosen],
+        y=places,
+        mode="markers",
+        name=plain(title),
+        marker={"color": look.colour, "symbol": hollow.tolist(), "size": 11, "opacity": 1},
+        hovertext=[plain(table.names[c]) for c in chosen],
+        customdata=records(pd.DataFrame(columns), model=title),
+        hovertemplate=_HOVER,
+        cliponaxis=False,
+    )
+
+
+def _facts(table: ClassTable, c: int) -> tuple[str, str, str]:
+    """What the model says of a class, how often it happens, and of how many rows; of all rows where all speak of it."""
+    if not table.count[c] > 0:
+        return "–", "–", "0"
+    return f"{100 * table.score[c]:.1f}", f"{100 * table.outcome[c]:.1f}", count(round(table.count[c]))
+
+
+def _column(facts: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """The numbers at the right of every line, under their headings, each aligned to the right."""
+    lines = [
+        (-0.5, ("<b>says %</b>", "<b>happens %</b>", "<b>rows</b>"), "bottom"),
+        *((j, f, "middle") for j, f in enumerate(facts)),
+    ]
+    return [
+        {
+            "x": 1,
+            "y": y,
+            "xref": "paper",
+            "xshift": shift,
+            "text": text,
+            "xanchor": "right",
+            "yanchor": anchor,
+            "showarrow": False,
+            "font": {"size": 13},
+        }
+        for y, texts, anchor in lines
+        for text, shift in zip(texts, (58, 134, 178), strict=True)
+    ]
+
+
 @draws(ClassPanels)
-def class_panels(panels: ClassPanels | Mapping[str, ClassPanels], *, looks: Sequence[str] | None = None) -> go.Figure:
+def class_panels(
+    panels: ClassPanels | Mapping[str, ClassPanels], *, looks: Mapping[str, int] | None = None
+) -> go.Figure:
     """A small reliability diagram for every chosen class, all models in each.
 
-    A model keeps its colour among ``looks``, the titles of all that are shown.
+    A model keeps its look, that of its number in ``looks``.
     """
-    return _grid(numbered(panels, looks), _points, "reliability")
+    models = numbered(panels, looks)
+    figure = _grid(models, _points, "reliability", lambda j: _bins(models, j))
+    # Marks of few rows are hollow: the legend has entries of its own.
+    return figure.update_traces(showlegend=False).add_traces([entry(title, i) for i, title, _ in models])
 
 
 @draws(ClassCurves)
-def class_curves(curves: ClassCurves | Mapping[str, ClassCurves], *, looks: Sequence[str] | None = None) -> go.Figure:
+def class_curves(
+    curves: ClassCurves | Mapping[str, ClassCurves], *, looks: Mapping[str, int] | None = None
+) -> go.Figure:
     """The kernel reliability curve of every chosen class, all models in each small diagram.
 
-    A model keeps its colour among ``looks``, the titles of all that are shown.
+    A model keeps its look, that of its number in ``looks``.
     """
     return _grid(numbered(curves, looks), _smooth, "kernel")
 
 
 @draws(ClassValidity)
 def class_validity(
-    plots: ClassValidity | Mapping[str, ClassValidity], *, looks: Sequence[str] | None = None
+    plots: ClassValidity | Mapping[str, ClassValidity], *, looks: Mapping[str, int] | None = None
 ) -> go.Figure:
     """V(epsilon) of every chosen class, all models in each small diagram, dotted before recalibration on its bins.
 
-    A model keeps its colour among ``looks``, the titles of all that are shown.
+    A model keeps its look, that of its number in ``looks``.
     """
     return _grid(numbered(plots, looks), _steps, "validity")
 
@@ -116,8 +196,12 @@ def _grid(
     models: list[tuple[int, str, Small]],
     marks: Callable[[int, str, Small, int, dict[str, Any]], list[go.Scatter]],
     curve: str,
+    columns: Callable[[int], list[dict[str, Any]]] | None = None,
 ) -> go.Figure:
-    """A small diagram for every class, with the marks of its place in each model."""
+    """A small diagram for every class, with the marks of its place in each model.
+
+    ``columns`` of a place can be clicked anywhere; without them the whole diagram stands for its class.
+    """
     first = models[0][2]
     n = len(first.classes)
     rows = -(-n // COLUMNS)
@@ -127,8 +211,9 @@ def _grid(
         subplot_titles=[_title(first, j) for j in range(n)],
         shared_xaxes=False,
         horizontal_spacing=0.045,
-        vertical_spacing=min(0.1, 0.3 / rows),
+        vertical_spacing=min(0.16, 0.36 / rows),
     )
+    clicked = []
     for j in range(n):
         where = {"row": j // COLUMNS + 1, "col": j % COLUMNS + 1}
         if curve != "validity":
@@ -136,36 +221,60 @@ def _grid(
         for i, title, diagram in models:
             for trace in marks(i, title, diagram, j, {"legendgroup": f"m{i}", "showlegend": j == 0}):
                 figure.add_trace(trace, **where)
-    axis = {"rangemode": "tozero"} if curve == "validity" else {"range": [-0.03, 1.03], "dtick": 0.5}
+        whole = [{"low": 0.0, "high": 1.0, "record": {"class": first.classes[j]}, "says": plain(first.names[j])}]
+        clicked += [{"axis": f"x{j + 1 if j else ''}", **column} for column in (columns(j) if columns else whole)]
+    shares = percent_ticks([0, 0.5, 1])
+    axis = {"rangemode": "tozero", "tickformat": ".0%"} if curve == "validity" else {"range": [-0.03, 1.03], **shares}
     figure.update_xaxes(**axis, tickfont={"size": 11})
-    figure.update_yaxes(range=[-0.05, 1.05], dtick=0.5, tickfont={"size": 11})
+    figure.update_yaxes(range=[-0.05, 1.05], **shares, tickfont={"size": 11})
+    # The numbers at the left are those of the whole row: more would stand on the diagram before.
+    for column in range(2, COLUMNS + 1):
+        figure.update_yaxes(showticklabels=False, col=column)
     figure.update_annotations(font={"size": 13})
-    return finished(figure, height=90 + 210 * rows, margin={"t": 40}, uirevision=f"class panels {curve}")
+    meta = {"columns": clicked}
+    return finished(figure, height=84 + 172 * rows, margin={"t": 30}, meta=meta, uirevision=f"class panels {curve}")
 
 
 def _title(panels: SmallDiagrams, j: int) -> str:
-    share = "" if panels.share[j] == 1 else f", {percent(float(panels.share[j]))}"
-    return f"{plain(panels.names[j][:20])}: error {error(float(panels.error[j]))}{share}"
+    return f"<b>{plain(panels.names[j][:20])}</b>: {percent(float(panels.error[j]))} off"
 
 
-def _shares(table: ClassTable) -> NDArray[np.float64]:
-    """Share of rows predicted as each class; where every row speaks of every class, the share that is of it."""
-    return table.true_share if (table.share == 1).all() else table.share
+def _bins(models: list[tuple[int, str, ClassPanels]], j: int) -> list[dict[str, Any]]:
+    """The bins of a class in which any model has rows, the first model's where edges differ."""
+    first, c = models[0][2], models[0][2].classes[j]
+    lower, upper = first.bins.lower[c], first.bins.upper[c]
+    alike = [panels.bins for _, _, panels in models if np.array_equal(panels.bins.lower[c], lower, equal_nan=True)]
+    filled = np.flatnonzero(np.any([bins.count[c] > 0 for bins in alike], axis=0))
+    return [
+        {
+            "low": float(lower[b]),
+            "high": float(upper[b]),
+            "record": {"class": c, "bin": b},
+            "says": f"{plain(first.names[j])}, {percent(lower[b])} to {percent(upper[b])}",
+        }
+        for b in filled.tolist()
+    ]
 
 
 def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]) -> list[go.Scatter]:
     c, look = panels.classes[j], style(i)
     filled = np.flatnonzero(panels.bins.count[c] > 0)
     count = panels.bins.count[c][filled]
+    places = with_gaps(count >= FEW_ROWS)
     points = go.Scatter(
-        x=panels.bins.mean_score[c][filled],
-        y=panels.bins.mean_outcome[c][filled],
+        x=taken(panels.bins.mean_score[c][filled], places),
+        y=taken(panels.bins.mean_outcome[c][filled], places),
         mode="lines+markers",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 1},
-        marker={"symbol": np.where(count < FEW_ROWS, look.symbol + "-open", look.symbol).tolist(), "size": 8},
-        customdata=records(pd.DataFrame({"class": c, "bin": filled, "count": count}), model=title),
-        hovertemplate="said %{x:.4f}<br>happened %{y:.4f}<br>%{customdata.count:,.6~g} rows<extra></extra>",
+        marker={
+            "symbol": symbols(look, count)[places].tolist(),
+            "size": 8,
+            "opacity": 1,
+        },
+        customdata=taken_from(records(pd.DataFrame({"class": c, "bin": filled, "count": count}), model=title), places),
+        hovertemplate="says %{x:.1%}<br>happens %{y:.1%}<br>%{customdata.count:,.6~g} rows<extra></extra>",
+        cliponaxis=False,
         **how,
     )
     return [points]
@@ -179,7 +288,7 @@ def _smooth(i: int, title: str, curves: ClassCurves, j: int, how: dict[str, Any]
         mode="lines",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2},
-        hovertemplate="said %{x:.4f}<br>happens %{y:.4f}<extra></extra>",
+        hovertemplate="says %{x:.1%}<br>happens %{y:.1%}<extra></extra>",
         **how,
     )
     return [line]

@@ -1,4 +1,4 @@
-"""Attained against wanted rate of a calibrator that abstains (P4 Fig. 1 and 2)."""
+"""Attained against wanted rate of a calibrator that abstains (Ma and Blaschko 2021, Fig. 1 and 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calib_core.figures.marks import diagonal, records
 from calib_core.figures.shown import draws
 
 _HOVER = (
-    "wanted %{x:.4f}<br>attained %{y:.4f} on average<br>kept in %{customdata.kept:.0%} of the splits<br>"
+    "wanted %{x:.2~%}<br>attained %{y:.2~%} on average<br>kept in %{customdata.kept:.0%} of the splits<br>"
     "%{customdata.coverage:.1%} of rows answered<br>%{customdata.refused} splits refused<extra></extra>"
 )
 
@@ -36,8 +36,8 @@ def constraint(diagram: ConstraintDiagram) -> go.Figure:
     )
     return finished(
         figure,
-        xaxis={"title": f"wanted {diagram.rate}"},
-        yaxis={"title": f"attained {diagram.rate}, mean ± 2 sd over splits"},
+        xaxis={"title": f"wanted {diagram.rate}", "tickformat": "~%"},
+        yaxis={"title": f"attained {diagram.rate}, mean ± 2 sd over splits", "tickformat": "~%"},
         showlegend=False,
         uirevision=f"constraint {diagram.rate}",
         height=400,

@@ -1,4 +1,4 @@
-"""The kernel reliability curve on its own: band, density and the local calibration error at one score (P5 Fig. 1)."""
+"""The kernel reliability curve on its own: band, density and the local calibration error (Posocco & Bonnefoy 2021)."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def kernel_curve(curve: KernelCurve, *, score: float | None = None) -> go.Figure
                 line={"color": look.colour, "width": 3},
                 marker={"size": 9, "color": look.colour},
                 name="local calibration error",
-                hovertemplate="%{y:.4f} at %{x:.4f}<extra></extra>",
+                hovertemplate="%{y:.1~%} at %{x:.1~%}<extra></extra>",
             )
         )
     return finished(
         figure,
         height=460,
-        xaxis={"title": f"score of {plain(curve.stratum)}", "range": [-0.02, 1.02]},
-        yaxis={"title": "share that comes true", "range": [-0.02, 1.02]},
+        xaxis={"title": f"score of {plain(curve.stratum)}", "range": [-0.02, 1.02], "tickformat": "~%"},
+        yaxis={"title": "share that comes true", "range": [-0.02, 1.02], "tickformat": "~%"},
         uirevision="kernel",
     )

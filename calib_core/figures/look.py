@@ -7,15 +7,11 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io as pio
 
+from calib_core.palette import COLOURS, Style, style
+
 __all__ = ["CELLS", "DIVERGING", "REFERENCE", "SEQUENTIAL", "Style", "figure_template", "finished", "style"]
 
-# Okabe and Ito's palette without black (near-black literals vanish on the dark page) and without yellow
-# (1.3:1 on white). The first four keep 2.9:1 or better on both pages; the later ones lean on marker and dash.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-
-CELLS = (*_COLOURS, "#8F6BD9", "#999933", "#A65E3A")
+CELLS = (*COLOURS, "#8C8C8C", "#999933", "#A65E3A")
 """Ten colours for the cells of a partition, taken round: neighbours are told apart, ten cells on may look the same."""
 
 REFERENCE = "#808080"
@@ -26,28 +22,6 @@ SEQUENTIAL = "Cividis"
 
 DIVERGING = ((0.0, "#0072B2"), (0.25, "#7FB6D8"), (0.5, "#F0F0F0"), (0.75, "#EBA27A"), (1.0, "#D55E00"))
 """Colour scale for signed gaps: blue below zero, vermillion above. Draw with the middle at 0 (`zmid=0`)."""
-
-
-@dataclass(frozen=True)
-class Style:
-    """The look of series `i`: colour, marker and dash say the same thing, for readers who see few colours."""
-
-    colour: str
-    symbol: str
-    dash: str
-
-
-def style(i: int) -> Style:
-    """Return the look of series `i`; equal numbers look equal in every figure.
-
-    The three lists have lengths without a small common multiple, so the first 168 series all differ.
-
-    >>> style(0)
-    Style(colour='#0072B2', symbol='circle', dash='solid')
-    >>> style(7).colour == style(0).colour, style(7) == style(0)
-    (True, False)
-    """
-    return Style(_COLOURS[i % len(_COLOURS)], _SYMBOLS[i % len(_SYMBOLS)], _DASHES[i % len(_DASHES)])
 
 
 @dataclass(frozen=True)
@@ -96,7 +70,7 @@ def _template(page: _Page) -> go.layout.Template:
             "paper_bgcolor": page.background,
             "plot_bgcolor": page.background,
             "font": {"family": '"Source Sans", "Source Sans 3", sans-serif', "size": 14, "color": page.text},
-            "colorway": list(_COLOURS),
+            "colorway": list(COLOURS),
             "colorscale": {"sequential": SEQUENTIAL, "sequentialminus": SEQUENTIAL, "diverging": DIVERGING},
             "coloraxis": {"colorbar": {"outlinewidth": 0, "thickness": 14}},
             "xaxis": axis,

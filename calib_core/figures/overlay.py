@@ -9,13 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib_core._arrays import Float64s
+from calib_core._text import percent
 from calib_core.diagrams import CorpBand, CorpCurve, KernelCurve, ReliabilityBands
-from calib_core.figures.look import REFERENCE, finished, style
+from calib_core.figures.look import CELLS, REFERENCE, finished
 from calib_core.figures.marks import IDEAL, diagonal
 from calib_core.figures.shown import draws
 
 _BAND = "rgba(128, 128, 128, 0.25)"
-_LOOK = style(4)
+_COLOUR = CELLS[-1]
+"""No model's own."""
 
 
 def laid_over(figure: go.Figure) -> list[go.Scatter]:
@@ -50,13 +52,13 @@ def wilson_intervals(bands: ReliabilityBands) -> go.Figure:
                 "symmetric": False,
                 "array": frame["accuracy_high"] - frame["accuracy"],
                 "arrayminus": frame["accuracy"] - frame["accuracy_low"],
-                "color": _LOOK.colour,
+                "color": _COLOUR,
                 "thickness": 1.5,
             },
             mode="markers",
             # A tick of the interval's own colour: a point would leave the legend empty.
-            marker={"symbol": "line-ns", "size": 8, "line": {"width": 1.5, "color": _LOOK.colour}},
-            name=f"{bands.level:.0%} Wilson intervals",
+            marker={"symbol": "line-ns", "size": 8, "line": {"width": 1.5, "color": _COLOUR}},
+            name=f"{percent(bands.level, 0)} Wilson intervals",
             hoverinfo="skip",
         )
     )
@@ -79,7 +81,7 @@ def consistency_bands(bands: ReliabilityBands) -> go.Figure:
             opacity=0.45,
             mode="markers",
             marker={"size": 9, "symbol": "square", "color": REFERENCE},
-            name=f"{bands.level:.0%} of calibrated models",
+            name=f"{percent(bands.level, 0)} of calibrated models",
             hoverinfo="skip",
         )
     )
@@ -94,9 +96,9 @@ def corp(curve: CorpCurve) -> go.Figure:
             x=x,
             y=np.repeat(curve.outcome, 2),
             mode="lines",
-            line={"color": _LOOK.colour, "width": 2.5},
+            line={"color": _COLOUR, "width": 2.5},
             name="CORP curve",
-            hovertemplate="isotonic fit %{y:.4f} at %{x:.4f}<extra></extra>",
+            hovertemplate="isotonic fit %{y:.1%} at %{x:.1%}<extra></extra>",
         )
     )
 
@@ -120,9 +122,9 @@ def kernel_traces(curve: KernelCurve) -> list[go.Scatter]:
         x=curve.score,
         y=curve.curve,
         mode="lines",
-        line={"color": _LOOK.colour, "width": 2.5},
+        line={"color": _COLOUR, "width": 2.5},
         name="kernel curve",
-        hovertemplate="P(right) %{y:.4f} at %{x:.4f}<extra></extra>",
+        hovertemplate="says %{x:.1%}, comes true %{y:.1%}<extra></extra>",
     )
     if curve.band == "none":
         return [line]

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from calib_core._text import count, error, plain
+from calib_core._text import count, percent, plain
 from calib_core.diagrams import RecalibrationDiagram
 from calib_core.diagrams.calibration_map import small_triangles
 from calib_core.figures.look import CELLS, REFERENCE, finished
@@ -18,12 +18,12 @@ from calib_core.figures.raster import cloud
 from calib_core.figures.shown import draws
 from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel_axes, to_xy, with_gaps
 
-MARKS = 250
-"""Rows that can be pointed at, at most; all others are in the picture below them."""
 PLACES = 16
 """Places along a side that can be pointed at, whether a row lies there or not."""
+BESIDE, EVERY = 0.006, 0.02
+"""How far from the edge of a cell its places lie on either side, and how far apart along it."""
 
-CELL_HOVER = "%{text}<extra></extra>"
+CELL_HOVER = "%{meta}<extra></extra>"
 
 
 @draws(RecalibrationDiagram)
@@ -40,8 +40,7 @@ def recalibration(diagram: RecalibrationDiagram, *, min_rows: int = 10, selected
     if selected is not None and selected < len(diagram.outlines):
         figure.add_trace(_chosen(diagram, selected))
     texts = [_in_words(diagram, b) for b in range(len(diagram.count))]
-    figure.add_trace(_rows(diagram, texts))
-    figure.add_trace(_places(diagram, texts))
+    figure.add_traces(_places(diagram, texts))
     figure.add_traces(arrow_traces(path))
     figure.add_trace(_means(diagram, arrowed, texts))
     return finished(
@@ -51,7 +50,7 @@ def recalibration(diagram: RecalibrationDiagram, *, min_rows: int = 10, selected
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         showlegend=False,
         uirevision=f"recalibration {diagram.title}",
-        height=520,
+        height=420,
     )
 
 
@@ -75,17 +74,34 @@ def _line(path: NDArray[np.float64], name: str, line: dict[str, object]) -> go.S
     )
 
 
-def _rows(diagram: RecalibrationDiagram, texts: Sequence[str]) -> go.Scatter:
-    """Some rows of every cell, unseen: what the pointer finds."""
-    chosen = _some(diagram.cells, MARKS)
-    return _unseen("rows", to_xy(diagram.points[chosen]), diagram.cells[chosen], texts)
+def _places(diagram: RecalibrationDiagram, texts: Sequence[str]) -> list[go.Scatter]:
+    """Places all over the cells that hold rows, unseen: the nearest to the pointer is one of the cell it is in.
 
-
-def _places(diagram: RecalibrationDiagram, texts: Sequence[str]) -> go.Scatter:
-    """Places all over the cells that hold rows, unseen: a click well inside a cell finds one of its own."""
-    places = to_xy(small_triangles(PLACES).mean(axis=1))
+    They lie well inside the cells, and in pairs on both sides of every edge: half-way between the two is the edge.
+    """
+    inside = to_xy(small_triangles(PLACES).mean(axis=1))
+    beside = [_beside(to_xy(polygon)) for cell in diagram.all_outlines for polygon in cell]
+    places = np.concatenate([inside, *beside])
     cells = cells_at(places, diagram)
-    return _unseen("places", places[cells >= 0], cells[cells >= 0], texts)
+    # Edges are shared: a place that two cells put there stands once.
+    _, first = np.unique(np.round(places, 3), axis=0, return_index=True)
+    known = np.sort(first[cells[first] >= 0])
+    return [_unseen(b, places[known[cells[known] == b]], text) for b, text in enumerate(texts)]
+
+
+def _beside(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places on both sides of a polygon's edges."""
+    found = []
+    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        length = float(np.hypot(*(end - start)))
+        if length < 2 * BESIDE:
+            continue
+        along = (end - start) / length
+        steps = np.arange(max(round(length / EVERY), 1))[:, None] + 0.5
+        on_edge = start + along * steps * (length / len(steps))
+        aside = BESIDE * np.array([-along[1], along[0]])
+        found += [on_edge + aside, on_edge - aside]
+    return np.concatenate(found) if found else np.empty((0, 2))
 
 
 def cells_at(places: NDArray[np.float64], diagram: RecalibrationDiagram) -> NDArray[np.intp]:
@@ -102,32 +118,20 @@ def cells_at(places: NDArray[np.float64], diagram: RecalibrationDiagram) -> NDAr
     return found
 
 
-def _unseen(name: str, place: NDArray[np.float64], cells: NDArray[np.intp], texts: Sequence[str]) -> go.Scatter:
+def _unseen(b: int, place: NDArray[np.float64], text: str) -> go.Scatter:
     """Marks that say which cell they lie in."""
     return go.Scatter(
         x=place[:, 0].astype(np.float32),
         y=place[:, 1].astype(np.float32),
         mode="markers",
-        name=name,
-        marker={"size": 9, "opacity": 0},
-        customdata=records(pd.DataFrame({"cell": cells})),
-        text=[texts[b] for b in cells.tolist()],
+        name="places",
+        # As small as can be: Plotly takes what lies under a mark for the mark's own.
+        marker={"size": 1, "opacity": 0},
+        customdata=[{"cell": b}] * len(place),
+        meta=text,
         hovertemplate=CELL_HOVER,
         showlegend=False,
     )
-
-
-def _some(cells: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Positions of up to ``most`` rows, spread over the cells: no cell has more than its part, unless others have less.
-
-    >>> _some(np.array([0, 0, 0, 0, 1]), 2).tolist()
-    [0, 4]
-    """
-    order = np.argsort(cells, kind="stable")
-    sizes = np.bincount(cells)
-    # The how-manieth row of its cell each row is: of every cell the first ones are taken, in turn.
-    turn = np.arange(len(cells)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(order[np.argsort(turn, kind="stable")[:most]])
 
 
 def _means(diagram: RecalibrationDiagram, arrowed: NDArray[np.bool_], texts: Sequence[str]) -> go.Scatter:
@@ -147,7 +151,7 @@ def _means(diagram: RecalibrationDiagram, arrowed: NDArray[np.bool_], texts: Seq
         },
         customdata=records(pd.DataFrame({"cell": cells})),
         text=list(texts),
-        hovertemplate=CELL_HOVER,
+        hovertemplate="%{text}<extra></extra>",
         showlegend=False,
     )
 
@@ -160,5 +164,5 @@ def _in_words(diagram: RecalibrationDiagram, b: int) -> str:
         "mean prediction → recalibrated",
     ]
     for name, mean, target in zip(diagram.class_names, diagram.mean[b], diagram.target[b], strict=True):
-        lines.append(f"{plain(name[:30])}: {error(mean)} → {error(target)}")
+        lines.append(f"{plain(name[:30])}: {percent(mean)} → {percent(target)}")
     return "<br>".join(lines)

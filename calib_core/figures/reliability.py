@@ -1,147 +1,310 @@
-"""The reliability diagram of one or several models (P1 Fig. 1a)."""
+"""The reliability diagram: up to two models laid over each other, more side by side (P1 Fig. 1a)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from calib_core._text import plain
 from calib_core.diagrams import ReliabilityDiagram
-from calib_core.figures.look import finished, style
-from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, records
+from calib_core.errors import InputError
+from calib_core.figures.bin_marks import BinMarks, Panel, key
+from calib_core.figures.direct_labels import along, label_places
+from calib_core.figures.look import finished
+from calib_core.figures.marks import diagonal, numbered
 from calib_core.figures.overlay import laid_over
+from calib_core.figures.panel_headings import heading
+from calib_core.figures.probability_axis import ProbabilityAxis, axis_for, on_axis
 from calib_core.figures.shown import draws
+from calib_core.figures.symbol import symbol
+from calib_core.inference.number_words import percent
 
-_HOVER = (
-    "<b>%{meta[0]}</b>, bin %{customdata.interval}<br>"
-    "%{customdata.count:,.6~g} rows, %{customdata.share:.1%} of all<br>"
-    "mean confidence %{customdata.confidence:.4f}<br>"
-    "accuracy %{customdata.accuracy:.4f}<br>"
-    "class by class off by %{customdata.delta:.4f} on average"
-    "<extra></extra>"
-)
+TOGETHER = ("auto", "overlay", "side by side")
+"""How several models are drawn: by themselves two overlay, and more stand side by side."""
+MOST_LAID_OVER = 2
+COLUMNS = 3
+SAYS, RIGHT, ROWS = "confidence: what the model says", "share that is right", "rows in the bin"
+_STRIP, _BETWEEN = 0.14, 0.12
+"""Heights of the bars' strip and of what is between it and the picture, as shares."""
+_PANEL, _PANELS_ALONE = 262, 380
+"""Pixels of a row of panels, and of the only one."""
+_LABELLED = 22
+"""Bars that carry their numbers at most."""
+_LINE, _NUMBERS, _BARS = 18, 44, 26
+"""Pixels of a line of a panel's heading, and below its picture of the numbers with the title, and of the bars."""
 
 
 @draws(ReliabilityDiagram)
 def reliability(
     diagrams: ReliabilityDiagram | Mapping[str, ReliabilityDiagram],
     *,
-    over: Sequence[go.Figure] = (),
-    looks: Sequence[str] | None = None,
+    over: Sequence[go.Figure] | Mapping[str, Sequence[go.Figure]] = (),
+    looks: Mapping[str, int] | None = None,
+    axis: str = "linear",
+    stems: bool = True,
+    tolerance: float | None = None,
+    together: str = "auto",
+    verdicts: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Bars of row share, confidence stars and top-label plusses of one model, or of several by title.
+    """Stars, stems to their plusses and bars of rows of one model, or of several by title.
 
-    ``over`` is drawn under the stars: figures that `corp`, `corp_band`, `kernel_band`, `consistency_bands` or
-    `wilson_intervals` made. A model keeps its colour among ``looks``, the titles of all that are shown.
+    Up to two models lie over each other; from three on each has a panel of its own, with the first model in grey
+    behind it, unless ``together`` says otherwise. ``over`` is drawn under the stars of the first model, or of those
+    it names: figures that `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `wilson_intervals` made. A model
+    keeps its look, that of its number in ``looks``. ``axis`` is one of ``probability_axis.AXES``, ``tolerance`` a band
+    around the diagonal, ``verdicts`` a frame of `inference.verdicts` for the headings of panels.
     Every mark of a bin has a record as customdata: ``model``, ``bin``, ``interval`` and the bin's numbers.
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
-    >>> stars = reliability({"net": cc.diagrams.reliability(test, 5)}).data[2]
+    >>> figure = reliability({"net": cc.diagrams.reliability(test, 5)})
+    >>> (stars,) = (trace for trace in figure.data if trace.name == "net" and trace.customdata)
     >>> [stars.customdata[0][name] for name in ("model", "bin", "interval", "count")]
-    ['net', 3, '[0.6, 0.8)', 4.0]
+    ['net', 3, '60 to 80 %', 4.0]
     """
     models = numbered(diagrams, looks)
+    if together not in TOGETHER:
+        raise InputError(f"together is {together!r}; it must be one of {', '.join(TOGETHER)}")
+    frames = [diagram.frame() for _, _, diagram in models]
+    where = axis_for(axis, *(frame[name] for frame in frames for name in ("confidence", "accuracy", "top_label")))
+    marks = [BinMarks(number, title, diagram, where, models[0][1]) for number, title, diagram in models]
+    apart = together == "side by side" or (together == "auto" and len(marks) > MOST_LAID_OVER)
+    apart = apart and len(marks) > 1
+    marks = [replace(each, small=apart) for each in marks]
+    laid = dict(over) if isinstance(over, Mapping) else {marks[0].title: over}
+    stems = stems and any(each.has_stems for each in marks)
     figure = go.Figure()
-    figure.add_traces([_bars(place, len(models), *model) for place, model in enumerate(models)])
-    figure.add_trace(diagonal())
-    figure.add_traces([trace for drawn in over for trace in laid_over(drawn)])
-    figure.add_traces([_stars(*model) for model in models])
-    figure.add_traces([_plusses(*model) for model in models if not np.isnan(model[2].frame()["delta"]).all()])
-    figure.add_traces([_legend(i, title) for i, title, _ in models])
+    if apart:
+        _side_by_side(figure, marks, laid, stems, tolerance, verdicts)
+    else:
+        _laid_over(figure, marks, [drawn for figures in laid.values() for drawn in figures], stems, tolerance)
+    figure.add_traces(key(marks, stems, ghosts=apart))
     return finished(
         figure,
         barmode="overlay",
         bargap=0,
-        xaxis={
-            "title": "confidence in the predicted class",
-            "range": [-0.01, 1.01],
-            "dtick": 0.1,
-            "constrain": "domain",
-        },
-        yaxis={"title": "accuracy; share of rows (bars)", "range": [-0.02, 1.04], "dtick": 0.2},
-        legend={"tracegroupgap": 0, "traceorder": "normal"},
-        uirevision="reliability",
+        legend={"tracegroupgap": 0, "traceorder": "normal", "font": {"size": 12}},
+        uirevision=f"reliability {axis}" if axis != "linear" else "reliability",
+    )
+
+
+def _laid_over(
+    figure: go.Figure, marks: list[BinMarks], over: list[go.Figure], stems: bool, tolerance: float | None
+) -> None:
+    """All models in one picture, bars side by side below it."""
+    panel, axis = Panel(), marks[0].axis
+    figure.add_traces(_ground(axis, panel, tolerance, True))
+    figure.add_traces([on_axis(trace, axis) for drawn in over for trace in laid_over(drawn)])
+    # All models' bars carry their numbers, or none do.
+    written = len(marks) * max(len(each.frame) for each in marks) <= _LABELLED
+    for place, each in enumerate(marks):
+        figure.add_trace(each.bars(panel, place, len(marks), written))
+        figure.add_traces([*each.stems(panel), each.plusses(panel)] if stems and each.has_stems else [])
+    figure.add_traces([each.stars(panel) for each in marks])
+    figure.add_traces([each.legend() for each in marks])
+    scale = axis.layout()
+    figure.update_layout(
+        xaxis={**scale, "title": SAYS, "anchor": "y", "showgrid": False},
+        yaxis={**scale, "domain": [_STRIP + _BETWEEN, 1]},
+        yaxis2={**_rows_axis(marks), "domain": [0, _STRIP], "anchor": "x"},
         height=560,
+        margin={"t": 34},
+        meta={"columns": [c for each in marks for c in each.columns(panel)], "range": _ranged(axis)},
     )
+    for text, y in ((RIGHT, 1.0), (ROWS, _STRIP)):
+        figure.add_annotation(
+            text=f"<b>{text}</b>",
+            x=0,
+            y=y,
+            xref="paper",
+            yref="paper",
+            xanchor="left",
+            yanchor="bottom",
+            yshift=6,
+            xshift=-34,
+            showarrow=False,
+        )
+    _corners(figure, "x", "y")
+    _names(figure, marks, stems)
 
 
-def _bars(place: int, n: int, i: int, title: str, diagram: ReliabilityDiagram) -> go.Bar:
-    """Row shares; with several models each bin's width is divided between them."""
-    frame = diagram.frame()
-    bin_width = (frame["upper"] - frame["lower"]).to_numpy()
-    width = bin_width * 0.94
-    left = frame["lower"].to_numpy() + bin_width * 0.03 + width * place / n
-    return go.Bar(
-        x=left + width / n / 2,
-        y=frame["share"].to_numpy(),
-        width=width / n,
-        name=f"{plain(title)}: row share",
-        legendgroup=f"m{i}",
-        showlegend=False,
-        marker={"color": style(i).colour, "opacity": 0.28},
-        meta=[plain(title)],
-        customdata=_records(title, diagram),
-        hovertemplate=_HOVER,
+def _side_by_side(
+    figure: go.Figure,
+    marks: list[BinMarks],
+    over: dict[str, Any],
+    stems: bool,
+    tolerance: float | None,
+    verdicts: pd.DataFrame | None,
+) -> None:
+    """A panel for each model, the first model's stars in grey behind the others'."""
+    axis, n = marks[0].axis, len(marks)
+    across = 2 if n in (2, 4) else COLUMNS
+    down = -(-n // across)
+    pixels = _PANEL if down > 1 else _PANELS_ALONE
+    head, below = (_LINE * (3.2 if verdicts is not None else 1.4) / pixels, (_NUMBERS + _BARS) / pixels)
+    columns: list[dict[str, object]] = []
+    annotations: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    for k, each in enumerate(marks):
+        column, row = k % across, k // across
+        panel = _panel(k)
+        left, right = column / across + (0.015 if column else 0), (column + 1) / across - 0.015
+        top, foot, high = 1 - row / down, 1 - (row + 1) / down, 1 / down
+        picture = [foot + high * below, top - high * head]
+        figure.add_traces(_ground(axis, panel, tolerance, k == 0))
+        below_stars = [on_axis(trace, axis) for drawn in over.get(each.title, ()) for trace in laid_over(drawn)]
+        figure.add_traces([trace.update(xaxis=panel.x, yaxis=panel.y) for trace in below_stars])
+        figure.add_traces([marks[0].ghost(panel, k)] if k else [])
+        figure.add_trace(each.bars(panel))
+        figure.add_traces([*each.stems(panel), each.plusses(panel)] if stems and each.has_stems else [])
+        figure.add_trace(each.stars(panel))
+        number, scale, small = panel.x.removeprefix("x"), axis.layout(0.04, few=True), {"tickfont": {"size": 11}}
+        last = k + across >= n
+        figure.update_layout(
+            {
+                f"xaxis{number}": {
+                    **scale,
+                    **small,
+                    "domain": [left, right],
+                    "anchor": panel.y,
+                    "showgrid": False,
+                    **({"matches": "x"} if k else {}),
+                    **({"title": {"text": SAYS, "font": {"size": 12}}} if last and column == 0 else {}),
+                },
+                f"yaxis{panel.y.removeprefix('y')}": {
+                    **scale,
+                    **small,
+                    "domain": picture,
+                    "anchor": panel.x,
+                    **({"matches": "y"} if k else {}),
+                    "showticklabels": column == 0,
+                    **({"title": {"text": RIGHT, "font": {"size": 12}}} if column == 0 else {}),
+                },
+                f"yaxis{panel.rows.removeprefix('y')}": {
+                    **_rows_axis(marks),
+                    "domain": [foot + high * 0.02, foot + high * _BARS / pixels],
+                    "anchor": panel.x,
+                    **({"matches": "y2"} if k else {}),
+                },
+            }
+        )
+        above = heading(each.title, each.look, verdicts, left, picture[1])
+        annotations, shapes = [*annotations, *above["annotations"]], [*shapes, *above["shapes"]]
+        columns += each.columns(panel)
+    figure.update_layout(annotations=annotations, shapes=shapes)
+    figure.update_layout(height=60 + pixels * down, margin={"t": 8}, meta={"columns": columns, "range": _ranged(axis)})
+
+
+def _panel(k: int) -> Panel:
+    """Names of the axes of panel k."""
+    x, y, rows = (str(i) if i > 1 else "" for i in (k + 1, 2 * k + 1, 2 * k + 2))
+    return Panel(f"x{x}", f"y{y}", f"y{rows}")
+
+
+def _ground(axis: ProbabilityAxis, panel: Panel, tolerance: float | None, named: bool) -> list[go.Scatter]:
+    """The band of the tolerance, where there is one, and the diagonal on it."""
+    line = diagonal(axis.low, axis.high, xaxis=panel.x, yaxis=panel.y, uid=f"diagonal{panel.x}")
+    if tolerance is None:
+        return [line]
+    says = axis.between()
+    ends = (np.clip(says + step, 0, 1) for step in (-tolerance, tolerance))
+    x, (low, high) = axis.place(says), (axis.place(end) for end in ends)
+    band = go.Scatter(
+        x=np.append(x, x[::-1]),
+        y=np.append(low, high[::-1]),
+        fill="toself",
+        fillcolor="rgba(128, 128, 128, 0.24)",
+        mode="lines",
+        line={"width": 0},
+        name=f"within {percent(tolerance).removesuffix(' %')} points of the diagonal",
+        uid=f"tolerance{panel.x}",
+        legendrank=2000,
+        hoverinfo="skip",
+        showlegend=named,
+        xaxis=panel.x,
+        yaxis=panel.y,
     )
+    return [band, line]
 
 
-def _stars(i: int, title: str, diagram: ReliabilityDiagram) -> go.Scatter:
-    frame, look = diagram.frame(), style(i)
-    few = frame["count"].to_numpy() < FEW_ROWS
-    return go.Scatter(
-        x=frame["confidence"].to_numpy(),
-        y=frame["accuracy"].to_numpy(),
-        mode="lines+markers",
-        name=plain(title),
-        legendgroup=f"m{i}",
-        showlegend=False,
-        line={"color": look.colour, "dash": look.dash, "width": 1},
-        marker={
-            "symbol": np.where(few, "star-open", "star").tolist(),
-            "size": 14,
-            "color": look.colour,
-            "line": {"width": 1, "color": look.colour},
-        },
-        meta=[plain(title)],
-        customdata=_records(title, diagram),
-        hovertemplate=_HOVER,
-    )
+def _rows_axis(marks: Sequence[BinMarks]) -> dict[str, Any]:
+    """The strip of bars: no numbers of its own, since bars carry them or tell them, and room for those above."""
+    most = max(float(each.frame["count"].max()) for each in marks)
+    return {
+        "range": [0, 1.3 * most],
+        "showgrid": False,
+        "showticklabels": False,
+        "ticks": "",
+        "showline": False,
+        "fixedrange": True,
+    }
 
 
-def _legend(i: int, title: str) -> go.Scatter:
-    """A model's entry in the legend; a mark of its own, since a trace's entry takes the look of its first bin."""
-    look = style(i)
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="lines+markers",
-        name=plain(title),
-        legendgroup=f"m{i}",
-        line={"color": look.colour, "dash": look.dash, "width": 1},
-        marker={"symbol": "star", "size": 14, "color": look.colour},
-    )
+def _ranged(axis: ProbabilityAxis) -> bool | str:
+    """Whether a stretch of the axis can be picked: freely, or bin by bin where its numbers are no confidences."""
+    return True if axis.kind == "linear" else "columns"
 
 
-def _plusses(i: int, title: str, diagram: ReliabilityDiagram) -> go.Scatter:
-    frame, look = diagram.frame(), style(i)
-    return go.Scatter(
-        x=frame["confidence"].to_numpy(),
-        y=frame["top_label"].to_numpy(),
-        mode="markers",
-        name=f"{plain(title)}: top-label",
-        legendgroup=f"m{i}",
-        showlegend=False,
-        marker={"symbol": "cross-thin", "size": 13, "line": {"color": look.colour, "width": 3}},
-        meta=[plain(title)],
-        customdata=_records(title, diagram),
-        hovertemplate=_HOVER,
-    )
+def _corners(figure: go.Figure, x: str, y: str) -> None:
+    """The two sides of the diagonal in words."""
+    for text, spot, side in (("under-confident", (0.02, 0.97), "left"), ("over-confident", (0.98, 0.03), "right")):
+        figure.add_annotation(
+            text=f"<i>{text}</i>",
+            x=spot[0],
+            y=spot[1],
+            xref=f"{x} domain",
+            yref=f"{y} domain",
+            xanchor=side,
+            yanchor="top" if side == "left" else "bottom",
+            showarrow=False,
+            opacity=0.8,
+        )
 
 
-def _records(title: str, diagram: ReliabilityDiagram) -> list[dict[str, object]]:
-    frame = diagram.frame()
-    frame.insert(1, "interval", [diagram.label(int(b)) for b in frame["bin"]])
-    return records(frame[["bin", "interval", "count", "share", "confidence", "accuracy", "delta"]], model=title)
+def _names(figure: go.Figure, marks: Sequence[BinMarks], stems: bool) -> None:
+    """The models' names beside their stars, where there is room."""
+    axis = marks[0].axis
+    wide = axis.high - axis.low
+
+    def shares(frame: pd.DataFrame, name: str) -> Any:
+        xy = np.column_stack([axis.place(frame["confidence"]), axis.place(frame[name])])
+        return (xy - axis.low) / wide
+
+    stars = {each.title: shares(each.frame, "accuracy") for each in marks}
+    ends = {each.title: shares(each.frame, "top_label") for each in marks if stems and each.has_stems}
+    line = along(np.array([[0.0, 0.0], [1.0, 1.0]]), 60)
+    corners = np.array([[0.05, 0.95], [0.12, 0.95], [0.88, 0.05], [0.95, 0.05]])
+    lines = [along(points) for points in stars.values()]
+    pieces = [along(np.stack(pair), 12) for t in ends for pair in zip(stars[t], ends[t], strict=True)]
+    whole = {each.title: stars[each.title][~each.few] if not each.few.all() else stars[each.title] for each in marks}
+    placed = label_places(whole, [*stars.values(), line, corners, *lines, *pieces])
+    for each in marks:
+        if each.title not in placed:
+            continue
+        x, y, xanchor, yanchor = placed[each.title]
+        across, up = axis.low + x * wide, axis.low + y * wide
+        text, sign = _BESIDE[xanchor]
+        half = _HALF_A_LETTER * len(each.title) if xanchor == "center" else 0.0
+        figure.add_annotation(
+            text=f"<b>{plain(each.title)}</b>",
+            x=across,
+            y=up,
+            xanchor=xanchor,
+            yanchor=yanchor,
+            xshift=text,
+            showarrow=False,
+        )
+        place: dict[str, Any] = {"xref": "x", "xanchor": across, "yref": "y", "yanchor": up}
+        figure.add_shape(symbol(each.look, sign - half, _HIGHER[yanchor], **place))
+
+
+_BESIDE = {"left": (17, 8), "right": (-17, -8), "center": (8, -3)}
+"""Pixels from where a name is tied to its text, and to its mark: left of it, or right of it where that end is tied."""
+_HIGHER = {"middle": 0, "bottom": 10, "top": -10}
+_HALF_A_LETTER = 3.9
+"""Pixels, in bold."""

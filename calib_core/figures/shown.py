@@ -20,8 +20,8 @@ def draw(diagram: Diagram, **options: Any) -> go.Figure:
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
-    >>> draw(cc.diagrams.reliability(test)).layout.yaxis.title.text
-    'accuracy; share of rows (bars)'
+    >>> draw(cc.diagrams.reliability(test)).layout.xaxis.title.text
+    'confidence: what the model says'
     """
     raise InputError(f"{type(diagram).__name__} is not a diagram of calib_core.diagrams: nothing says how to draw it")
 

@@ -1,8 +1,8 @@
-"""Calibration error against sharpness: of models, and of calibrators over numbers of bins (P2 Fig. 3)."""
+"""Calibration error against sharpness: of models, and of calibrators over bins (Kumar, Liang & Ma 2019)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -27,19 +27,19 @@ def trade_off(
     *,
     points: TradePoints | Mapping[str, tuple[float, float]] | None = None,
     claims: str = "",
-    looks: Sequence[str] | None = None,
+    looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
     """Mean squared error against calibration error: a curve per calibrator over numbers of bins, a point per model.
 
     ``points`` are those of ``diagrams.trade_points``, or (squared calibration error, mean squared error) by the model's
-    title; ``claims`` names the claims that all are about. A model keeps its colour among ``looks``, the titles of all
-    that are shown.
+    title; ``claims`` names the claims that all are about. A model keeps its look, that of its number in
+    ``looks``.
     """
     shown = points.points if isinstance(points, TradePoints) else points or {}
     places = numbers(points.models if isinstance(points, TradePoints) else shown, looks)
     figure = go.Figure()
     if curves is not None:
-        first = max(len(looks or ()), len(shown))
+        first = max(places.values(), default=-1) + 1
         figure.add_traces([_curve(curves, i, first + i) for i in range(len(curves.titles))])
     for title, (error, mse) in shown.items():
         look = style(places[title])

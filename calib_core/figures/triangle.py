@@ -26,7 +26,8 @@ STEPS = (0.2, 0.4, 0.6, 0.8)
 HEAD, SPREAD = 0.022, np.deg2rad(26)
 """Length of an arrow head's two strokes, and the angle between one of them and the shaft."""
 
-_LONGEST_NAME = 22
+_LONGEST_NAME, _CENTRED = 22, 9
+"""Characters of a corner's name, and of one that stands in the middle below its corner."""
 
 
 def to_xy(points: ArrayLike) -> Floats:
@@ -177,15 +178,20 @@ def _short(name: str) -> str:
 
 
 def _names(class_names: Sequence[str], **where: Any) -> go.Scatter:
-    # The lower names begin and end at the picture's sides: long ones have half of its width each.
-    place = np.array([[0.5, HEIGHT + 0.01], [1.1, -0.06], [-0.1, -0.06]])
+    """Every name at its corner: centred there where it is short; longer ones end at the picture's side."""
+    place, sides = [[0.5, HEIGHT + 0.01]], ["top center"]
+    for corner, side, edge in ((1.0, "bottom left", X_RANGE[1] - 0.01), (0.0, "bottom right", X_RANGE[0] + 0.01)):
+        short = len(_short(class_names[len(place)])) <= _CENTRED
+        place.append([corner if short else edge, -0.035])
+        sides.append("bottom center" if short else side)
+    x, y = np.array(place).T
     return go.Scatter(
-        x=place[:, 0],
-        y=place[:, 1],
+        x=x,
+        y=y,
         mode="text",
         name="corners",
         text=[f"<b>{plain(_short(name))}</b>" for name in class_names],
-        textposition=["top center", "bottom left", "bottom right"],
+        textposition=sides,
         textfont={"size": 13},
         cliponaxis=False,
         hoverinfo="skip",

@@ -1,8 +1,8 @@
-"""Validity: the share of rows whose claim is off by at most epsilon, a step line per model (P1 Appendix F)."""
+"""Validity: the share of rows whose claim is off by at most epsilon, a step line a model (Gupta & Ramdas 2022)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,15 @@ from calib_core.figures.shown import draws
 
 
 @draws(ValidityPlot)
-def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Sequence[str] | None = None) -> go.Figure:
+def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Mapping[str, int] | None = None) -> go.Figure:
     """Share of rows whose claim is off by at most epsilon, a step line per model.
 
-    A model keeps its colour among ``looks``, the titles of all that are shown.
+    A model keeps its look, that of its number in ``looks``.
     """
     return finished(
         go.Figure([steps(plot, title, style(i)) for i, title, plot in numbered(plots, looks)]),
-        xaxis={"title": "epsilon", "rangemode": "tozero"},
-        yaxis={"title": "V(epsilon), share of rows", "range": [-0.02, 1.04]},
+        xaxis={"title": "off by at most", "rangemode": "tozero", "tickformat": "~%"},
+        yaxis={"title": "share of rows", "range": [-0.02, 1.04], "tickformat": "~%"},
         uirevision="validity",
         height=400,
     )
@@ -44,6 +44,6 @@ def steps(plot: ValidityPlot, title: str, look: Style, **how: Any) -> go.Scatter
         mode="lines",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
-        hovertemplate="%{y:.1%} of rows are off by at most %{x:.4f}<extra></extra>",
+        hovertemplate="%{y:.1%} of rows are off by at most %{x:.2~%}<extra></extra>",
         **how,
     )

@@ -11,15 +11,19 @@ from calib_core._text import plain
 from calib_core.diagrams import BinZoom
 from calib_core.figures.look import DIVERGING, REFERENCE, finished
 from calib_core.figures.marks import FEW_ROWS, diagonal, records
+from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
+from calib_core.palette import style
 
 BARS = 20
 """The histogram shows the classes with most rows; the frame below it lists all."""
+LINES = 12
+"""Classes that get a line of their own."""
 _LABELLED = 12
 _HOVER = (
     "predicted %{hovertext}<br>%{customdata.count:,.6~g} rows in this bin<br>"
-    "mean confidence %{customdata.confidence:.4f}<br>"
-    "accuracy %{customdata.accuracy:.4f}<br>off by %{customdata.gap:+.4f}<extra></extra>"
+    "says %{customdata.confidence:.1%}, right %{customdata.accuracy:.1%} "
+    "(%{customdata.right_low:.0%} to %{customdata.right_high:.0%})<extra></extra>"
 )
 
 
@@ -82,7 +86,7 @@ def _star(diagram: BinZoom) -> go.Scatter:
         mode="markers",
         name="all classes",
         marker={"symbol": "star", "size": 18, "color": "#E69F00", "line": {"width": 1, "color": REFERENCE}},
-        hovertemplate="all classes together<br>mean confidence %{x:.4f}<br>accuracy %{y:.4f}<extra></extra>",
+        hovertemplate="all classes together<br>says %{x:.1%}, right %{y:.1%}<extra></extra>",
     )
 
 
@@ -113,3 +117,77 @@ def _heaviest(diagram: BinZoom) -> NDArray[np.intp]:
 
 def _records(diagram: BinZoom) -> list[dict[str, object]]:
     return records(diagram.frame().assign(**{"class": diagram.classes}))
+
+
+def zoom_lines(diagram: BinZoom, *, look: int = 0, most: int = LINES) -> go.Figure:
+    """A line for each class: rows, the share that is right with its interval, and a tick at what is said of it.
+
+    Filled dots stand out, hollow ones do not; the ``most`` furthest beyond noise are drawn. ``look`` is the model's.
+    """
+    n = min(most, len(diagram.names))
+    places, colour = list(range(n)), style(look).colour
+    right, says = diagram.accuracy[:n], diagram.confidence[:n]
+    marks = _records(diagram)[:n]
+    names = [plain(name) for name in diagram.names[:n]]
+    shared = {"customdata": marks, "hovertext": names, "hovertemplate": _HOVER, "showlegend": False}
+    dots = go.Scatter(
+        x=right,
+        y=places,
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": diagram.high[:n] - right,
+            "arrayminus": right - diagram.low[:n],
+            "color": colour,
+            "thickness": 1.8,
+            "width": 0,
+        },
+        mode="markers",
+        marker={
+            "size": 9,
+            "opacity": 1,
+            "symbol": np.where(diagram.stands_out[:n], "circle", "circle-open").tolist(),
+            "color": colour,
+            "line": {"width": 1.8, "color": colour},
+        },
+        name="right",
+        uid="right",
+        cliponaxis=False,
+        **shared,
+    )
+    ticks = go.Scatter(
+        x=says,
+        y=places,
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 12, "line": {"width": 2.5, "color": REFERENCE}},
+        name="says",
+        uid="says",
+        cliponaxis=False,
+        **shared,
+    )
+    columns = [
+        {"axis": "y", "low": i - 0.5, "high": i + 0.5, "record": {"class": record["class"]}, "says": _line(diagram, i)}
+        for i, record in enumerate(marks)
+    ]
+    longest = 18
+    words = [
+        f"{plain(name if len(name) <= longest else name[: longest - 1] + '…')} · {rows:,.6g}"
+        for name, rows in zip(diagram.names[:n], diagram.count[:n], strict=True)
+    ]
+    return finished(
+        go.Figure([dots, ticks]),
+        height=56 + 22 * n,
+        xaxis={"range": [-0.02, 1.02], **percent_ticks([0, 0.5, 1]), "zeroline": False},
+        yaxis={"tickvals": places, "ticktext": words, "range": [n - 0.4, -0.6], "showgrid": False, "zeroline": False},
+        margin={"t": 6, "b": 26, "l": 10, "r": 14},
+        font={"size": 13},
+        uirevision=f"lines {diagram.label}",
+        meta={"columns": columns},
+    )
+
+
+def _line(diagram: BinZoom, i: int) -> str:
+    return (
+        f"{diagram.names[i]}: {diagram.count[i]:,.6g} rows, says {100 * diagram.confidence[i]:.3g} percent, right "
+        f"{100 * diagram.accuracy[i]:.3g} percent"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -91,7 +92,7 @@ def binning_promise(
     and the actual smallest number of points per bin in place of n / k and k.
 
     >>> print(binning_promise([Cells(500, 10, 49, 0.0)], 0.1, "confidence")["marginal"].sentence)
-    With probability at least 90 %, a new row's confidence is within 0.175 of the truth it stands for.
+    With probability at least 90 %, a new row's confidence is within 17.5 points of the truth it stands for.
     """
     broken = next((c.broken for c in cells if c.broken), "")
     if broken:
@@ -120,32 +121,43 @@ def _sentences(
     new_row = "the probability of any class covered for a new row" if class_wise else "a new row's confidence"
     new_row += ", of a class covered," if partial and not class_wise else ""
     return (
-        Bound("marginal", marginal, level, f"{sure}, {new_row} is within {marginal:.3f} of the truth it stands for."),
+        Bound(
+            "marginal", marginal, level, f"{sure}, {new_row} is within {_points(marginal)} of the truth it stands for."
+        ),
         Bound(
             "conditional",
             each,
             level,
-            f"{sure} over the calibration rows, every value the method can return is within {each:.3f} of the truth, "
-            f"and so is the {notion} calibration error (ECE and MCE) of {whose}.",
+            f"{sure} over the calibration rows, every value the method can return is within {_points(each)} of the "
+            f"truth, and so is the {notion} calibration error (ECE and MCE) of {whose}.",
         ),
         Bound(
             "expected",
             mean,
             None,
-            f"On average over calibration sets {sets}, the {notion} ECE of {whose} is at most {mean:.3f}.",
+            f"On average over calibration sets {sets}, the {notion} ECE of {whose} is at most {_percent(mean)}.",
         ),
     )
+
+
+def _percent(bound: float) -> str:
+    """A bound in percent, rounded up: no more is promised than holds."""
+    return f"{math.ceil(1000 * bound - 1e-6) / 10:g} %"
+
+
+def _points(bound: float) -> str:
+    return f"{_percent(bound).removesuffix(' %')} points"
 
 
 def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) -> str:
     sure = f"With probability at least {level * 100:.4g} % over the calibration rows, the {notion} ECE"
     if not left_out:
-        return f"{sure} on new rows of the same kind is at most {each:.3f}."
+        return f"{sure} on new rows of the same kind is at most {_percent(each)}."
     some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
     many = f"{len(left_out)} class{'es' if len(left_out) > 1 else ''}"
     return (
-        f"{sure} of the classes with enough rows of their own is at most {each:.3f} on new rows of the same kind; "
-        f"nothing is promised for {many} with too few ({some})."
+        f"{sure} of the classes with enough rows of their own is at most {_percent(each)} on new rows of the same "
+        f"kind; nothing is promised for {many} with too few ({some})."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calib_core.estimators.base import INFERENCE, Estimate, Question
+from calib_core.inference.agreement import agreement
 from calib_core.inference.by_partition import canonical_errors
 from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
@@ -16,18 +17,19 @@ from calib_core.inference.line_tables import (
     verdicts,
 )
 from calib_core.inference.model_differences import compare, paired_difference
-from calib_core.inference.multiple import holm
+from calib_core.inference.multiple import benjamini_hochberg, holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired_result import PairedDifference
-from calib_core.inference.per_class import per_class_tests
+from calib_core.inference.per_class import per_class_tests, standing_out
 from calib_core.inference.primary import PrimaryLine, deciding, primaries, primary
 from calib_core.inference.resampling import bootstrap
-from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, marked, plain_line
+from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, marked, plain_line, unit_of
+from calib_core.inference.right_shares import share_ends
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.simulation_tables import coverage_table, paired_table, rejection_table
 from calib_core.inference.together import sharpen
 from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
-from calib_core.inference.verdict import Verdict, on_scale_of, verdict
+from calib_core.inference.verdict import Verdict, in_full, on_scale_of, on_tolerance_scale, verdict
 
 __all__ = [
     "Answer",
@@ -40,6 +42,8 @@ __all__ = [
     "TestOfCalibration",
     "UnbinnedBound",
     "Verdict",
+    "agreement",
+    "benjamini_hochberg",
     "bootstrap",
     "canonical_errors",
     "clopper_pearson",
@@ -51,12 +55,14 @@ __all__ = [
     "estimate_lines",
     "estimates",
     "holm",
+    "in_full",
     "interval",
     "inverted",
     "kuiper",
     "marked",
     "noise_floor",
     "on_scale_of",
+    "on_tolerance_scale",
     "paired_difference",
     "paired_table",
     "per_class_tests",
@@ -66,12 +72,15 @@ __all__ = [
     "primaries",
     "primary",
     "rejection_table",
+    "share_ends",
     "sharpen",
     "shown_at_all",
     "spiegelhalter",
+    "standing_out",
     "unbinned_bound",
     "unbinned_bounds",
     "unbinned_tests",
+    "unit_of",
     "verdict",
     "verdicts",
     "wilson",

@@ -10,6 +10,7 @@ import numpy as np
 from calib_core.binning import BinTable, cuts, tabulate
 from calib_core.claims import FlatClaims, Tally
 from calib_core.estimators.base import Question, error_scale
+from calib_core.inference.interval_differences import of_intervals
 from calib_core.inference.joint_cells import (
     FEWEST_SURPRISES,
     Residuals,
@@ -79,11 +80,14 @@ def of_cells(
         raise NotAnswerable(
             "every row is alone in its bin, where an error cannot be told from noise: choose fewer bins, or groups"
         )
+    few = min(first.surprises, second.surprises) < FEWEST_SURPRISES
+    if few and bins_of == "each":
+        return of_intervals(questions, level, random_state)  # each holds where few outcomes went against the claims
     if order == 2:
         difference, method = squared_difference(first, second, level), "pairs of rows in both models' bins"
     else:
         difference, method = absolute_difference(first, second, level, random_state), "signs from other rows"
-    if min(first.surprises, second.surprises) < FEWEST_SURPRISES or difference.low == difference.high:
+    if few or difference.low == difference.high:
         difference = outer_difference(first, second, difference.point, level)
         method = "bounds from few outcomes, conservative"
     notion = REDUCTIONS.recipe(questions[0].reduction).key

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from calib_core._arrays import BLOCK_BYTES, Bools, Float64s
@@ -107,7 +108,8 @@ def absolute_ends(
     point of that law; 0 where calibrated models show as much. (2) T - u z sqrt(R), for cells whose scores leave no
     noise although the truth does. Disjoint cells poor in outcomes also take the lower end of ``inverted``.
 
-    The point is where law (1) puts half its mass, moved into the interval where it lies outside. What can mislead: the
+    The point is where law (1) puts half its mass; of disjoint cells, of which no error is smaller than their mean gap,
+    no less than what that shows (``_mean_gap``); moved into the interval where it lies outside. What can mislead: the
     target is the error in these cells, at most that of the model.
 
     References: Fay & Feuer 1997; Casella & Berger 2002, §9.2.1; Donoho & Johnstone 1994.
@@ -120,7 +122,21 @@ def absolute_ends(
     low = min(low, max(0.0, size - noise.unit * float(norm.isf(tail)) * float(np.sqrt(noise.residual))))
     if disjoint and not gaps.rich:
         low = min(low, _inverted_low(gaps, 1, level, gaps.deviation * errors, null @ gaps.weight))
-    return _ordered(low, _crossing(law, 0.5, top), absolute_high(gaps, noise, level, errors))
+    point = max(_crossing(law, 0.5, top), _mean_gap(gaps) if disjoint else 0.0)
+    return _ordered(low, point, absolute_high(gaps, noise, level, errors))
+
+
+def _mean_gap(gaps: CellGaps) -> float:
+    """The size of the mean gap over cells, freed of noise: no error of these cells is smaller.
+
+    The theta at which half of |N(theta, sum w_b^2 s_b^2)| lies below the observed |sum_b w_b d_b|. An error spread
+    evenly over cells shows here although no cell stands out.
+    """
+    size = abs(float(gaps.weight @ gaps.gap))
+    spread = float(np.sqrt((np.square(gaps.weight * gaps.deviation)).sum()))
+    if spread == 0.0:
+        return size
+    return _crossing(lambda theta: float(ndtr((size - theta) / spread) - ndtr(-(size + theta) / spread)), 0.5, 1.0)
 
 
 def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:

@@ -11,12 +11,15 @@ import pandas as pd
 from calib_core.binning import BinningScheme, bins_said
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators import ESTIMATORS, Estimate, estimate, takes_bins
+from calib_core.inference.many_classes import LEFT_OUT, interval_takes_long, value_takes_long
+from calib_core.inference.multiple import benjamini_hochberg, holm
 from calib_core.inference.number_words import percent
 from calib_core.inference.primary import PrimaryLine
 from calib_core.inference.result_line import EstimateLine, estimate_line, marked, plain_line
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
 from calib_core.inference.together import shares_draws, sharpen
 from calib_core.inference.unbinned import Assumption, unbinned_bound
+from calib_core.inference.verdict import on_scale_of
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS
 
@@ -50,11 +53,12 @@ def estimates(
 
     ``questions`` are pairs (notion, estimator); None as notion scores the whole prediction. What estimates of the same
     claims have in common is drawn once (``sharpen``). Not ``slow``: those whose intervals and floors are no matter of
-    counts in bins (kernel, smooth, convex, swept estimators) are left with their value. ``bins`` are those of
-    estimators that take a binning. A notion in which nothing can be answered is one refusal, without estimator;
-    NotAnswerable where nothing can be at all. ``progress`` is told percent. They come model by model, or question by
-    question where models are compared (not ``by_model``); ``estimate_lines`` is their table. Models that abstain are
-    given over the same rows first (``study.over_same_rows_by_name``).
+    counts in bins (kernel, smooth, convex, swept estimators) are left with their value; of hundreds of classes the
+    first estimator alone has an interval, and those that place bins of their own have no value (``many_classes``).
+    ``bins`` are those of estimators that take a binning. A notion in which nothing can be answered is one refusal,
+    without estimator; NotAnswerable where nothing can be at all. ``progress`` is told percent. They come model by
+    model, or question by question where models are compared (not ``by_model``); ``estimate_lines`` is their table.
+    Models that abstain are given over the same rows first (``study.over_same_rows_by_name``).
 
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> found = estimates({"one": p}, [("confidence", "ece"), (None, "brier"), ("confidence", "smece")], slow=False)
@@ -64,7 +68,7 @@ def estimates(
     places = [(name, *question) for name in models for question in questions]
     if not by_model:
         places = [(name, *question) for question in questions for name in models]
-    found = [Answer(*place, _estimate_or_why(models[place[0]], *place[1:], bins), False) for place in places]
+    found = [Answer(*place, _estimate_or_why(models[place[0]], *place[1:], bins, slow), False) for place in places]
     if all(isinstance(answer.estimate, str) for answer in found):
         refusals = dict.fromkeys(str(answer.estimate) for answer in found)
         raise NotAnswerable("; ".join(refusals) or "there is nothing to judge")
@@ -114,6 +118,7 @@ def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
 
     One line per model and test: model, test, statistic, p, and a note in place of both where the predictions do not
     say enough. ``p``: the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter``).
+    ``p_holm`` and ``p_bh`` are corrected for the number of lines (``holm``, ``benjamini_hochberg``).
 
     >>> p = Predictions.from_confidence([0.5] * 4, [True] * 4)
     >>> unbinned_tests({"one": p})["statistic"].round(2).tolist()
@@ -134,7 +139,10 @@ def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
             except NotAnswerable as why:
                 line["note"] = str(why)
             lines.append(line)
-    return pd.DataFrame(lines, columns=["model", "test", "statistic", "p", "note"])
+    table = pd.DataFrame(lines, columns=["model", "test", "statistic", "p", "note"])
+    table.insert(4, "p_holm", holm(table["p"]))
+    table.insert(5, "p_bh", benjamini_hochberg(table["p"]))
+    return table
 
 
 def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> pd.DataFrame:
@@ -173,9 +181,11 @@ def _framed(lines: Sequence[tuple[str, EstimateLine]]) -> pd.DataFrame:
     return frame.assign(mark=marked((line.about, line.tested) for _, line in lines)[0])
 
 
-def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bins: Any) -> Estimate | str:
+def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bins: Any, slow: bool) -> Estimate | str:
     given = bins if notion is not None and takes_bins(key, bins) else None
     try:
+        if not slow and notion is not None and value_takes_long(predictions, notion, key):
+            return LEFT_OUT
         return estimate(predictions, notion, key, given)
     except NotAnswerable as why:
         return str(why)
@@ -184,7 +194,9 @@ def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bin
 def _is_made(answer: Answer, slow: bool) -> bool:
     if isinstance(answer.estimate, str):
         return False
-    return slow or answer.notion is None or shares_draws(answer.estimate)
+    if slow or answer.notion is None:
+        return True
+    return shares_draws(answer.estimate) and not interval_takes_long(answer.estimate)
 
 
 def _refused_once(found: Sequence[Answer]) -> list[Answer]:
@@ -209,4 +221,5 @@ def _line(answer: Answer, eps: float, level: float) -> EstimateLine:
         return EstimateLine(answer.notion, answer.estimator, title, 0, "", float("nan"), note=answer.estimate)
     if answer.whole:
         return estimate_line(answer.estimate, eps, level)
-    return replace(plain_line(answer.estimate), level=level, note=NOT_MADE)
+    limit = None if answer.notion is None else on_scale_of(answer.estimate, eps)
+    return replace(plain_line(answer.estimate), level=level, note=NOT_MADE, limit=limit)

@@ -51,8 +51,8 @@ def paired_difference(
       (``joint_cells.squared_difference``).
     - ECE and debiased ECE of such claims: residuals summed by signs that other rows tell
       (``joint_cells.absolute_difference``).
-    - Both, with fewer than ten outcomes' worth of squared residuals: bounds from counts, which never tell the models
-      apart.
+    - Both, with fewer than ten outcomes' worth of squared residuals: each model's own interval, as below; in the bins
+      of one model bounds from counts, which never tell the models apart.
     - Scores of whole predictions (``reduction`` None): Student's interval for the mean of the rows' differences; a
       score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
     - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are

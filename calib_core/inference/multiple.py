@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_core._arrays import Float64s
+from calib_core._arrays import Bools, Float64s
 from calib_core.predictions import InputError
 
 
@@ -21,14 +21,41 @@ def holm(p: ArrayLike) -> Float64s:
     >>> holm([0.01, 0.04, 0.03]).round(2).tolist()  # 3 * 0.01; 2 * 0.03; max(0.06, 1 * 0.04)
     [0.03, 0.06, 0.06]
     """
+    given, known = _checked(p)
+    corrected = np.full(len(given), np.nan)
+    order = np.flatnonzero(known)[np.argsort(given[known], kind="stable")]
+    steps = np.minimum(given[order] * np.arange(len(order), 0, -1), 1.0)
+    corrected[order] = np.maximum.accumulate(steps)
+    return corrected
+
+
+def benjamini_hochberg(p: ArrayLike) -> Float64s:
+    """p-values (m,) corrected by Benjamini and Hochberg's step-up rule, in the order given; NaN (no test) stays NaN.
+
+    With m tests and p_(1) <= ... <= p_(m): corrected p_(j) = min over i >= j of min(1, m p_(i) / i). Calling false what
+    is at most alpha, on average at most a share alpha of what is called false is true, where the tests are independent
+    or depend on each other positively. Never larger than ``holm``. What can mislead: it limits the share of false
+    alarms, not the chance of any; tests of the same rows in opposite directions need not depend positively.
+
+    References: Benjamini & Hochberg 1995.
+
+    >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(2).tolist()  # 3 * 0.01 / 1; 3 * 0.04 / 3; min of both: 0.04
+    [0.03, 0.04, 0.04]
+    """
+    given, known = _checked(p)
+    corrected = np.full(len(given), np.nan)
+    order = np.flatnonzero(known)[np.argsort(given[known], kind="stable")]
+    steps = given[order] * len(order) / np.arange(1, len(order) + 1)
+    corrected[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
+    return corrected
+
+
+def _checked(p: ArrayLike) -> tuple[Float64s, Bools]:
+    """The p-values as an array, and which of them are known."""
     given = np.asarray(p, dtype=np.float64)
     known = ~np.isnan(given)
     wrong = known & ~((given >= 0) & (given <= 1))
     if given.ndim != 1 or wrong.any():
         first = f"; p-value {int(wrong.argmax())} is {given[int(wrong.argmax())]:g}" if wrong.any() else ""
         raise InputError(f"p must be a list of numbers from 0 to 1{first}")
-    corrected = np.full(len(given), np.nan)
-    order = np.flatnonzero(known)[np.argsort(given[known], kind="stable")]
-    steps = np.minimum(given[order] * np.arange(len(order), 0, -1), 1.0)
-    corrected[order] = np.maximum.accumulate(steps)
-    return corrected
+    return given, known

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+Unit: TypeAlias = Literal["share", "square", "score"]
+"""How a number is read: as a share of rows or of probability, as a square of one, or as a score."""
 
 
 def percent(share: float, decimals: int | None = None) -> str:
@@ -36,6 +41,124 @@ def between(low: float, high: float, apart: float | None = None) -> str:
         if (first != last or low == high) and not ({first, last} & set(marks)):
             break
     return f"{first.removesuffix(' %')} to {last}"
+
+
+def in_percent(share: float) -> str:
+    """A share as sentences give it: whole percent, one decimal within two of 0 and of 100, where it must, more.
+
+    >>> [in_percent(x) for x in (0.685, 0.9954, 0.99952, 1.0, 0.004)]
+    ['69 %', '99.5 %', '99.95 %', '100 %', '0.4 %']
+    """
+    number = 100 * share
+    if 2 <= number <= 98:
+        return f"{math.floor(number + 0.5 + 1e-9)} %"
+    for decimals in (1, 2):
+        text = f"{number:.{decimals}f}"
+        if 0 < float(text) < 100:
+            return f"{float(text):g} %"
+    return percent(share)
+
+
+def share_range(low: float, high: float) -> str:
+    """Both ends of a range of shares as ``in_percent`` gives them, with digits enough to tell them apart.
+
+    >>> share_range(0.568, 0.986), share_range(0.501, 0.502)
+    ('57 to 98.6 %', '50.1 to 50.2 %')
+    """
+    first, last = in_percent(low), in_percent(high)
+    return between(low, high) if first == last else f"{first.removesuffix(' %')} to {last}"
+
+
+def told_apart(share: float, other: float) -> tuple[str, str]:
+    """Two shares that differ, as ``in_percent`` gives them, with digits enough to see that they do.
+
+    >>> told_apart(0.704, 0.63), told_apart(0.704, 0.698)
+    (('70 %', '63 %'), ('70.4 %', '69.8 %'))
+    """
+    first, last = in_percent(share), in_percent(other)
+    for decimals in range(1, 9):
+        if first != last or share == other:
+            break
+        first, last = percent(share, decimals), percent(other, decimals)
+    return first, last
+
+
+def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]:
+    """Shares in percentage points, all with the same digits, so that what lies between others is printed between them.
+
+    Two digits count of the largest; more where the least and the largest would look alike, or one of them like
+    ``apart``. A dash stands for what is not a number.
+
+    >>> in_points([0.0317, 0.0386, 0.0442], apart=0.02), in_points([0.0, 0.004, 0.01996], apart=0.02)
+    (['3.2', '3.9', '4.4'], ['0.000', '0.400', '1.996'])
+    """
+    known = [number for number in numbers if math.isfinite(number)]
+    least, largest = min(known, default=0.0), max(known, default=0.0)
+    size = 100 * max(abs(least), abs(largest))
+    fewest = 1 if size == 0 or size >= 1 else min(8, 1 - math.floor(math.log10(size)))
+
+    def written(number: float, digits: int) -> str:
+        return f"{100 * number:.{digits}f}" if math.isfinite(number) else "–"
+
+    def clear(digits: int) -> bool:
+        ends = {written(end, digits) for end in (least, largest)}
+        marks = set() if apart is None or apart in (least, largest) else {written(apart, digits)}
+        return (least == largest or len(ends) == 2) and not ends & marks
+
+    digits = next((digits for digits in range(fewest, 9) if clear(digits)), fewest)
+    return [written(number, digits) for number in numbers]
+
+
+def points(difference: float) -> str:
+    """A difference of two shares, in percentage points: two digits that count, and its sign.
+
+    >>> [points(x) for x in (0.0041, -0.0345, -0.123, 0.0)]
+    ['+0.41 points', '−3.5 points', '−12 points', '0 points']
+    """
+    sign = "+" if difference > 0 else "−" if difference < 0 else ""
+    return f"{sign}{percent(abs(difference)).removesuffix(' %')} points"
+
+
+def score(number: float) -> str:
+    """A score or another number without a unit: three digits that count.
+
+    >>> [score(x) for x in (0.42345, 12.3456, 1234.5, 0.0000123456, -0.05)]
+    ['0.423', '12.3', '1,234', '0.0000123', '−0.05']
+    """
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    decimals = min(12, max(0, 2 - math.floor(math.log10(abs(number)))))
+    text = f"{number:,.{decimals}f}".replace("-", "−")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def measured(number: float, unit: Unit) -> str:
+    """A number in its unit: shares in percent, all else in three digits.
+
+    >>> measured(0.0512, "share"), measured(0.0512, "score")
+    ('5.1 %', '0.0512')
+    """
+    return percent(number).replace("-", "−") if unit == "share" else score(number)
+
+
+def measured_between(low: float, high: float, unit: Unit, apart: float | None = None) -> str:
+    """A range in its unit, which stands once; ``apart`` as in `between`.
+
+    >>> measured_between(0.0512, 0.063, "share"), measured_between(0.31, 0.42, "score")
+    ('5.1 to 6.3 %', '0.31 to 0.42')
+    """
+    if unit == "share":
+        return between(low, high, apart).replace("-", "−")
+    return f"{score(low)} to {score(high)}"
+
+
+def difference(number: float, unit: Unit) -> str:
+    """A difference in its unit: of shares in points, of all else in three digits.
+
+    >>> difference(-0.0345, "share"), difference(0.0345, "score")
+    ('−3.5 points', '+0.0345')
+    """
+    return points(number) if unit == "share" else f"{'+' * (number > 0)}{score(number)}"
 
 
 def rows(number: float) -> str:

@@ -13,6 +13,7 @@ from calib_core.binning.base import IntervalScheme, as_intervals
 from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims, Tally
 from calib_core.inference.multiple import holm
+from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
 
@@ -35,14 +36,15 @@ def per_class_tests(
 
     ``bins`` as for ``estimate``; ``progress`` is told how much is done, in percent, and what it raises stops the work.
 
-    Columns: class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models), p,
-    and p_holm corrected for the number of classes; NaN for a class without claims. The statistic is n times the ECE,
-    T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum of its scores. Under calibration
-    k_b is Poisson-binomial and the bins are independent: their laws are computed by Fourier transform and
-    convolved, so that p = P(T* >= T) needs no random draws and can be small enough to survive many classes (a
-    thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth of a bin:
-    this widens the laws by under a percent, so the test errs on the careful side. Distances are rounded to a grid, in
-    the data as in the laws: the test is of the rounded T, whose steps are small beside its spread.
+    Columns: class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models),
+    beyond = (error - calibrated) * rows / n, what the class adds to the error of all n rows beyond what noise alone
+    adds (below 0: less than noise), p, and p_holm corrected for the number of classes; NaN for a class without claims.
+    The statistic is n times the ECE, T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum of
+    its scores. Under calibration k_b is Poisson-binomial and the bins are independent: their laws are computed by
+    Fourier transform and convolved, so that p = P(T* >= T) needs no random draws and can be small enough to survive
+    many classes (a thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth
+    of a bin: this widens the laws by under a percent, so the test errs on the careful side. Distances are rounded to a
+    grid, in the data as in the laws: the test is of the rounded T, whose steps are small beside its spread.
 
     What can mislead: classes share rows, so errors of several classes can be one error; a class of few rows passes
     whatever the model does. NotAnswerable for row weights that are not whole numbers.
@@ -68,7 +70,24 @@ def per_class_tests(
             progress(100 * (s + 1) // len(claims.strata))
     frame = pd.DataFrame(found, columns=["rows", "error", "calibrated", "p"])
     frame.insert(0, "class", pd.Series(claims.strata, dtype=object))
+    frame.insert(4, "beyond", (frame["error"] - frame["calibrated"]) * frame["rows"] / rows.n_rows)
     return frame.assign(rows=frame["rows"].astype(int), p_holm=holm(frame["p"].to_numpy()))
+
+
+def standing_out(tests: pd.DataFrame) -> tuple[int, ...]:
+    """Codes of the classes that stand out of the noise: p_holm of ``per_class_tests`` at most 0.05.
+
+    What they add to the error beyond noise decides their order, the largest first. Calling them miscalibrated is wrong
+    about any of them with a chance of at most 5 %, however many classes there are. What can mislead: a class that does
+    not stand out is not shown to be calibrated; one of few rows hardly can stand out.
+
+    >>> p = Predictions([[0.5, 0.5]] * 40 + [[0.75, 0.25]] * 40, [0] * 40 + [0, 0, 0, 1] * 10)
+    >>> standing_out(per_class_tests(p, "top-label", 2))  # 40 rows of class 0 at 50 %, all of them right
+    (0,)
+    """
+    codes = np.flatnonzero(tests["p_holm"].to_numpy(dtype=np.float64) <= SHOWN_AT)
+    beyond = tests["beyond"].to_numpy(dtype=np.float64)[codes]
+    return tuple(codes[np.argsort(-beyond, kind="stable")].tolist())
 
 
 def _slices(claims: Claims, scheme: IntervalScheme) -> Tally:

@@ -17,7 +17,7 @@ from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.number_words import at_level, percent
 from calib_core.inference.result_line import EstimateLine, estimate_line
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
-from calib_core.inference.verdict import any_size
+from calib_core.inference.verdict import any_size, in_full
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS
 
@@ -73,7 +73,7 @@ class PrimaryLine(OneLine):
         if line.verdict is None:
             return f"could not run ({line.note})"
         ends = f"{at_level(line.level)} interval {line.interval}"
-        return f"{line.verdict}: {line.title} {line.written(line.point)}, {ends}"
+        return f"{in_full(line.verdict)}: {line.title} {line.written(line.point)}, {ends}"
 
 
 def primary(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from string import ascii_lowercase
-from typing import Any, Literal
+from typing import Any
 
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators.base import ESTIMATORS, Estimate, error_scale
-from calib_core.inference.number_words import at_level, between, percent
+from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
+from calib_core.inference.number_words import Unit, at_level, measured, measured_between
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word, on_scale_of
 from calib_core.predictions import NotAnswerable
 
@@ -45,7 +45,7 @@ class EstimateLine(OneLine):
     verdict: Word | None = None
     sentence: str = ""
     note: str = ""
-    unit: Literal["share", "square", "score"] = "share"
+    unit: Unit = "share"
     limit: float | None = None
 
     def written(self, number: float | None) -> str:
@@ -58,17 +58,15 @@ class EstimateLine(OneLine):
         """
         if number is None:
             return "–"
-        return percent(number) if self.unit == "share" else f"{number:.3g}"
+        return measured(number, self.unit)
 
     @property
     def interval(self) -> str:
         """Both ends as people read them, the unit once; a dash where there is none."""
         if self.low is None or self.high is None:
             return "–"
-        if self.unit == "share":
-            # With digits enough to lie on the side of the tolerance that the verdict says.
-            return between(self.low, self.high, self.limit)
-        return f"{self.written(self.low).removesuffix(' %')} to {self.written(self.high)}"
+        # With digits enough to lie on the side of the tolerance that the verdict says.
+        return measured_between(self.low, self.high, self.unit, self.limit)
 
     def record(self) -> dict[str, Any]:
         """The line as plain values, for JSON."""
@@ -125,8 +123,19 @@ def plain_line(estimate: Estimate) -> EstimateLine:
         rows=estimate.question.predictions.answered.n_rows,
         bins=estimate.in_bins,
         value=estimate.value,
-        unit="square" if error_scale(estimate.question.estimator).squared else ESTIMATORS[estimator.key].flags.unit,
+        unit=unit_of(estimate.question.estimator),
     )
+
+
+def unit_of(estimator: Estimator | str) -> Unit:
+    """How the numbers of an estimator, or of the one by this key, are read.
+
+    >>> unit_of("ece"), unit_of("debiased-l2"), unit_of("log-loss")
+    ('share', 'square', 'score')
+    """
+    member = ESTIMATORS.make(estimator) if isinstance(estimator, str) else estimator
+    unit: Unit = ESTIMATORS.flags(member).unit
+    return "square" if error_scale(member).squared else unit
 
 
 def each_alone(p_values: Iterable[float | None]) -> str:

@@ -20,12 +20,12 @@ def coverage_table() -> pd.DataFrame:
     more in 95 % of lines, is about these. Some lines were made before upper ends over many rich cells were raised:
     their coverage is at least what is told. What can mislead: a coverage of .88 in 300 runs is known to .02.
 
-    Made by tests/simulations/interval_coverage.py; ``bins`` is NaN where there are none.
+    ``bins`` is NaN where there are none.
 
     >>> bool((coverage_table()["runs"] >= 40).mean() > 0.9)
     True
     """
-    return _table("coverage.csv")
+    return _table("coverage.csv")  # tests/simulations/interval_coverage.py writes it
 
 
 def rejection_table() -> pd.DataFrame:
@@ -36,18 +36,16 @@ def rejection_table() -> pd.DataFrame:
     about 0.35 % (8000 runs), 0.5 % (4000) or 0.7 % (2000). What can mislead: lower shares of ``rejected`` are ties:
     with few rows, or scores near 1, an error takes few values.
 
-    Made by tests/simulations/null_rejection.py.
-
     >>> bool((rejection_table()["rejected_exact"] < 0.07).all())
     True
     """
-    return _table("rejection.csv")
+    return _table("rejection.csv")  # tests/simulations/null_rejection.py writes it
 
 
 def paired_table() -> pd.DataFrame:
     """One line per simulated pair of models: law, notion, estimator, classes, rows, level, runs, and what was found.
 
-    Made by tests/simulations/paired_coverage.py. ``low_misses`` is the share of runs whose lower end lay above the true
+    ``low_misses`` is the share of runs whose lower end lay above the true
     difference, ``high_misses`` that whose upper end lay below it (a 90 % interval may miss in a tenth of all runs by
     both together), ``half`` the share an interval of half the width would have missed, ``rejected`` that with p at
     most 5 %. Confidence errors in 15 equal-width bins, top-label errors in groups of at least 20 rows
@@ -57,7 +55,7 @@ def paired_table() -> pd.DataFrame:
     >>> bool((found["low_misses"] + found["high_misses"] < found["half"]).mean() > 0.95)
     True
     """
-    return _table("paired.csv")
+    return _table("paired.csv")  # tests/simulations/paired_coverage.py writes it
 
 
 def _table(name: str) -> pd.DataFrame:

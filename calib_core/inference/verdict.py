@@ -18,6 +18,17 @@ from calib_core.predictions import NotAnswerable
 from calib_core.registry import RegistryError
 
 Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
+
+
+def in_full(word: Word) -> str:
+    """The word as readers see it.
+
+    >>> in_full("within"), in_full("too close to call")
+    ('within tolerance', 'too close to call')
+    """
+    return "within tolerance" if word == "within" else word
+
+
 _SHARE = ", as a share of the most it can be,"
 SHOWN_AT = 0.05
 """The level at which an error of any size counts as shown."""
@@ -43,7 +54,8 @@ class Verdict(OneLine):
     rows_needed: float | None = None
 
     def _line(self) -> str:
-        return f"{self.word}: {percent(self.point)}, {between(self.low, self.high)}; tolerance {percent(self.eps)}"
+        ends = between(self.low, self.high)
+        return f"{in_full(self.word)}: {percent(self.point)}, {ends}; tolerance {percent(self.eps)}"
 
 
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> Verdict:
@@ -76,12 +88,12 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     span = estimate.interval(level)
     _sane(estimate, span.low, span.point, span.high)
     limit = on_scale_of(estimate, eps)
-    low, point, high = (_on_tolerance(estimate, end) for end in (span.low, span.point, span.high))
+    low, point, high = (on_tolerance_scale(estimate, end) for end in (span.low, span.point, span.high))
     found = f"({at_level(level)} interval {between(low, high, eps)})"
     words = f"{_what(estimate, span.about)} is estimated at {percent(point)} {found}"
     ends = (low, point, high)
     if span.high < limit:
-        return Verdict("within", eps, f"Within {percent(eps)}: {words}.", *ends)
+        return Verdict("within", eps, f"Within tolerance: {words}, below the tolerance of {percent(eps)}.", *ends)
     if span.low > limit:
         return Verdict("miscalibrated", eps, f"Miscalibrated: {words}, above the tolerance of {percent(eps)}.", *ends)
     typical, rows_judged = typical_high(question, level), question.predictions
@@ -113,8 +125,15 @@ def on_scale_of(estimate: Estimate, error: float) -> float:
     return error * error * full if squared else error * full
 
 
-def _on_tolerance(estimate: Estimate, value: float) -> float:
-    """What the estimator reports as an error on the scale of the tolerance: the inverse of ``on_scale_of``."""
+def on_tolerance_scale(estimate: Estimate, value: float) -> float:
+    """What the estimator reports as an error on the scale of the tolerance: the inverse of ``on_scale_of``.
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.estimators import estimate
+    >>> p = Predictions([[0.7, 0.1, 0.1, 0.1]], [0])
+    >>> on_tolerance_scale(estimate(p, "confidence", "debiased-l2"), 0.25)
+    0.5
+    """
     squared, full = _scale(estimate)
     share = max(value, 0.0) / full
     return math.sqrt(share) if squared else share
@@ -161,4 +180,4 @@ def any_size(low: float | None, shown: TestOfCalibration) -> str:
         return f"That there is an error, of whatever size, is shown {by}."
     if low:
         return f"The score of all rows together does not see it {by}: errors that cancel escape that test."
-    return f"No error of any size is shown {by}."
+    return f"The score of all rows together shows no error {by}; errors that cancel escape that test."

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from calib_core._text import percent
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import plain, unknown_label
+from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.score_checks import score_names
 from calib_core.readers.subject import Subject
-from calib_core.readers.table import numbers
 from calib_core.readers.wording import listed, quoted
 
 _ENOUGH_ROWS = 50
@@ -43,7 +44,8 @@ def _unknown(subject: Subject) -> Finding:
                 return Finding(
                     "problem",
                     "labels",
-                    f"{why} Read as {coding}, every label is a class; accuracy {subject.accuracy(other.codes):.1%}.",
+                    f"{why} Read as {coding}, every label is a class; accuracy "
+                    f"{percent(subject.accuracy(other.codes))}.",
                     {"label_coding": coding},
                     label,
                 )
@@ -58,7 +60,7 @@ def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
     sentence = (
         f"Labels run from {np.nanmin(values):g} to {np.nanmax(values):g} and are counted from {base[0]}: "
         f"{base[0]} is {quoted(first)}, {int(base[0]) + len(subject.reading.classes) - 1} is {quoted(last)}; "
-        f"accuracy {here:.1%}"
+        f"accuracy {percent(here)}"
     )
     if there.unknown.any():
         if base == "1-based":
@@ -68,7 +70,7 @@ def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
     yield Finding(
         "warning" if counted > here else "note",
         "labels",
-        f"{sentence} (counted from {other[0]}: {counted:.1%}).",
+        f"{sentence} (counted from {other[0]}: {percent(counted)}).",
         {"label_coding": other},
         f"Labels count from {other[0]}",
     )
@@ -110,14 +112,14 @@ def class_order(subject: Subject) -> Iterator[Finding]:
     better = n >= max(_ENOUGH_ROWS, 10 * subject.k) and best > accuracy + 0.2
     if not (below or better):
         return
-    sentence = f"Accuracy is {accuracy:.1%} (chance is {chance:.1%}): is the order of the classes mixed up?"
+    sentence = f"Accuracy is {percent(accuracy)} (chance is {percent(chance)}): is the order of the classes mixed up?"
     if not better:
         yield Finding("warning", "class-order", sentence)
         return
     names = [subject.reading.classes[j] for j in order] if len(subject.reading.classes) == subject.k else []
-    sentence += f" With the score columns in the order {listed(names, 5)} it would be {best:.1%}."
+    sentence += f" With the score columns in the order {listed(names, 5)} it would be {percent(best)}."
     change = _reordered(subject, order)
-    yield Finding("warning", "class-order", sentence, change, f"Use this order ({best:.1%})" if change else None)
+    yield Finding("warning", "class-order", sentence, change, f"Use this order ({percent(best)})" if change else None)
 
 
 def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int) -> tuple[list[int], float]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from calib_core._checks import KEPT, RESCALED
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.finding import Finding, Severity
+from calib_core.readers.number_texts import missing_text, written_as
 from calib_core.readers.predict import as_probabilities
 from calib_core.readers.reading import ScoreKind
 from calib_core.readers.score_checks import missing_values
@@ -40,6 +41,23 @@ def missing(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "warning", "missing", f"{where} They are left out.", {"missing": "error"}, "Do not leave rows out"
         )
+
+
+def written_texts(subject: Subject) -> Iterator[Finding]:
+    """Numbers that are written with percent signs or decimal commas, and what they are read as."""
+    reading, columns = subject.reading, subject.table.columns
+    named = (*reading.scores, reading.confidence, reading.weights)
+    found: dict[str, list[str]] = {}
+    for name in (name for name in named if name is not None and name in columns):
+        found.setdefault(written_as(columns[name]), []).append(name)
+    for writing, what in (("percent", "percent signs"), ("comma", "decimal commas")):
+        if writing in found:
+            names = found[writing]
+            column = columns[names[0]]
+            first = int(np.flatnonzero(~missing_text(column))[0])
+            value = float(subject.table.numeric(names[0])[first])
+            verb, example = "are" if names[1:] else "is", f"{quoted(str(column[first]))} is read as {value:.6g}"
+            yield Finding("note", writing, f"{listed(names, 4)} {verb} written with {what}: {example}.")
 
 
 def kind(subject: Subject) -> Iterator[Finding]:

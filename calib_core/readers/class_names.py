@@ -10,9 +10,10 @@ import pandas as pd
 from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.labels import label_texts, plain
+from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.roles import class_of
-from calib_core.readers.table import Array, numbers
+from calib_core.readers.table import Array
 
 _NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
 _POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})

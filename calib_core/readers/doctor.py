@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from calib_core.predictions import InputError
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_labels import class_order, label_coding, leak, unused_classes
-from calib_core.readers.about_scores import kind, missing, repeated_rows, sums
+from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import plain
 from calib_core.readers.proposal import propose
@@ -43,6 +43,7 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
 
 def _findings(subject: Subject) -> Iterator[Finding]:
     yield from missing(subject)
+    yield from written_texts(subject)
     if subject.reading.layout != "wide":
         yield from confidence(subject)
         return

@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core.predictions import InputError
+from calib_core.readers.number_texts import missing_text, numbers
 from calib_core.readers.reading import LabelCoding, Reading
-from calib_core.readers.table import Array, Table, missing_text, numbers
+from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 

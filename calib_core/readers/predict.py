@@ -13,10 +13,11 @@ from calib_core._arrays import frozen
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.formats import read_table
 from calib_core.readers.labels import Coded, coded, coded_labels, label_texts, unknown_label
+from calib_core.readers.number_texts import numbers
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.score_checks import Kept, check_scores, missing_values, score_matrix, sums_off
-from calib_core.readers.table import Array, Table, numbers
+from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "t", "y", "correct"}), frozenset({"0", "false", "no", "f", "n", "wrong"})

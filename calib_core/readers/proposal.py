@@ -20,10 +20,11 @@ from calib_core.readers.class_names import (
     spelled_alike,
 )
 from calib_core.readers.labels import label_texts, plain
+from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_written
 from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.survey import evidence, survey
-from calib_core.readers.table import Array, Table, numbers
+from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import listed, quoted
 
 _SAMPLE_ROWS = 5000
@@ -120,10 +121,10 @@ class _Proposal:
             like = [name for name in free if plain(name) in texts]
             if len(like) > 1:
                 return tuple(like)
-        floats = [n for n in free if role(n) is None and numbers(self.table.columns[n][:1]).dtype.kind == "f"]
+        floats = [n for n in free if role(n) is None]
         same = [n for n in floats if len(self.table.columns[n]) == self.table.n_rows]
         if len(same) > 1:
-            some = np.column_stack([numbers(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
+            some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
                 return tuple(same)
         return ()
@@ -143,7 +144,7 @@ class _Proposal:
 
     def _numeric(self) -> list[str]:
         taken = self._chosen_names()
-        return [n for n, c in self.table.columns.items() if n not in taken and _numeric_like(c)]
+        return [n for n, c in self.table.columns.items() if n not in taken and looks_numeric(c)]
 
     def _free_numeric(self) -> list[str]:
         roles = {"label", "predicted", "correct", "split", "weights", "index", "class names"}
@@ -330,12 +331,6 @@ class _Proposal:
 
     def _ask(self, why: str, what: str) -> InputError:
         return InputError(f"{self.table.name}: {why}; choose {what} from {self.table.contents()}")
-
-
-def _numeric_like(column: Array) -> bool:
-    if column.dtype != object:
-        return column.dtype.kind in "iuf"
-    return bool(np.mean(~np.isnan(numbers(column[:200]))) >= 0.5)
 
 
 def _label_inside(matrix: Array) -> int | None:

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from calib_core._checks import RESCALED
 from calib_core.predictions import InputError
 from calib_core.readers.labels import coded_labels, label_texts
+from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import Reading
 from calib_core.readers.survey import evidence, survey
-from calib_core.readers.table import Array, Table, numbers
+from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import affected, quoted
 
 Kept = NDArray[np.intp] | None

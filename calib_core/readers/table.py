@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import frozen, owned
 from calib_core.predictions import InputError
 from calib_core.readers.file_formats import FILE_FORMATS
+from calib_core.readers.number_texts import has_percent_sign, missing_text, numbers_as_written
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 Array = NDArray[Any]
@@ -87,17 +88,26 @@ class Table:
         raise InputError(f"{self.name} has no column {quoted(name)}; it has {self.contents()}")
 
     def numeric(self, name: str) -> Array:
-        """A column of numbers, missing ones NaN; InputError naming the first value that is no number."""
+        """A column of numbers, missing ones NaN; InputError naming the first value that is no number.
+
+        Where all are written so, "91 %" is 0.91 and "0,91" too (``number_texts.written_as``).
+        """
         column = self.column(name)
         if column.dtype != object:
             return column
-        values = numbers(column)
+        values = numbers_as_written(column)
         wrong = np.flatnonzero(np.isnan(values))
         wrong = wrong[~missing_text(column[wrong])]
         if not len(wrong):
             return values
         text = str(column[wrong[0]])
-        advice = "remove the % sign" if text.endswith("%") else "write numbers with a decimal point"
+        if has_percent_sign(text):
+            raise InputError(
+                f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} has a percent sign, "
+                f"and other values have none; {affected(len(wrong), len(column))}: write every value as a share, such "
+                "as 0.5, or every value with a percent sign; or choose another column."
+            )
+        advice = "write numbers with a decimal point"
         raise InputError(
             f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} is not a number; "
             f"{affected(len(wrong), len(column))}: {advice}, or choose another column."
@@ -131,26 +141,6 @@ class Table:
         for name, a in self.matrices.items():
             parts |= {f"{name}[:, {j}]": a[:rows, j] for j in range(min(a.shape[1], 100))}
         return pd.DataFrame({name: pd.Series(values) for name, values in parts.items()})
-
-
-MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?"})
-"""What people write where a number is missing; in a column of numbers these, in any capitals, count as NaN."""
-
-
-def missing_text(column: Array) -> NDArray[np.bool_]:
-    """Which values of a text column stand for a missing number."""
-    return np.fromiter((v.strip().casefold() in MISSING_TEXT for v in column), dtype=bool, count=len(column))
-
-
-def numbers(column: Array) -> NDArray[np.float64]:
-    """A column as float64; what is not a number becomes NaN.
-
-    >>> numbers(np.array(["0.5", "none"], dtype=object)).tolist()
-    [0.5, nan]
-    """
-    if column.dtype != object:
-        return column.astype(np.float64)
-    return np.asarray(pd.to_numeric(pd.Series(column, dtype=object), errors="coerce"), dtype=np.float64)
 
 
 def _side_by_side(columns: Sequence[Array]) -> Array:

@@ -72,6 +72,31 @@ def claims_of(predictions: Predictions, reduction: str | Reduction) -> Any:
     return notion.split(predictions)
 
 
+def notions_of(predictions: Predictions) -> tuple[str, ...]:
+    """Keys of the notions in which these predictions make claims at all, from the class predicted to whole vectors.
+
+    What is not known of the predictions rules some out.
+
+    >>> notions_of(Predictions.from_confidence([0.7], [True]))
+    ('confidence',)
+    """
+    row = predictions.take(np.arange(min(1, predictions.n_rows)))
+    known = [key for key in REDUCTIONS if _claims_something(key, row)]
+    scopes = {key: REDUCTIONS[key].flags for key in known}
+    return tuple(sorted(known, key=lambda key: (_ORDER.index(scopes[key].of), scopes[key].by_class)))
+
+
+_ORDER = ("top", "classes", "vector", "ranks", "class", "other")
+
+
+def _claims_something(key: str, predictions: Predictions) -> bool:
+    try:
+        REDUCTIONS.make(key).split(predictions)
+    except NotAnswerable:
+        return False
+    return True
+
+
 def as_reduction(reduction: str | Reduction) -> Reduction:
     """A reduction given by key or as it is."""
     return REDUCTIONS.make(reduction) if isinstance(reduction, str) else reduction

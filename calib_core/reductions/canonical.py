@@ -9,7 +9,13 @@ from calib_core.reductions.base import REDUCTIONS, Scope
 from calib_core.vectors import Vectors
 
 
-@REDUCTIONS.register("canonical", "Canonical", reference="P1 §1", flags=Scope("vector"))
+@REDUCTIONS.register(
+    "canonical",
+    "Canonical",
+    reference="P1 §1",
+    flags=Scope("vector"),
+    formula=r"P\bigl(Y = l \mid p(X)\bigr) = p_l(X) \quad \text{for every class } l",
+)
 @dataclass(frozen=True)
 class Canonical:
     """Of all rows given the vector p, the classes should occur with the frequencies p.

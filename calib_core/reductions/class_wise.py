@@ -14,7 +14,13 @@ from calib_core.reductions.base import REDUCTIONS, Scope, row_shares
 from calib_core.registry import Choice, ClassIndex, RegistryError
 
 
-@REDUCTIONS.register("class-wise", "Class-wise", reference="P1 eq. 5; P2 Def. 2.4", flags=Scope("classes"))
+@REDUCTIONS.register(
+    "class-wise",
+    "Class-wise",
+    reference="P1 eq. 5; P2 Def. 2.4",
+    flags=Scope("classes"),
+    formula=r"P\bigl(Y = l \mid p_l(X)\bigr) = p_l(X) \quad \text{for every class } l",
+)
 @dataclass(frozen=True)
 class ClassWise:
     """Of all rows given probability p for class l, a fraction p should truly be l, for every class l.
@@ -36,7 +42,8 @@ class ClassWise:
 
     weights: Annotated[
         str | tuple[float, ...],
-        Choice(("equal", "share"), or_numbers=True),
+        Choice(("equal", "share"), or_numbers=True, titles=("All alike", "By share of rows")),
+        "Weight of a class",
         "how much each class counts: all alike, by its share of the rows, or one number a class",
     ] = "equal"
 
@@ -62,7 +69,13 @@ class ClassWise:
         return np.asarray(given / given.sum())
 
 
-@REDUCTIONS.register("class-specific", "Class-specific", reference="P1 Table 1", flags=Scope("class"))
+@REDUCTIONS.register(
+    "class-specific",
+    "Class-specific",
+    reference="P1 Table 1",
+    flags=Scope("class"),
+    formula=r"P\bigl(Y = l \mid p_l(X)\bigr) = p_l(X) \quad \text{for the chosen class } l",
+)
 @dataclass(frozen=True)
 class ClassSpecific:
     """Of all rows given probability p for the chosen class, a fraction p should truly be of it.
@@ -73,7 +86,7 @@ class ClassSpecific:
     [True]
     """
 
-    cls: Annotated[int, ClassIndex(), "the class"] = 0
+    cls: Annotated[int, ClassIndex(), "Class", "the class"] = 0
 
     def split(self, predictions: Predictions) -> FlatClaims:
         rows, names = predictions.rows, predictions.class_names or ()

@@ -13,7 +13,13 @@ from calib_core.reductions.base import REDUCTIONS, Scope, row_shares
 from calib_core.registry import Range
 
 
-@REDUCTIONS.register("confidence", "Confidence", reference="P1 eq. 1", flags=Scope("top"))
+@REDUCTIONS.register(
+    "confidence",
+    "Confidence",
+    reference="P1 eq. 1",
+    flags=Scope("top"),
+    formula=r"P\bigl(Y = c(X) \mid h(X)\bigr) = h(X),\quad h(X) = \max_l p_l(X) = p_{c(X)}(X)",
+)
 @dataclass(frozen=True)
 class Confidence:
     """Of all rows given confidence h, a fraction h should be right, whatever class was predicted.
@@ -41,7 +47,13 @@ class Confidence:
         )
 
 
-@REDUCTIONS.register("top-label", "Top-label", reference="P1 eq. 2", flags=Scope("top", by_class=True))
+@REDUCTIONS.register(
+    "top-label",
+    "Top-label",
+    reference="P1 eq. 2",
+    flags=Scope("top", by_class=True),
+    formula=r"P\bigl(Y = c(X) \mid h(X),\,c(X)\bigr) = h(X),\quad h(X) = \max_l p_l(X) = p_{c(X)}(X)",
+)
 @dataclass(frozen=True)
 class TopLabel:
     """Of all rows predicted as class l with confidence h, a fraction h should truly be l.
@@ -71,7 +83,13 @@ class TopLabel:
         )
 
 
-@REDUCTIONS.register("top-k-confidence", "Top-k confidence", reference="P1 eq. 6", flags=Scope("ranks"))
+@REDUCTIONS.register(
+    "top-k-confidence",
+    "Top-k confidence",
+    reference="P1 eq. 6",
+    flags=Scope("ranks"),
+    formula=r"P\bigl(Y = c^{(r)}(X) \mid h^{(r)}(X)\bigr) = h^{(r)}(X) \quad \text{for ranks } r = 1, \dots, k",
+)
 @dataclass(frozen=True)
 class TopKConfidence:
     """The k-th largest probability h should be right a fraction h of the time, for each rank up to k.
@@ -84,7 +102,7 @@ class TopKConfidence:
     [True]
     """
 
-    k: Annotated[int, Range(1, 20), "how many of the largest probabilities"] = 3
+    k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
 
     def split(self, predictions: Predictions) -> FlatClaims:
         predictions = predictions.answered
@@ -101,7 +119,14 @@ class TopKConfidence:
         )
 
 
-@REDUCTIONS.register("top-k-label", "Top-k label", reference="P1 eq. 7", flags=Scope("ranks", by_class=True))
+@REDUCTIONS.register(
+    "top-k-label",
+    "Top-k label",
+    reference="P1 eq. 7",
+    flags=Scope("ranks", by_class=True),
+    formula=r"P\bigl(Y = c^{(r)}(X) \mid h^{(r)}(X),\,c^{(r)}(X)\bigr) = h^{(r)}(X)"
+    r" \quad \text{for ranks } r = 1, \dots, k",
+)
 @dataclass(frozen=True)
 class TopKLabel:
     """The k-th largest probability should be right, class by class, for each rank up to k.
@@ -115,7 +140,7 @@ class TopKLabel:
     6
     """
 
-    k: Annotated[int, Range(1, 20), "how many of the largest probabilities"] = 3
+    k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
 
     def split(self, predictions: Predictions) -> FlatClaims:
         predictions = predictions.answered

@@ -1,10 +1,23 @@
 """Charts on screen: the one place that shows a Plotly figure.
 
-`chart` draws a figure and hands back a click on one of its points; `drawn` lets a test see what was drawn.
+`chart` draws a figure and hands back what was chosen in it; `live_path` puts a temperature slider below it; `drawn`
+lets a test see what was drawn.
+
+What a figure says of itself in `layout.meta`, a mapping:
+
+- `columns`: a list of `{"axis": "x", "low": 0.2, "high": 0.3, "record": {"bin": 2}, "says": "..."}`. A click anywhere
+  in a column chooses its record; arrow keys, Home and End walk from column to column and `says` is read out; the
+  columns that agree with the focus are tinted, on all axes. Columns of a vertical axis (`"axis": "y"`) are rows.
+- `range`: True where dragging along the labels of the horizontal axis chooses `{"low": ..., "high": ...}`; `"columns"`
+  where the ends snap to columns and are what these say as `from` and `to` (an axis that is not in what is meant).
+
+Escape chooses `{"clear": True}`. A trace may say `meta["from"]`, the `uid` of the trace that its marks travel from
+when it is new; marks are known by `bin`, `class` and `cell` of their records. People who ask for less motion see none.
 
 A chart is told apart by its `key`. As long as a run of the script draws a figure under that key, the browser
-keeps one node for it and hands each new figure to `Plotly.react`: zoom and hidden legend entries stay as they
-are. Give a figure its own `layout.uirevision` to say when they should not (a changed axis, for instance).
+keeps one node for it and hands each new figure to `Plotly.react`. Zoom and hidden legend entries stay as they
+are, also when the view is left, or the page is loaded again in the same tab. Give a figure its own
+`layout.uirevision` to say when they should not (a changed axis, for instance).
 
 How a click is consumed: it waits in the session's state under `slot(key)`, put there before the run it caused,
 and `chart` takes it out when it draws that key. So a rerun from another control finds nothing to replay, and a
@@ -14,6 +27,7 @@ figure that has to know the click before it is built.
 
 from dashboard.chart.click import Click, slot, waiting
 from dashboard.chart.drawn import Drawn, drawn
+from dashboard.chart.live import live_path
 from dashboard.chart.show import chart, is_dark
 
-__all__ = ["Click", "Drawn", "chart", "drawn", "is_dark", "slot", "waiting"]
+__all__ = ["Click", "Drawn", "chart", "drawn", "is_dark", "live_path", "slot", "waiting"]

@@ -1,8 +1,9 @@
 """Registration of the chart component with the running Streamlit server.
 
-Two asset directories are declared: our own script, and the one inside the installed plotly package that holds
-plotly.js. Streamlit serves both under `/_stcore/bidi-components/`, so nothing is copied, static file serving
-stays off, and a page fetches plotly.js once, however many charts it shows.
+Two asset directories are declared: our own scripts with the small bundle of plotly.js, and the one inside the
+installed plotly package that holds the whole of it, for figures with other traces than lines, marks and bars.
+Streamlit serves both under `/_stcore/bidi-components/`, so static file serving stays off, and a page fetches
+plotly.js once, however many charts it shows. `dashboard.chart.serving` lets browsers keep it.
 """
 
 from functools import cache
@@ -20,7 +21,7 @@ def renderer() -> Any:
 
     Raises whatever Streamlit raises when its component interface is not what it was in the pinned release.
     """
-    _declare_assets()
+    declare_assets()
     return _renderer()
 
 
@@ -29,7 +30,8 @@ def _renderer() -> Any:
     return st.components.v2.component(_CHART, js="chart.js", isolate_styles=False)
 
 
-def _declare_assets() -> None:
+def declare_assets() -> None:
+    """Tell the running server where the files of the component lie; raises as `renderer` does."""
     # Private API, so that an uninstalled checkout works like an installed wheel: the public way is a manifest in
     # the pyproject.toml of an installed distribution, and plotly's wheel has none.
     from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager

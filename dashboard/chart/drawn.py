@@ -23,6 +23,10 @@ class Drawn:
         Pixels.
     revision : str
         Changes with the figure; the browser writes it to `data-calib-revision` when the figure is on screen.
+    focus : dict
+        What is highlighted.
+    live : dict, optional
+        The temperature slider below it.
     figure : dict
         `data` and `layout` in Plotly's JSON form, with encoded arrays decoded to NumPy arrays.
     """
@@ -31,6 +35,8 @@ class Drawn:
     label: str
     height: int
     revision: str
+    focus: dict[str, Any]
+    live: dict[str, Any] | None
     figure: dict[str, Any]
 
     def trace(self, name: str) -> dict[str, Any]:
@@ -61,7 +67,8 @@ def _is_chart(proto: Any) -> bool:
 def _read(message: bytes) -> Drawn:
     head, body = message.split(b"\n", 1)
     header = json.loads(head)
-    return Drawn(header["key"], header["label"], header["height"], header["revision"], _decoded(json.loads(body)))
+    sent = {name: header[name] for name in ("key", "label", "height", "revision", "focus", "live")}
+    return Drawn(**sent, figure=_decoded(json.loads(body)))
 
 
 def _decoded(node: Any) -> Any:

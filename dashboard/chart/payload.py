@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -12,13 +13,24 @@ from plotly.io.json import to_json_plotly
 from calib_core.figures.look import figure_template
 
 DEFAULT_HEIGHT = 420
+LOOKED_AT = ("bin", "class", "cell", "between")
+"""Names of a focus that columns and marks are compared by."""
 
 
-def payload(figure: go.Figure, *, key: str, label: str, height: int | None) -> bytes:
+def payload(
+    figure: go.Figure,
+    *,
+    key: str,
+    label: str,
+    height: int | None,
+    focus: Mapping[str, Any] | None = None,
+    live: Mapping[str, Any] | None = None,
+) -> bytes:
     """Serialise a figure for the browser.
 
     The header is its own JSON text, so that a rerun which changes nothing costs the browser no parsing of the
-    figure. Arrays travel base64-encoded in their own number type.
+    figure. Arrays travel base64-encoded in their own number type. The focus and the slider are no part of the
+    revision: another focus is shown on the figure that is there.
     """
     body = figure_json(figure, key)
     header = {
@@ -27,7 +39,13 @@ def payload(figure: go.Figure, *, key: str, label: str, height: int | None) -> b
         "height": height or figure.layout.height or DEFAULT_HEIGHT,
     }
     header["revision"] = _digest(json.dumps(header).encode() + body)
+    header |= {"focus": _known(focus or {}), "live": live}
     return json.dumps(header)[:-1].encode() + b',"templates":' + _templates() + b"}\n" + body
+
+
+def _known(focus: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a focus is looked at; empty where it is nothing."""
+    return {name: value for name, value in focus.items() if value is not None and name in LOOKED_AT}
 
 
 def figure_json(figure: go.Figure, key: str) -> bytes:

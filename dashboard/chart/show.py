@@ -1,6 +1,7 @@
 """Put a figure on screen."""
 
 import logging
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,16 @@ from dashboard.chart.payload import DEFAULT_HEIGHT, payload
 _LOGGER = logging.getLogger(__name__)
 
 
-def chart(figure: go.Figure, *, key: str, label: str, height: int | None = None) -> Click | None:
-    """Show a figure and return the click on one of its points that caused this run, once.
+def chart(
+    figure: go.Figure,
+    *,
+    key: str,
+    label: str,
+    height: int | None = None,
+    focus: Mapping[str, Any] | None = None,
+    live: Mapping[str, Any] | None = None,
+) -> Click | None:
+    """Show a figure and return what was chosen in it and caused this run, once.
 
     Parameters
     ----------
@@ -29,6 +38,11 @@ def chart(figure: go.Figure, *, key: str, label: str, height: int | None = None)
         One sentence for people who do not see the picture.
     height : int, optional
         Pixels; the figure's own height or 420 otherwise. The width is the container's.
+    focus : mapping, optional
+        What is looked at: `bin`, `class`, `cell`, and `between`, a pair of ends. Columns and marks whose records
+        agree with it are highlighted, without drawing the figure anew.
+    live : mapping, optional
+        A temperature slider below the picture, as `live_path` gives it.
     """
     try:
         mount = renderer()
@@ -38,7 +52,7 @@ def chart(figure: go.Figure, *, key: str, label: str, height: int | None = None)
         return _plain_chart(figure, key=key, label=label, height=height)
     mount(
         key=key,
-        data=payload(figure, key=key, label=label, height=height),
+        data=payload(figure, key=key, label=label, height=height, focus=focus, live=live),
         on_click_change=partial(_arrive, key),
     )
     return clicks.take(key)

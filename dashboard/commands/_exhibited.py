@@ -32,6 +32,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
         record = {
             "exhibit": EXHIBITS.recipe(exhibit).to_dict(),
             "table": _shared.finite(frame.to_dict("records")),
+            "headline": list(words.headline),
             "notes": [text for text in (words.caption, *words.notes) if text],
             "python": exhibit.python(scene),
         }
@@ -40,7 +41,8 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     lines = aligned(exhibit.columns(frame), shown)
     if len(shown) < len(frame):
         lines.append(f"({len(shown):,} of {len(frame):,} lines; --format csv writes all)")
-    return "\n".join([*lines, *(_shared.plain(text) for text in (words.caption, *words.notes) if text), ""])
+    above = [_shared.plain(sentence) for sentence in words.headline]
+    return "\n".join([*above, *lines, *(_shared.plain(text) for text in (words.caption, *words.notes) if text), ""])
 
 
 def aligned(columns: Sequence[Column], frame: Any) -> list[str]:

@@ -158,8 +158,8 @@ def reading_options(function: Command) -> Command:
         "--read",
         multiple=True,
         metavar="NAME=VALUE",
-        help="How the file is read, where it suggests something else: kind=logits, label=y, scores=p_a,p_b, "
-        "classes=a,b, split=, missing=exclude, weights=w, ... Lists by commas, or by repeating the name.",
+        help="How the file is read, where it suggests something else: kind=logits, label=y, scores=cat,dog, "
+        "classes=cat,dog, split=, missing=exclude, weights=w, ... Lists by commas, or by repeating the name.",
     )(function)
 
 
@@ -234,7 +234,8 @@ def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
 def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:
     """The binning scheme of the options; None where predictions are judged as they are declared."""
     from calib_core import BINNINGS
-    from dashboard.selection import AUTO, counted_by
+    from dashboard.schemes import counted_by
+    from dashboard.selection import AUTO
 
     numbers = {name: value for name, value in (("bins", bins), ("points", points)) if value is not None}
     if binning == AUTO:

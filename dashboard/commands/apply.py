@@ -19,7 +19,7 @@ ENDINGS = ("csv", "parquet", "npz", "npy")
 @_shared.reading_options
 @_shared.careful
 def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -> None:
-    """Recalibrate the predictions in FILE with a CALIBRATOR kept by `calib fit`.
+    """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
 
     Probabilities take the place of the file's scores, under the same names; labels and all other columns stay. A
     calibrator of the predicted class alone says nothing of the others: its output is confidence, predicted class and
@@ -43,5 +43,7 @@ def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -
     answer = fitted.apply(loaded.predictions)
     _shared.write(output, _written.content(loaded, answer, ending))
     line = f"{answer.n_rows:,} rows of {loaded.table.name} recalibrated: {output}"
-    abstained = "" if answer.coverage == 1 else f" ({1 - answer.coverage:.1%} abstained)"
+    from calib_core._text import percent
+
+    abstained = "" if answer.coverage == 1 else f" ({percent(1 - answer.coverage)} abstained)"
     click.echo(_shared.plain(line + abstained), err=True)

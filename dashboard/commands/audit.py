@@ -208,7 +208,7 @@ def _show(
         sentences = (sentence, *_bounds(bounds, name))
         texts += [f"{name}: {text}" if len(models) > 1 else text for text in sentences]
     answered = lines[lines["value"].notna()]
-    names = (*([of.text("model")] if len(models) > 1 else []), of.text("notion"), of.text("estimator"))
+    names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
     texts += _exhibited.aligned((*names, *line_words.columns(answered)), answered)
     for name, coverage in over.items():
         if coverage < 1:

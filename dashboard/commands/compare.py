@@ -74,7 +74,7 @@ def command(
         judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
         _shared.write_json("compare", judged | {"level": level, "resamples_seed": 0, "lines": frame.to_dict("records")})
         return
-    _show(frame, as_csv)
+    _show(frame, as_csv, level)
 
 
 def _names(files: tuple[Path, ...]) -> list[str]:
@@ -115,8 +115,10 @@ def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[st
     return whole + [(notion, key) for notion in notions or NOTIONS for key in keys or (DEFAULT,)]
 
 
-def _show(frame: pd.DataFrame, as_csv: bool) -> None:
-    from calib_core.inference import marked
+def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
+    from calib_core import ESTIMATORS, REDUCTIONS
+    from calib_core.inference import marked, unit_of
+    from calib_core.inference.number_words import at_level
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.pairs import VALUES_DIFFER
 
@@ -125,13 +127,20 @@ def _show(frame: pd.DataFrame, as_csv: bool) -> None:
         return
     answered = frame[frame["note"] == ""]
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
-    columns = (
-        *map(of.text, ("notion", "estimator", "first", "second")),
-        *map(of.number, ("first_value", "second_value", "difference", "low", "high")),
-        *map(of.probability, ("p", "p_holm")),
+    columns: tuple[of.Column, ...] = (
+        of.titled("notion", REDUCTIONS),
+        of.titled("error or score", ESTIMATORS, "estimator"),
+        *map(of.text, ("first", "second")),
+        of.difference("difference"),
+        of.difference_between(f"{at_level(level)} interval", "low", "high"),
+        of.probability("p"),
+        of.probability("p, Holm", "p_holm"),
+        of.measured("value of the first", "first_value"),
+        of.measured("value of the second", "second_value"),
         *([of.text("about")] if any(marks) else []),
     )
-    for text in _exhibited.aligned(columns, answered.assign(about=marks)):
+    units = [unit_of(key) for key in answered["estimator"]]
+    for text in _exhibited.aligned(columns, answered.assign(about=marks, unit=units)):
         click.echo(text)
     for line in frame[frame["note"] != ""].to_dict("records"):
         click.echo(_shared.plain(f"{_question(line)}: {line['note']}."))

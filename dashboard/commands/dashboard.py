@@ -47,14 +47,14 @@ def command(files: tuple[Path, ...], port: int | None, browser: bool | None, hea
     if len(paths) > MOST:
         _refuse(f"at most {MOST} files are compared, not {len(paths)}.")
     show = _has_browser() if browser is None else browser
-    # The option parser of Streamlit ends the process when the server stops.
-    sys.argv = launch.arguments(paths, port=port, headless=headless or not show)
+    show = show and not headless
+    sys.argv = [str(launch.APP), *map(str, paths)]
     launch.preload()
     launch.collect_on_a_timer()
 
-    from streamlit.web.cli import main
+    from dashboard.chart import serving
 
-    main()
+    serving.application(launch.APP, opens=show).run(config=launch.settings(port=port, headless=not show))
 
 
 def _existing(file: Path) -> Path:

@@ -15,7 +15,7 @@ from dashboard.commands import _shared
 @click.option("--logits", is_flag=True, help="Take raw logits instead of probabilities.")
 @_shared.careful
 def command(calibrator: Path, output: Path, logits: bool) -> None:
-    """Write a CALIBRATOR kept by `calib fit` for places where this program is not.
+    """Write a CALIBRATOR kept by calib fit for places where this program is not.
 
     A .py file needs Python and no packages; an .onnx file runs in other languages and model servers. Each is run
     beside the calibrator on rows that provoke mistakes before it is written, and refused where it differs.

@@ -21,6 +21,8 @@ class BandedBins(Exhibit):
     """The bins of the model looked at, with intervals of their accuracy and where calibrated models' would lie."""
 
     height = 560
+    terms = ("bins", "over-confident")
+    formula = cc.diagrams.ReliabilityBands.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, {scene.model.title: call(cc.diagrams.banded_bins, stars(scene), self._bands(scene))})
@@ -29,16 +31,16 @@ class BandedBins(Exhibit):
         return (
             of.between("bin", "lower", "upper"),
             of.whole("rows", "count"),
-            of.number("confidence"),
-            of.number("accuracy"),
+            of.share("confidence"),
+            of.share("accuracy"),
             of.between("interval of the accuracy", "accuracy_low", "accuracy_high"),
             of.between("calibrated models", "band_low", "band_high"),
-            of.number("off by, class by class", "delta"),
+            of.error("off by, class by class", "delta"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
         bands: Call[Any] = call("figures.reliability_bands", self._bands(scene))
-        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[bands], looks=scene.titles)
+        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[bands], looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
         title, bands = scene.model.title, scene.get(self._bands(scene))

@@ -11,6 +11,7 @@ from calib_core._text import percent
 from calib_core.study import MEASURES
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.line_words import measured
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
@@ -23,12 +24,13 @@ LISTED = 8
 class BeforeAndAfter(Exhibit):
     """Accuracy, proper scores and plug-in calibration errors of every model, over the same rows."""
 
+    terms = ("log-loss", "brier-score")
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.measured, scene.over_same_rows(), bins=scene.bins)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        better = {m.name: "high" if m.higher_is_better else "low" for m in MEASURES}
-        measures = (of.number(name, best=best) for name, best in better.items())
+        measures = map(measured, MEASURES)
         bins = (of.text("Bins", "bins"),) if mixed(frame["bins"]) else ()
         return (of.text("model"), *measures, *bins)
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
+from calib_core._text import inside
 from calib_core.registry import Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -26,7 +27,7 @@ OWN = {
 class BinaryMap(Exhibit):
     """What a calibrator made of binary maps makes of a score, over the share of test rows at each score."""
 
-    stratum: Annotated[int, Range(0, 1_000_000), "which of its maps: that of a class, or of a rank, from 0"] = 0
+    stratum: Annotated[int, Range(0, 1_000_000), "Map", "which of its maps: that of a class, or of a rank, from 0"] = 0
 
     printed: ClassVar[int | None] = 5
 
@@ -34,7 +35,7 @@ class BinaryMap(Exhibit):
         return call(cc.stacked, {mapped(scene).title: self._diagram(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return of.text("model"), of.number("score in", "score"), of.number("score out", "output")
+        return of.text("model"), of.share("score in", "score"), of.share("score out", "output")
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.binary_map", self._diagram(scene))
@@ -44,7 +45,7 @@ class BinaryMap(Exhibit):
         strata = scene.get(model.fitted).strata_
         whose = f", {diagram.stratum} (one of {len(strata):,} groups)" if len(strata) > 1 else ""
         return Words(
-            f"{model.title}{whose}: {OWN[diagram.own][0].lower()}{OWN[diagram.own][1:]} Bars: share of the "
+            f"{model.title}{whose}: {inside(OWN[diagram.own])} Bars: share of the "
             f"{diagram.rows:,} test rows at each score; where no bar stands the map is extrapolation.",
             f"What {model.title} makes of a score{whose}.",
         )

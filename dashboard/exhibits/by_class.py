@@ -5,29 +5,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import pandas as pd
+
 import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core._text import count
-from calib_core.diagrams.class_list import PAGE, SORTS
+from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS
+from calib_core.diagrams.classes_standing_out import gaps_cancel
+from calib_core.inference.number_words import in_percent
 from calib_core.registry import Choice, Range, Text
 from dashboard.exhibits.exhibit import Exhibit, Words
 from dashboard.selection import Selection
 from dashboard.session import Call, Scene, call
 
 NOTIONS = tuple(key for key in REDUCTIONS if REDUCTIONS[key].flags.strata_are_classes)
+SORTED_BY = tuple(key for key in SORTS if key != "error")
+"""Orders that are offered: the largest errors of all are those of single rows."""
+CLAIMS = Choice(NOTIONS, titles=tuple(REDUCTIONS[key].title for key in NOTIONS))
+"""The notions that say something of each class."""
 _FIRST = {
-    "error": "largest error of {} first",
+    "beyond": "worst of {} first",
     "share": "largest share of its rows first",
     "rows": "fewest rows first",
     "name": "as they are listed",
 }
+
+ORDERS = ("Worst first", "Largest share first", "Fewest rows first", "As listed")
+"""What the orders of classes are called, in turn."""
 
 
 @dataclass(frozen=True)
 class ByClass(Exhibit):
     """Classes in one notion, of every model that makes claims of it."""
 
-    notion: Annotated[str, Choice(NOTIONS), "which claims about classes are looked at"] = "top-label"
+    notion: Annotated[
+        str,
+        CLAIMS,
+        "Claims about classes",
+        "which claims about classes are looked at",
+    ] = "top-label"
 
     def tables(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
         """All classes of every model that has them, and a sentence for each model that has none."""
@@ -45,6 +61,54 @@ class ByClass(Exhibit):
         able, _ = self.tables(scene)
         return next(iter(able.items()))
 
+    def tests(self, scene: Scene) -> tuple[dict[str, Call[pd.DataFrame]], tuple[str, ...]]:
+        """A test of every class of every model that has them, and a sentence for each model that has none."""
+        rows = self.predictions(scene)
+        tested = {title: call(cc.inference.per_class_tests, p, self.notion, scene.bins) for title, p in rows.items()}
+        refused = {title: why for title, wanted in tested.items() if (why := scene.refusal(wanted))}
+        kept = {title: wanted for title, wanted in tested.items() if title not in refused}
+        return kept, tuple(f"{title}, no tests: {why}." for title, why in refused.items())
+
+    def tested(self, scene: Scene) -> Call[pd.DataFrame] | None:
+        """The tests of the model that classes are put in order by."""
+        title, _ = self.first(scene)
+        wanted = call(cc.inference.per_class_tests, self.predictions(scene)[title], self.notion, scene.bins)
+        return None if scene.refusal(wanted) else wanted
+
+    def outstanding(self, scene: Scene) -> str:
+        """Which classes stand out of the noise, in a sentence; none where there are no tests."""
+        tested = self.tested(scene)
+        if tested is None:
+            return ""
+        frame = scene.get(tested)
+        codes, looks = cc.inference.standing_out(frame), int(frame["p_holm"].notna().sum())
+        if not codes:
+            return f"No class stands out of the noise, corrected for {count(looks)} looks."
+        names = [str(frame["class"][code]) for code in codes[:3]]
+        more = f" and {count(len(codes) - 3)} more" if len(codes) > 3 else ""
+        listed = ", ".join(names) if more or len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        verb = "stands" if len(codes) == 1 else "stand"
+        return f"{count(len(codes))} of {count(looks)} classes {verb} out of the noise: {listed}{more}."
+
+    def worst(self, scene: Scene) -> str:
+        """What the class that adds most says and what happens, in a sentence; none where none stands out."""
+        tested = self.tested(scene)
+        codes = () if tested is None else cc.inference.standing_out(scene.get(tested))
+        if tested is None or not codes:
+            return ""
+        table, code = scene.get(self.first(scene)[1]), codes[0]
+        score, outcome = in_percent(float(table.score[code])), in_percent(float(table.outcome[code]))
+        rows = count(int(table.count[code]))
+        error = float(scene.get(tested)["error"].iloc[code])
+        if gaps_cancel(float(table.score[code]), float(table.outcome[code]), error):
+            return f"{table.names[code]} adds most: its gaps cancel in the mean ({rows} rows)."
+        if (table.share == 1).all():
+            return (
+                f"{table.names[code]} adds most: its probability is {score} on average, {outcome} of "
+                f"{rows} rows are it."
+            )
+        return f"{table.names[code]} adds most: says {score}, right {outcome} ({rows} rows)."
+
     def noted(self, words: Words, scene: Scene) -> Words:
         """Words with a note on every model that is not shown."""
         return words.also(*self.tables(scene)[1])
@@ -54,13 +118,35 @@ class ByClass(Exhibit):
 class InOrder(ByClass):
     """Classes that are sorted and searched."""
 
-    sort: Annotated[str, Choice(SORTS), "largest error, largest share, fewest rows first, or as listed"] = "error"
-    search: Annotated[str, Text(200), "only classes with this in their name"] = ""
+    sort: Annotated[
+        str,
+        Choice(SORTED_BY, titles=ORDERS),
+        "Order",
+        "furthest beyond noise, largest share or fewest rows first, or as listed",
+    ] = "beyond"
+    search: Annotated[str, Text(200), "Search", "only classes with this in their name"] = ""
+
+    def order(self, scene: Scene, page: int | None = None) -> Call[tuple[int, ...]]:
+        """Codes of the classes found, in order; a dozen of them with ``page``."""
+        tests = self.tested(scene) if self.sort == "beyond" else None
+        _, table = self.first(scene)
+        return call(cc.diagrams.ranked_classes, table, self.sort, self.search, page, tests, stem="chosen")
+
+    def rule(self, scene: Scene) -> str:
+        """By which rule classes are put in order, where that is no plain number."""
+        if self.sort != "beyond":
+            return ""
+        if self.tested(scene) is None:
+            return f"Order: error times share; classes of fewer than {FEW_ROWS} rows follow."
+        return (
+            "Order: classes that stand out of the noise (exact test, corrected by Holm's rule, 5 %), then those of "
+            f"{FEW_ROWS} rows or more, then the others; each by what it adds to the error beyond what noise alone adds."
+        )
 
     def which(self, scene: Scene, page: int | None = None) -> str:
         """Which classes, in which order, in words."""
         title, table = self.first(scene)
-        found = len(scene.get(call(cc.diagrams.ranked_classes, table, search=self.search)))
+        found = len(scene.get(call(cc.diagrams.ranked_classes, table, "name", self.search)))
         named = f" with \u201c{self.search.strip()}\u201d in their name" if self.search.strip() else ""
         order, pages = _FIRST[self.sort].format(title), -(-found // PAGE)
         if page is None or pages == 1:
@@ -72,12 +158,11 @@ class InOrder(ByClass):
 class Paged(InOrder):
     """A dozen classes of those that are sorted and searched."""
 
-    page: Annotated[int, Range(1, 10_000), "which dozen of them"] = 1
+    page: Annotated[int, Range(1, 10_000), "Page", "which dozen of them"] = 1
 
     def chosen(self, scene: Scene) -> Call[tuple[int, ...]]:
         """Their codes."""
-        _, table = self.first(scene)
-        return call(cc.diagrams.ranked_classes, table, self.sort, self.search, self.page, stem="chosen")
+        return self.order(scene, self.page)
 
 
 def together(selection: Selection) -> dict[str, dict[str, Any]]:

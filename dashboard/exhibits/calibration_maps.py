@@ -9,8 +9,8 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import error
 from calib_core.diagrams import CalibrationMap
+from calib_core.inference.number_words import percent
 from calib_core.registry import Flag
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -26,44 +26,50 @@ Maps = list[Call[CalibrationMap]]
 class CalibrationMaps(Exhibit):
     """What every calibrator makes of every prediction over three classes, and the true map where it is known."""
 
-    wrong: Annotated[bool, Flag(), "what is still wrong: each map minus the true one, where that is known"] = False
+    wrong: Annotated[
+        bool, Flag(), "What is still wrong", "what is still wrong: each map minus the true one, where that is known"
+    ] = False
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        drawn = self._drawn(scene.triangle)[0]
+        drawn = self._drawn(scene.triangle)
         return call(cc.stacked, {scene.get(each).title: each for each in drawn}, "map")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (of.text("map"), *(of.number(name) for name in frame.columns[1:]))
+        return (
+            of.text("map"),
+            *((of.points if name.startswith("error ") else of.share)(name) for name in frame.columns[1:]),
+        )
 
     def figure(self, scene: Scene) -> Call[Any]:
-        drawn, others = self._drawn(scene.triangle)
-        return call("figures.calibration_map", drawn, beside=others)
+        scene = scene.triangle
+        return call("figures.calibration_map", self._drawn(scene), scale=_scale(scene))
 
     def words(self, scene: Scene) -> Words:
         scene = scene.triangle
-        drawn, others = ([scene.get(each) for each in some] for some in self._drawn(scene))
-        scale = error(cc.diagrams.shared_scale([*drawn, *others]))
+        drawn, scale = [scene.get(each) for each in self._drawn(scene)], percent(scene.get(_scale(scene)))
         a, b, c = drawn[0].class_names
-        largest = "; ".join(f"{each.title}, largest change {error(each.largest)}" for each in drawn)
+        largest = "; ".join(f"{each.title}, largest change {percent(each.largest)}" for each in drawn)
         arrow = "An arrow leads from a prediction to the calibrator's answer."
         wrong = "What is still wrong: each map minus the true one; an arrow is the mistake at its tail."
         colours = f"Grey: nothing changes; redder: {a} gains, greener: {b}, bluer: {c}."
         return Words(
-            f"{wrong if self.wrong else arrow} {colours} All maps share one scale: full colour is a change of {scale}.",
+            f"{wrong if self.wrong else arrow} {colours} Full colour: a change of {scale} or more, "
+            "in all maps of these data.",
             f"{'What is still wrong' if self.wrong else 'Calibration maps'}: {largest}.",
         ).also(*(f"{each.title}: {each.note}." for each in drawn if each.note), *self._learned(scene)[1])
 
-    def _drawn(self, scene: Scene) -> tuple[Maps, Maps]:
-        """The maps drawn, and those drawn elsewhere that share their colours."""
+    def _drawn(self, scene: Scene) -> Maps:
+        """The maps drawn."""
         learned = list(self._learned(scene)[0].values())
         known = truth(scene.model.source)
         if known is None:
             if self.wrong:
                 raise NotAnswerable("the true map of these data is not known, so nobody can say what is still wrong")
-            return learned, []
+            return learned
         true = call(cc.diagrams.true_map, known, class_names=scene.class_names, stem="true map")
-        left = [call(cc.diagrams.map_difference, each, true) for each in learned]
-        return (left, [*learned, true]) if self.wrong else ([*learned, true], left)
+        if self.wrong:
+            return [call(cc.diagrams.map_difference, each, true) for each in learned]
+        return [*learned, true]
 
     def _learned(self, scene: Scene) -> tuple[dict[str, Call[CalibrationMap]], tuple[str, ...]]:
         """Every calibrator's map, and a sentence for each that has none."""
@@ -73,6 +79,11 @@ class CalibrationMaps(Exhibit):
                 "no calibrator is chosen: choose one that answers for all classes, such as one that scales"
             )
         return scene.answered({model.title: _map(scene, model) for model in ticked})
+
+
+def _scale(scene: Scene) -> Call[float]:
+    """The change that has full colour in every map of these data: the calibration rows decide, not what is ticked."""
+    return call(cc.diagrams.map_scale, scene.models.shown[0].base.calibration, stem="scale")
 
 
 def _map(scene: Scene, model: Model) -> Call[CalibrationMap]:

@@ -10,6 +10,7 @@ import calib_core as cc
 from calib_core.study import every_measure
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.line_words import measured
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
@@ -19,6 +20,8 @@ from dashboard.session import Call, Scene, call
 class Calibrators(Exhibit):
     """Average rank, errors in every notion, proper scores, and what each calibrator's contract says."""
 
+    terms = ("confidence", "top-label", "class-wise", "log-loss", "brier-score")
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         fitted = scene.each(lambda model: model.fitted)
         return call(cc.side_by_side.standings, scene.over_same_rows(), scene.bins, calibrators=fitted)
@@ -27,7 +30,7 @@ class Calibrators(Exhibit):
         return (
             of.text("calibrator", "model"),
             of.Column("average rank", ("average_rank",), _rank, digits="%.2f"),
-            *(of.number(measure.name) for measure in every_measure()),
+            *map(measured, every_measure()),
             *([of.text("bins")] if mixed(frame["bins"]) else []),
             of.text("returns"),
             of.flag("keeps the class", "keeps_class"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
+from calib_core.inference import marked
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, READING, looks
@@ -18,6 +19,8 @@ from dashboard.session import Call, Scene, call
 class CanonicalErrors(Exhibit):
     """The canonical error of the model looked at on the cells of every partition chosen, in L1 and in L2."""
 
+    terms = ("canonical",)
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         scene = scene.triangle
         return call(cc.inference.canonical_errors, scene.model.predictions, scene.partitions, scene.tolerance)
@@ -26,12 +29,12 @@ class CanonicalErrors(Exhibit):
         return (
             of.text("partition"),
             of.text("norm"),
-            of.number("estimate", "point"),
-            of.Column(AT_LEVEL, ("low", "high", "tested"), _marked, digits="%.4f"),
-            of.number("value"),
-            of.number("noise floor", "floor"),
+            of.measured("estimate", "point"),
+            of.measured_between(AT_LEVEL, "low", "high"),
+            *of.marks(frame, marked(zip(frame["about"], frame["tested"], strict=True))[0]),
+            of.measured("value"),
+            of.measured("noise floor", "floor"),
             of.probability("p"),
-            *([of.text("intervals about", "about")] if frame["about"].nunique() > 1 else []),
             *([of.text("note")] if frame["note"].any() else []),
         )
 
@@ -42,7 +45,3 @@ class CanonicalErrors(Exhibit):
             "absolute differences between frequencies and mean prediction of a cell's test rows (at most 2), on "
             f"average over rows; L2: the root of the average sum of their squares. {READING}"
         ).also(*looks(frame))
-
-
-def _marked(low: float | None, high: float | None, tested: bool | None) -> str:
-    return f"{of.span(low, high)}{' *' if tested is False else ''}"

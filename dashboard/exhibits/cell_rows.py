@@ -1,9 +1,10 @@
-"""The test rows in one cell of the triangle, row by row."""
+"""The test rows in one cell of the triangle: what the model says of them on average, what happens, and row by row."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 import calib_core as cc
@@ -31,11 +32,27 @@ class CellRows(Partitioned):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         numbers = [name for name in frame.columns if name == "confidence" or name.startswith("P(")]
-        kinds = {"row": of.whole} | dict.fromkeys(numbers, of.number)
-        return tuple(kinds.get(name, of.text)(name) for name in frame.columns)
+        kinds = {"row": of.whole} | dict.fromkeys(numbers, of.share)
+        return tuple(kinds[name](name) if name in kinds else of.given(name, frame[name]) for name in frame.columns)
 
     def words(self, scene: Scene) -> Words:
-        frame, cell = scene.get(self.table(scene)), scene.focus.cell or 0
-        place = scene.get(self.diagram(scene.triangle)).places[cell]
-        right = percent(float(frame["correct"].mean()))
-        return Words(f"Rows of cell {cell}, {place}: {count(len(frame))}, {right} right.")
+        frame, cell, scene = scene.get(self.table(scene)), scene.focus.cell or 0, scene.triangle
+        diagram = scene.get(self.diagram(scene))
+        labels = scene.get(scene.model.predictions).true_labels[diagram.rows(cell)]
+        names = diagram.class_names
+        happens = np.bincount(labels, minlength=len(names)) / len(labels)
+        says = _listed(names, diagram.mean[cell])
+        calibrated = (
+            f"{count(int(diagram.fit_count[cell]))} calibration rows say {_listed(names, diagram.target[cell])}."
+        )
+        many = f"{count(len(frame))} row{'' if len(frame) == 1 else 's'}"
+        return Words(
+            f"Cell {cell}, {diagram.places[cell]}: {many}. {scene.model.title} says on average {says}; what happens is "
+            f"{_listed(names, happens)}."
+        ).also(
+            calibrated if diagram.fit_count[cell] else "No calibration row lies in it: nothing says where it belongs."
+        )
+
+
+def _listed(names: tuple[str, ...], shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+    return ", ".join(f"{name}: {percent(share, 0)}" for name, share in zip(names, shares, strict=True))

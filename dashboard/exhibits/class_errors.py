@@ -1,4 +1,4 @@
-"""The errors of a dozen classes, model beside model."""
+"""The errors of a dozen classes, model beside model and beside what noise alone shows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core._text import count
+from calib_core.diagrams.class_list import FEW_ROWS
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import Paged
 from dashboard.exhibits.exhibit import EXHIBITS, Words
@@ -19,33 +20,47 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("class-errors", "Errors of classes")
 @dataclass(frozen=True)
 class ClassErrors(Paged):
-    """Error of each of a dozen classes, a bar per model, with the share of rows."""
+    """Error of each of a dozen classes, a mark per model, beside what noise alone shows."""
 
     printed = 0
+    terms = ("top-label", "class-wise")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        rows, order = self.predictions(scene), (self.sort, self.search, self.page)
-        return call(cc.diagrams.class_list, rows, self.notion, scene.bins, *order, tests=False)
+        rows, chosen = self.predictions(scene), self.chosen(scene)
+        title, tested = self.first(scene)[0], self.tested(scene)
+        tests = False if tested is None else {title: tested}
+        return call(cc.diagrams.class_list, rows, self.notion, scene.bins, classes=chosen, tests=tests)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         errors = [name for name in frame.columns if name.startswith("error, ")]
+        noise = [of.number("noise alone", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
         return (
             of.text("class"),
             of.whole("rows"),
             of.share("share"),
             of.share("true share", "true_share"),
-            *map(of.number, errors),
+            of.share("says", "mean_score"),
+            of.share("happens", "mean_outcome"),
+            *noise,
+            *map(of.error, errors),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
         tables, _ = self.tables(scene)
-        return call("figures.class_table", tables, classes=self.chosen(scene), looks=scene.titles)
+        tested = self.tested(scene)
+        return call("figures.class_table", tables, classes=self.chosen(scene), tests=tested, looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
-        words = Words(
-            f"Error of each class ({notion}) on the test rows, before and after: {which}. The error of a class with "
-            f"few rows is mostly noise. Bins: {scene.in_bins}.",
-            f"Error and share of rows of {count(len(scene.get(self.chosen(scene))))} classes, a bar per model.",
+        noise = (
+            "" if self.tested(scene) is None else " Grey: what noise alone shows on average; bold: stands out of it."
         )
-        return self.noted(words, scene)
+        title, _ = self.first(scene)
+        words = Words(
+            f"Error of each class ({notion}): {which}.{noise} Hollow: fewer than {FEW_ROWS} rows.",
+            f"Error of {count(len(scene.get(self.chosen(scene))))} classes, a mark per model, beside what noise shows.",
+        ).also(
+            self.rule(scene),
+            f"Says and happens: mean score and share that comes true, of {title}. Bins: {scene.in_bins}.",
+        )
+        return self.noted(words.also(*self.tests(scene)[1][:1]), scene)

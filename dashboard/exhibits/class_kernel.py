@@ -47,10 +47,12 @@ class ClassKernel(Smoothed, ByClass):
         return self.noted(words.also(*curve_notes(f"{title}, {curve.stratum}", curve, self.score)), scene)
 
     def code(self, scene: Scene) -> int:
-        """The class looked at, else the one furthest off."""
+        """The class looked at, else the one that adds most to the error beyond noise."""
         _, table = self.first(scene)
         known, code = len(scene.get(table).names), scene.focus.code
-        return scene.get(call(cc.diagrams.ranked_classes, table))[0] if code is None or code >= known else code
+        if code is not None and code < known:
+            return code
+        return scene.get(call(cc.diagrams.ranked_classes, table, tests=self.tested(scene)))[0]
 
     def title(self, scene: Scene) -> str:
         """The model looked at, else the first that makes such claims."""

@@ -11,6 +11,7 @@ import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core._text import count
 from calib_core.diagrams import KERNEL_CURVE
+from calib_core.diagrams.class_list import FEW_ROWS
 from calib_core.estimators import KernelECE, draws_curve
 from calib_core.registry import Choice, Part
 from dashboard.exhibits import columns as of
@@ -28,12 +29,12 @@ _VALUES = {
     "reliability": (
         of.between("bin", "lower", "upper"),
         of.whole("rows", "count"),
-        of.number("mean score", "mean_score"),
-        of.number("mean outcome", "mean_outcome"),
-        of.number("gap"),
+        of.share("mean score", "mean_score"),
+        of.share("mean outcome", "mean_outcome"),
+        of.points("gap"),
     ),
-    "validity": (of.text("plot"), of.number("off by at most", "eps"), of.share("share of rows", "share")),
-    "kernel": (of.number("score"), of.number("share that comes true", "curve"), of.number("density")),
+    "validity": (of.text("plot"), of.error("off by at most", "eps"), of.share("share of rows", "share")),
+    "kernel": (of.share("score"), of.share("share that comes true", "curve"), of.number("density")),
 }
 
 
@@ -42,10 +43,18 @@ _VALUES = {
 class ClassPanels(Paged):
     """A small diagram for each of a dozen classes, all models in each."""
 
-    curve: Annotated[str, Choice(tuple(_DRAWN)), "what the small diagrams show"] = "reliability"
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how kernel curves are smoothed"] = KERNEL_CURVE
+    curve: Annotated[
+        str,
+        Choice(tuple(_DRAWN), titles=("Bins", "Rows off by at most so much", "Curves without bins")),
+        "Small diagrams show",
+        "what the small diagrams show",
+    ] = "reliability"
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how kernel curves are smoothed"] = (
+        KERNEL_CURVE
+    )
 
     printed = 0
+    terms = ("bins", "over-confident")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, self._diagrams(scene))
@@ -54,13 +63,14 @@ class ClassPanels(Paged):
         return (of.text("model"), of.text("class"), *_VALUES[self.curve])
 
     def figure(self, scene: Scene) -> Call[Any]:
-        return call(f"figures.{_DRAWN[self.curve]}", self._diagrams(scene), looks=scene.titles)
+        return call(f"figures.{_DRAWN[self.curve]}", self._diagrams(scene), looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
-        title, _ = self.first(scene)
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
+        hollow = f" Hollow: fewer than {FEW_ROWS} rows, not joined." if self.curve == "reliability" else ""
         words = Words(
-            f"{_CALLED[self.curve]} ({notion}): {which}. In the headings error and share of {title}.",
+            f"{_CALLED[self.curve]} ({notion}): {which}. In the headings the class's error in {self.first(scene)[0]}."
+            f"{hollow}",
             f"Small {self.curve} diagrams of {count(len(scene.get(self.chosen(scene))))} classes.",
         )
         return self.noted(words.also(*self._paired(scene)), scene)

@@ -22,15 +22,15 @@ class Classes(InOrder):
     printed = 200
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        rows = self.predictions(scene)
-        return call(cc.diagrams.class_list, rows, self.notion, scene.bins, self.sort, self.search)
+        rows, (tests, _) = self.predictions(scene), self.tests(scene)
+        return call(cc.diagrams.class_list, rows, self.notion, scene.bins, classes=self.order(scene), tests=tests)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         names = [name.removeprefix("error, ") for name in frame.columns if name.startswith("error, ")]
         tested = [
             (
-                of.number(f"error, {name}"),
-                *([of.number("calibrated", f"calibrated, {name}"), of.probability("p", f"p, {name}")] if not i else []),
+                of.error(f"error, {name}"),
+                *([of.error("calibrated", f"calibrated, {name}"), of.probability("p", f"p, {name}")] if not i else []),
                 of.probability(f"p (Holm), {name}", f"p_holm, {name}"),
             )
             for i, name in enumerate(names)
@@ -40,9 +40,9 @@ class Classes(InOrder):
             of.whole("rows"),
             of.share("share"),
             of.share("true share", "true_share"),
-            of.number("mean score", "mean_score"),
-            of.number("mean outcome", "mean_outcome"),
-            of.number("gap"),
+            of.share("mean score", "mean_score"),
+            of.share("mean outcome", "mean_outcome"),
+            of.points("gap"),
             *(column for columns in tested for column in columns),
         )
 
@@ -56,5 +56,4 @@ class Classes(InOrder):
             "the chance of an error as large as this in a calibrated model, an exact test by bins; Holm: corrected for "
             "the number of classes; at most 0.05 stands out of the noise. A class of few rows hardly can."
         )
-        untested = {note for note in scene.get(self.table(scene))["note"] if note}
-        return self.noted(words, scene).also(*(f"No tests. {note}." for note in untested))
+        return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])

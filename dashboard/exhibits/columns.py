@@ -10,18 +10,25 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core._text import count, error, p_value, percent
+from calib_core._text import count
+from calib_core.inference import in_full, number_words
+from calib_core.inference.number_words import score
+from calib_core.registry import Registry
 
 NOT_KNOWN = "–"
+ENDS = {"low": "from", "lower": "from", "high": "to", "upper": "to"}
+"""What the ends of an interval are called where each stands in a column of its own."""
 
 
 @dataclass(frozen=True)
 class Column:
     """One printed column: its heading, the columns of the frame it is made of, and how they are written.
 
-    ``write`` gets their values in order; a column of numbers is aligned to the right. ``digits`` is the printf
-    format in which a table that can be sorted shows them. The "high" or "low" end of a column that is ``best`` in a
-    comparison is set in bold.
+    ``write`` gets their values in order; a column of numbers is aligned to the right. In a table that can be sorted
+    the first ``apart`` of them (0: all) stand each alone, as numbers, and ``end`` writes one of those, given its value
+    and the values of what does not stand there; without it ``write`` does. ``digits`` is the printf format in which a
+    table too long to be written cell by cell shows them; without any it is words. The "high" or "low" end of a column
+    that is ``best`` in a comparison is set in bold.
     """
 
     heading: str
@@ -30,6 +37,25 @@ class Column:
     numeric: bool = True
     digits: str = ""
     best: str = ""
+    apart: int = 0
+    end: Callable[..., str] | None = None
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns of the frame that stand alone where the table can be sorted; none where this is words."""
+        return self.made_of[: self.apart or None] if self.digits else ()
+
+    def headings(self) -> dict[str, str]:
+        """What those are called."""
+        if not self.numbers[1:]:
+            return dict.fromkeys(self.numbers, self.heading)
+        return {name: f"{self.heading}, {ENDS.get(name.rpartition('_')[2], name)}" for name in self.numbers}
+
+    def alone(self, frame: pd.DataFrame, name: str) -> list[str]:
+        """One of those, line by line, as readers see it."""
+        aside = [frame[other].tolist() for other in self.made_of[self.apart or len(self.made_of) :]]
+        write = self.end or self.write
+        return [write(*values) for values in zip(frame[name].tolist(), *aside, strict=True)]
 
 
 def written(frame: pd.DataFrame, columns: tuple[Column, ...]) -> list[list[str]]:
@@ -59,10 +85,52 @@ def text(heading: str, name: str | None = None) -> Column:
     return Column(heading, (name or heading,), _words, numeric=False)
 
 
+def titled(heading: str, registry: Registry[Any], name: str | None = None) -> Column:
+    """A column of keys of a registry, as the titles of its members."""
+
+    def title(key: Any) -> str:
+        return NOT_KNOWN if _missing(key) else registry[key].title if key in registry else str(key)
+
+    return Column(heading, (name or heading,), title, numeric=False)
+
+
 def number(heading: str, name: str | None = None, best: str = "") -> Column:
-    """A column of errors or scores, four decimals."""
-    write = _known(lambda value: error(value).replace("-", "−"))
-    return Column(heading, (name or heading,), write, digits="%.4f", best=best)
+    """A column of scores or other numbers without a unit, in three digits that count."""
+    return Column(heading, (name or heading,), _known(score), digits="%.3g", best=best)
+
+
+def error(heading: str, name: str | None = None, best: str = "") -> Column:
+    """A column of errors in units of probability: percent, two digits that count."""
+    return Column(heading, (name or heading,), _known(_percent), digits="percent", best=best)
+
+
+def points(heading: str, name: str | None = None) -> Column:
+    """A column of differences of shares, in percentage points."""
+    return Column(heading, (name or heading,), _known(number_words.points), digits="percent")
+
+
+def measured(heading: str, name: str | None = None, unit: str = "unit") -> Column:
+    """A column of estimates, each in the unit that the column ``unit`` of the frame says."""
+    write = _known(number_words.measured)
+    return Column(heading, (name or heading, unit), write, digits="%.3g", apart=1)
+
+
+def measured_between(heading: str, low: str, high: str, unit: str = "unit", limit: str = "limit") -> Column:
+    """A column of intervals in their units, with digits enough to tell their ends from the tolerance, ``limit``."""
+
+    def both(low: Any, high: Any, unit: number_words.Unit, limit: Any) -> str:
+        apart = None if _missing(limit) else float(limit)
+        return NOT_KNOWN if _missing(low) or _missing(high) else number_words.measured_between(low, high, unit, apart)
+
+    def end(value: Any, unit: number_words.Unit, limit: Any) -> str:
+        return both(value, value, unit, limit).partition(" to ")[2] or NOT_KNOWN
+
+    return Column(heading, (low, high, unit, limit), both, digits="%.3g", apart=2, end=end)
+
+
+def in_unit(heading: str, name: str, unit: number_words.Unit, best: str = "") -> Column:
+    """A column of numbers that are all of one unit."""
+    return error(heading, name, best) if unit == "share" else number(heading, name, best)
 
 
 def whole(heading: str, name: str | None = None) -> Column:
@@ -78,19 +146,53 @@ def given(name: str, values: pd.Series) -> Column:
     return Column(name, (name,), _words, numeric, "plain" if numeric else "")
 
 
-def share(heading: str, name: str | None = None) -> Column:
-    """A column of fractions, as percentages."""
-    return Column(heading, (name or heading,), _known(percent), digits="percent")
+def share(heading: str, name: str | None = None, best: str = "") -> Column:
+    """A column of shares of rows or claims, confidence and accuracy among them: percent, one decimal."""
+    return Column(heading, (name or heading,), _known(_one_decimal), digits="percent", best=best)
 
 
 def between(heading: str, low: str, high: str) -> Column:
-    """A column of intervals, from two columns of the frame."""
-    return Column(heading, (low, high), span, digits="%.4f")
+    """A column of intervals of probabilities or shares, from two columns of the frame."""
+    return Column(heading, (low, high), span, digits="percent", end=_known(_end))
+
+
+def difference(heading: str, name: str | None = None, unit: number_words.Unit | None = None) -> Column:
+    """A column of differences in a unit, shares in points; without one each in that which the frame says."""
+    made_of = (name or heading, *(["unit"] if unit is None else []))
+    return Column(heading, made_of, _known(_difference(unit)), digits="%.3g", apart=1)
+
+
+def difference_between(heading: str, low: str, high: str, unit: number_words.Unit | None = None) -> Column:
+    """A column of intervals of differences, units as in `difference`."""
+    write = _difference(unit)
+
+    def both(low: Any, high: Any, *unit: Any) -> str:
+        if _missing(low) or _missing(high):
+            return NOT_KNOWN
+        return f"{write(float(low), *unit).removesuffix(' points')} to {write(float(high), *unit)}"
+
+    made_of = (low, high, *(["unit"] if unit is None else []))
+    return Column(heading, made_of, both, digits="%.3g", apart=2, end=_known(write))
+
+
+def _difference(unit: number_words.Unit | None) -> Callable[..., str]:
+    if unit is None:
+        return number_words.difference
+    return lambda value: number_words.difference(value, unit)
 
 
 def probability(heading: str, name: str | None = None) -> Column:
-    """A column of p-values."""
-    return Column(heading, (name or heading,), _known(p_value), digits="%.3g")
+    """A column of p-values: two digits that count."""
+    return Column(heading, (name or heading,), _known(_chance), digits="%.2g")
+
+
+def verdict(heading: str = "verdict", name: str | None = None) -> Column:
+    """A column of verdicts, in the four words."""
+
+    def word(value: Any) -> str:
+        return NOT_KNOWN if _missing(value) else in_full(value)
+
+    return Column(heading, (name or heading,), word, numeric=False)
 
 
 def flag(heading: str, name: str | None = None) -> Column:
@@ -109,22 +211,44 @@ def marks(frame: pd.DataFrame, marked: Sequence[str]) -> tuple[Column, ...]:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """Both ends of an interval.
+    """Both ends of an interval of shares.
 
-    >>> span(0.01, 0.02)
-    '0.0100 to 0.0200'
+    >>> span(0.01, 0.0234), span(8 / 15, 1.0), span(None, 0.2)
+    ('1 to 2.3 %', '53.3 to 100 %', '–')
     """
     if low is None or high is None or _missing(low) or _missing(high):
         return NOT_KNOWN
-    return f"{error(low)} to {error(high)}".replace("-", "−")
+    return f"{_end(low).removesuffix(' %')} to {_end(high)}"
+
+
+def _end(value: float) -> str:
+    return _one_decimal(value).replace(".0 %", " %")
+
+
+def _percent(value: float) -> str:
+    return number_words.measured(value, "share")
+
+
+def _one_decimal(value: float) -> str:
+    """One decimal; more for what lies nearer to nothing or all than that can say.
+
+    >>> [_one_decimal(x) for x in (0.5, 0.79371, 0.99996, 0.0004, 1.0, 0.0)]
+    ['50.0 %', '79.4 %', '99.996 %', '0.04 %', '100 %', '0 %']
+    """
+    near = min(abs(value), abs(1.0 - value))
+    return f"{100 * value:.1f} %".replace("-", "−") if near >= 0.001 else _percent(value)
+
+
+def _chance(p: float) -> str:
+    return number_words.chance(p).removeprefix("p ").removeprefix("= ")
 
 
 def _words(value: Any) -> str:
     return NOT_KNOWN if _missing(value) else _CONTROLS.sub(" ", str(value))
 
 
-def _known(write: Callable[[float], str]) -> Callable[[Any], str]:
-    return lambda value: NOT_KNOWN if _missing(value) else write(float(value))
+def _known(write: Callable[..., str]) -> Callable[..., str]:
+    return lambda value, *more: NOT_KNOWN if _missing(value) else write(float(value), *more)
 
 
 def _missing(value: Any) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 
 import calib_core as cc
-from calib_core import REDUCTIONS
+from calib_core import REDUCTIONS, NotAnswerable
 from calib_core.binning import bins_said
 from calib_core.defaults import BINS
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.registry import Flag
-from calib_core.study import SCORES, error_keys
+from calib_core.study import error_keys
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -28,12 +28,16 @@ class Estimators(Exhibit):
     slow: Annotated[
         bool,
         Flag(),
+        "Slow estimators too",
         "intervals and noise floors of kernel, smooth, convex and sweep estimators too: up to a minute for thousands "
         "of rows",
     ] = False
 
+    height = 620
+    terms = ("calibration-error", "noise-floor", "tolerance", "interval", "bins")
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        questions = tuple((scene.focus.notion, key) for key in (*error_keys(), *SCORES))
+        questions = tuple((scene.focus.notion, key) for key in error_keys())
         models = {scene.model.title: scene.model.predictions}
         found = call(cc.inference.estimates, models, questions, bins=scene.bins, slow=self.slow)
         return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
@@ -41,16 +45,46 @@ class Estimators(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return of.text("error", "title"), *line_words.columns(frame)
 
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.forest", self.forest(scene), looks=scene.looks)
+
+    def forest(self, scene: Scene) -> Call[Any]:
+        """The diagram, whose headline says what the verdicts say."""
+        return call(cc.diagrams.forest, self.table(scene), declared=_deciding(scene), eps=scene.tolerance)
+
     def words(self, scene: Scene) -> Words:
-        notion = REDUCTIONS[scene.focus.notion]
+        notion, drawn = REDUCTIONS[scene.focus.notion], scene.get(self.forest(scene))
         rule = f"one a value where outputs are discrete, else {BINS} of equal width"
         chosen = rule if scene.bins is None else bins_said(scene.bins.build())
         caption = (
-            f"{notion.title} calibration of {scene.model.title}. {notion.caption} {line_words.READING} Of accuracy: "
-            f"what 95 % stay above. Marked lines stand out of the noise (p at most 0.05). Bins: {chosen}; estimators "
-            "with a rule of their own keep it."
+            f"{notion.title} calibration of {scene.model.title}, a line an estimator. Tick: as measured, noise "
+            "included; 95 % of calibrated models have theirs in the grey bar. Hollow point: no interval. Arrow: off "
+            "the scale. Squared errors are shown as roots."
         )
-        return Words(caption).also(*line_words.notes(scene.get(self.table(scene))))
+        more = (
+            f"{notion.caption} {line_words.READING} In the table squared errors are squares, and marked lines stand "
+            f"out of the noise (p at most 0.05). Bins: {chosen}; estimators with a rule of their own keep it."
+        )
+        if not drawn.declared:
+            caption += f" Nothing here decides: {_rests_on(scene)}."
+        verdict, stop, rest = drawn.headline.partition("). ")
+        words = Words(caption, drawn.headline, headline=tuple(filter(None, (verdict + stop.rstrip(), rest))))
+        return words.also(more, line_words.WORDS, *line_words.notes(scene.get(self.table(scene))))
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(i for i, p in enumerate(frame["p"]) if p <= SHOWN_AT)
+
+
+def _deciding(scene: Scene) -> str:
+    """The notion that verdicts rest on; empty where there is none."""
+    try:
+        return line_words.primary_notion(scene)
+    except NotAnswerable:
+        return ""
+
+
+def _rests_on(scene: Scene) -> str:
+    decides = _deciding(scene)
+    if not decides:
+        return "no verdict could be made"
+    return f"the verdict rests on {REDUCTIONS[decides].title.lower()} calibration, chosen before any number was seen"

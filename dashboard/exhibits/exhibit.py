@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 class Words:
     """What stands below a table or figure; what replaces the figure for those who do not see it; and what else to know.
 
-    Plain texts: whoever prints them escapes them.
+    ``headline``: sentences above, the finding first. Plain texts: whoever prints them escapes them.
     """
 
     caption: str = ""
     alt: str = ""
     notes: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
 
     def also(self, *notes: str) -> Words:
         """The same words with more notes; empty ones are left out."""
@@ -37,12 +38,17 @@ class Exhibit:
     ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
     sentence that stands in its place wherever it would be shown. ``printed``: lines a report prints at most, worst
     first; 0 where the picture says it all, and only the file has the table. ``static``: a table to read, not to sort,
-    which the screen writes as a page does.
+    which the screen writes as a page does. ``formula``: what its curve is, in TeX. ``costly``:
+    of hundreds of classes it takes long, so that screens make it when it is asked for. ``terms``: keys of terms of the
+    glossary that a newcomer needs to read it.
     """
 
     printed: ClassVar[int | None] = None
     static: ClassVar[bool] = False
     height: ClassVar[int] = 420
+    formula: ClassVar[str] = ""
+    costly: ClassVar[bool] = False
+    terms: ClassVar[tuple[str, ...]] = ()
 
     @property
     def used(self) -> tuple[str, ...] | None:

@@ -27,7 +27,8 @@ class File(Exhibit):
         return call(cc.stacked, dict(zip(numbered, facts, strict=True)), "file")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (of.text("file"), of.text("property"), of.text("value"))
+        several = [of.text("file")] if frame["file"].nunique() > 1 else []
+        return (*several, of.text("property"), of.text("value"))
 
     def words(self, scene: Scene) -> Words:
         demos = (file(source.data).demo for source in scene.sources)

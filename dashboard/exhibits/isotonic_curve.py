@@ -15,17 +15,19 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import stars
 from dashboard.session import Call, Model, Scene, call
 
+BAND = Choice(tuple(BANDS), titles=("At each point", "Around the whole curve", "No band"))
+"""What a band around a curve without bins covers."""
 
-@EXHIBITS.register(
-    "corp", "Without bins: isotonic (CORP) reliability curve", reference="Dimitriadis, Gneiting & Jordan 2021"
-)
+
+@EXHIBITS.register("corp", "Without bins: isotonic (CORP) reliability curve", reference="Dimitriadis et al. 2021")
 @dataclass(frozen=True)
 class IsotonicCurve(Exhibit):
     """The best rising curve from confidence to accuracy; of every model the Brier score taken apart by its own."""
 
-    band: Annotated[str, Choice(tuple(BANDS)), "around the curve"] = "pointwise"
+    band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
 
     height = 560
+    formula = cc.diagrams.CorpCurve.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.diagrams.brier_parts, scene.each(isotonic))
@@ -36,7 +38,7 @@ class IsotonicCurve(Exhibit):
 
     def figure(self, scene: Scene) -> Call[Any]:
         drawn = over(scene, self.band)
-        return call("figures.reliability", {scene.model.title: stars(scene)}, over=drawn, looks=scene.titles)
+        return call("figures.reliability", {scene.model.title: stars(scene)}, over=drawn, looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
         title, (about, band) = scene.model.title, band_words(scene, self.band)

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import error
-from calib_core.diagrams import BANDS, KERNEL_CURVE
+from calib_core.diagrams import KERNEL_CURVE
 from calib_core.estimators import KernelECE, draws_curve
-from calib_core.registry import Choice, Part, Range
+from calib_core.inference.number_words import percent
+from calib_core.registry import Part, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.isotonic_curve import BAND
 from dashboard.exhibits.stars import stars
 from dashboard.session import Call, Scene, call
 
@@ -23,9 +24,13 @@ from dashboard.session import Call, Scene, call
 class Smoothed(Exhibit):
     """A curve smoothed by a kernel, with its band, read off at one score."""
 
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the curve is smoothed"] = KERNEL_CURVE
-    band: Annotated[str, Choice(tuple(BANDS)), "around the curve"] = "pointwise"
-    score: Annotated[float, Range(0.0, 1.0, step=0.01), "where the local calibration error is read off"] = 0.8
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the curve is smoothed"] = (
+        KERNEL_CURVE
+    )
+    band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
+    score: Annotated[
+        float, Range(0.0, 1.0, step=0.01), "Confidence looked at", "where the local calibration error is read off"
+    ] = 0.8
 
     printed = 0
 
@@ -36,6 +41,7 @@ class KernelReliability(Smoothed):
     """How often the model looked at is right at each confidence, without bins, over its stars."""
 
     height = 560
+    formula = cc.diagrams.KernelCurve.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, {scene.model.title: self._curve(scene)})
@@ -45,7 +51,7 @@ class KernelReliability(Smoothed):
 
     def figure(self, scene: Scene) -> Call[Any]:
         curve: Call[Any] = call("figures.kernel_band", self._curve(scene))
-        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[curve], looks=scene.titles)
+        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[curve], looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
         title, curve = scene.model.title, scene.get(self._curve(scene))
@@ -61,8 +67,8 @@ class KernelReliability(Smoothed):
 
 CURVE_COLUMNS = (
     of.text("model"),
-    of.number("score"),
-    of.number("share that comes true", "curve"),
+    of.share("score"),
+    of.share("share that comes true", "curve"),
     of.between("band", "lower", "upper"),
     of.number("density"),
 )
@@ -71,7 +77,7 @@ CURVE_COLUMNS = (
 
 def curve_notes(title: str, curve: Any, score: float | None = None) -> tuple[str, ...]:
     """What has to be known of a kernel curve: its bandwidth, how far off it is, and what its band is of."""
-    distance = f"mean distance of the curve from the diagonal {error(curve.error)}"
+    distance = f"mean distance of the curve from the diagonal {percent(curve.error)}"
     width = f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. "
     return f"{width}{_there(curve, score)}{curve.about}".rstrip(), curve.warning
 
@@ -81,5 +87,5 @@ def _there(curve: Any, score: float | None) -> str:
         return ""
     local = curve.local_error(score)
     if math.isfinite(local):
-        return f"Local calibration error at {score:.2f}: {error(local)}. "
+        return f"Local calibration error at {percent(score)}: {percent(local)}. "
     return f"At {score:.2f} no data lie: the local calibration error is not defined there. "

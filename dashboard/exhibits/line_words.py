@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -12,25 +13,27 @@ from calib_core import Predictions
 from calib_core.defaults import LEVEL
 from calib_core.inference import PrimaryLine, each_alone, marked
 from calib_core.inference.number_words import at_level
+from calib_core.study import Measure
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = (
-    "Value: what the estimator's formula says. Estimate: what the interval is about, which lies in it. A value above "
-    "its own interval is no mistake: noise pushes up the value, not the interval."
+    "As measured: what the estimator's formula says, noise included. Estimate: what the interval is about, which lies "
+    "in it. A measured value above its own interval is no mistake: noise pushes up the value, not the "
+    "interval."
 )
 FLOOR = (
     "Noise floor: the 95 % point of what perfectly calibrated models with these predictions show; p: the share of them "
-    "that show as much as the value, or more."
+    "that show as much as was measured, or more."
 )
 NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
-    "Within: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above. Too close to "
-    "call: the interval holds the tolerance. Too few rows to tell: it does, and would for most perfectly calibrated "
-    "models with these predictions; that is known before any outcome is seen."
+    "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above. "
+    "Too close to call: the interval holds the tolerance. Too few rows to tell: it does, and would for most perfectly "
+    "calibrated models with these predictions; that is known before any outcome is seen."
 )
 
 
@@ -50,17 +53,25 @@ def primary_notion(scene: Scene) -> str:
     return next(iter(scene.get(primaries(scene)).values())).notion
 
 
+def measured(measure: Measure) -> of.Column:
+    """The column of a measure: shares of rows, errors and scores are each read in their own way."""
+    best = "high" if measure.higher_is_better else "low"
+    if measure.higher_is_better:
+        return of.share(measure.name, best=best)
+    return of.in_unit(measure.name, measure.name, cc.inference.unit_of(measure.estimator), best=best)
+
+
 def columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
     """What is printed of every line; marks and bins where lines differ in them, verdicts where there are any."""
     level = frame["level"].iloc[0] if len(frame) else LEVEL
     return (
-        of.number("estimate", "point"),
-        of.between(f"{at_level(level)} interval", "low", "high"),
+        of.measured("estimate", "point"),
+        of.measured_between(f"{at_level(level)} interval", "low", "high"),
         *([of.text("about", "mark")] if frame["mark"].astype(bool).any() else []),
-        of.number("value"),
-        of.number("noise floor", "floor"),
+        of.measured("as measured", "value"),
+        of.measured("noise floor", "floor"),
         of.probability("p"),
-        *([of.text("verdict")] if frame["verdict"].notna().any() else []),
+        *([of.verdict()] if frame["verdict"].notna().any() else []),
         *([of.text("bins")] if mixed(frame["bins"]) else []),
     )
 
@@ -79,5 +90,6 @@ def looks(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def caption(described: Callable[..., object]) -> str:
-    """The docstring of a public function as running text: what a table of it is called by, word for word."""
-    return " ".join((inspect.getdoc(described) or "").partition("\n>>>")[0].replace("``", "").split())
+    """The docstring of a public function as running text; names of columns as headings give them."""
+    text = (inspect.getdoc(described) or "").partition("\n>>>")[0]
+    return " ".join(re.sub("``(.*?)``", lambda name: name[1].replace("_", " "), text).split())

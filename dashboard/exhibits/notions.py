@@ -20,6 +20,9 @@ NOTIONS = ("top-label", "confidence", "class-wise")
 class Notions(Exhibit):
     """The expected calibration error of every model in the notions that its verdict does not rest on."""
 
+    costly = True
+    terms = ("confidence", "top-label", "class-wise")
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         first = line_words.primary_notion(scene)
         questions = tuple((notion, "ece") for notion in NOTIONS if notion != first)

@@ -10,7 +10,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.estimators import takes_bins
-from calib_core.inference import marked
+from calib_core.inference import marked, unit_of
 from calib_core.inference.model_differences import DEFAULT
 from calib_core.registry import Key
 from dashboard.exhibits import columns as of
@@ -31,9 +31,14 @@ VALUES_DIFFER = (
 class Pairs(Exhibit):
     """Differences of the errors of every pair of models, the rows resampled together."""
 
-    estimator: Annotated[str, Key("ESTIMATORS"), "the error or score whose difference is taken"] = DEFAULT
+    estimator: Annotated[str, Key("ESTIMATORS"), "Error or score", "the error or score whose difference is taken"] = (
+        DEFAULT
+    )
     notion: Annotated[
-        str, Key("REDUCTIONS", (WHOLE,)), "claims compared; whole: whole predictions, which scores judge"
+        str,
+        Key("REDUCTIONS", (WHOLE,), ("Whole predictions",)),
+        "Claims compared",
+        "which claims are compared; or whole predictions, which scores judge",
     ] = "confidence"
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -46,11 +51,12 @@ class Pairs(Exhibit):
         return call(cc.compare, scene.predictions(), None if whole else self.notion, self.estimator, bins)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        unit = unit_of(self.estimator)
         return (
             of.text("first"),
             of.text("second"),
-            of.number("difference"),
-            of.between(AT_LEVEL, "low", "high"),
+            of.difference("difference", unit=unit),
+            of.difference_between(AT_LEVEL, "low", "high", unit),
             *of.marks(frame, marked(_claims(frame))[0]),
             of.probability("p"),
             of.probability("p, Holm", "p_holm"),

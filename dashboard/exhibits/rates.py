@@ -21,7 +21,12 @@ from dashboard.session import Call, Model, Scene, call
 class Rates(Exhibit):
     """Attained against wanted rate of a calibrator that abstains to keep one, over repeated splits of all rows."""
 
-    refit: Annotated[bool, Flag(), f"fit it on {REPEATS} random splits of all rows, for several wanted rates"] = False
+    refit: Annotated[
+        bool,
+        Flag(),
+        "Fit again on many splits",
+        f"fit it on {REPEATS} random splits of all rows, for several wanted rates",
+    ] = False
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, {_model(scene).title: self._diagram(scene)})
@@ -29,7 +34,8 @@ class Rates(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            *(of.number(name) for name in ("wanted", "attained")),
+            of.share("wanted"),
+            of.share("attained"),
             of.between("mean ± 2 sd over splits", "lower", "upper"),
             of.share("rows answered", "coverage"),
             of.share("splits that kept it", "kept"),

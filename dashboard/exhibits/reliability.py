@@ -8,16 +8,30 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import error, percent
-from calib_core.diagrams import BANDS, KERNEL_CURVE
+from calib_core._text import percent
+from calib_core.diagrams import KERNEL_CURVE
 from calib_core.estimators import KernelECE, draws_curve
-from calib_core.registry import Choice, Part
+from calib_core.inference.number_words import points, score
+from calib_core.registry import Choice, Flag, Part
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.isotonic_curve import band_words, isotonic, over
+from dashboard.exhibits.isotonic_curve import BAND, band_words, isotonic, over
 from dashboard.exhibits.kernel_curve import curve_notes
-from dashboard.exhibits.stars import STAR, silences, stars
+from dashboard.exhibits.stars import STAR, called, silences, stars
 from dashboard.session import Call, Scene, call
+
+AXES = ("linear", "log-odds")
+"""Kinds of axes of probabilities that the figure knows."""
+TOGETHER = ("auto", "overlay", "side by side")
+"""Ways the figure draws several models."""
+MOST_LAID_OVER = 2
+"""Models that lie over each other by themselves."""
+CLAIM = (
+    "A bin stands out where an exact interval of its accuracy does not hold what the model says; the intervals of all "
+    "bins and models shown hold together at 90 %."
+)
+"""What the headline rests on."""
 
 
 @EXHIBITS.register("reliability", "Reliability diagram", reference="P1 Fig. 1a")
@@ -27,13 +41,39 @@ class Reliability(Exhibit):
 
     overlay: Annotated[
         str,
-        Choice(("none", "wilson", "consistency", "corp", "kernel")),
+        Choice(
+            ("none", "wilson", "consistency", "corp", "kernel"),
+            titles=(
+                "Nothing",
+                "Intervals of accuracy",
+                "Where calibrated stars lie",
+                "Isotonic curve (CORP)",
+                "Kernel curve",
+            ),
+        ),
+        "Overlay",
         "for the model looked at: how far its stars may lie by chance, or a curve without bins",
     ] = "none"
-    band: Annotated[str, Choice(tuple(BANDS)), "around a curve without bins"] = "pointwise"
-    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "how the kernel curve is smoothed"] = KERNEL_CURVE
+    band: Annotated[str, BAND, "Band", "around a curve without bins"] = "pointwise"
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the kernel curve is smoothed"] = (
+        KERNEL_CURVE
+    )
+    together: Annotated[
+        str,
+        Choice(TOGETHER, titles=("Two overlaid, more side by side", "Overlaid", "Side by side")),
+        "Several models",
+        "two lie over each other by themselves, more stand side by side",
+    ] = "auto"
+    axis: Annotated[
+        str,
+        Choice(AXES, titles=("Linear", "Log-odds")),
+        "Axes of probability",
+        "log-odds spread out what lies near 0 and 100 %",
+    ] = "linear"
+    stems: Annotated[bool, Flag(), "Stems to the plusses", "how far the classes of each bin are off on average"] = True
 
     height = 560
+    terms = ("star-and-stem", "bins", "over-confident", "tolerance")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, self._diagrams(scene))
@@ -43,27 +83,61 @@ class Reliability(Exhibit):
             of.text("model"),
             of.between("bin", "lower", "upper"),
             of.whole("rows", "count"),
-            of.number("confidence"),
-            of.number("accuracy"),
-            of.number("off by, class by class", "delta"),
+            of.share("confidence"),
+            of.share("accuracy"),
+            of.error("off by, class by class", "delta"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
-        return call("figures.reliability", self._diagrams(scene), over=self._over(scene))
+        over, options = self._over(scene), dict[str, Any]()
+        if self.axis != "linear":
+            options["axis"] = self.axis
+        if not self.stems:
+            options["stems"] = False
+        if self.together != "auto":
+            options["together"] = self.together
+        return call(
+            "figures.reliability",
+            self._diagrams(scene),
+            over={scene.model.title: over} if over else None,
+            looks=scene.looks,
+            tolerance=scene.tolerance,
+            verdicts=self._verdicts(scene),
+            **options,
+        )
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         gaps = (frame["accuracy"] - frame["confidence"]).abs().groupby(frame["model"], sort=False).max()
-        furthest = [f"{name}: largest distance of a bin from the diagonal {error(gap)}" for name, gap in gaps.items()]
-        words = Words(STAR, f"Reliability diagram, accuracy against confidence. {'; '.join(furthest)}.")
+        furthest = [
+            f"{name}: largest distance of a bin from the diagonal {points(gap)[1:]}" for name, gap in gaps.items()
+        ]
+        alt = f"Reliability diagram: share that is right against confidence. {'; '.join(furthest)}."
+        claim = call(cc.diagrams.bins_standing_out, scene.predictions(), bins=scene.bins)
+        names = {model.title: called(model) for model in scene.models.shown}
+        words = Words(STAR, alt, headline=cc.diagrams.headline(scene.get(claim), names)).also(CLAIM)
         return words.also(*self._about(scene), *silences(scene))
 
     @property
     def used(self) -> tuple[str, ...]:
-        return ("overlay", *{"corp": ("band",), "kernel": ("band", "kernel")}.get(self.overlay, ()))
+        return (
+            "together",
+            "axis",
+            "stems",
+            "overlay",
+            *{"corp": ("band",), "kernel": ("band", "kernel")}.get(self.overlay, ()),
+        )
 
     def _diagrams(self, scene: Scene) -> dict[str, Call[Any]]:
         return scene.each(lambda model: stars(scene, model))
+
+    def _verdicts(self, scene: Scene) -> Call[Any] | None:
+        """What the headings of panels say, where each model has a panel."""
+        n = len(scene.models.shown)
+        if n < 2 or self.together == "overlay" or (self.together == "auto" and n <= MOST_LAID_OVER):
+            return None
+        wanted: Call[Any] = call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance)
+        return None if scene.refusal(wanted) else wanted
 
     def _over(self, scene: Scene) -> list[Call[Any]]:
         """What is laid over the diagram of the model looked at; bands before curves."""
@@ -90,8 +164,8 @@ class Reliability(Exhibit):
             return curve_notes(title, laid)
         if self.overlay == "corp":
             return (
-                f"{title}: Brier score {error(laid.score)} = miscalibration {error(laid.miscalibration)} "
-                f"− discrimination {error(laid.discrimination)} + uncertainty {error(laid.uncertainty)}.",
+                f"{title}: Brier score {score(laid.score)} = miscalibration {score(laid.miscalibration)} "
+                f"− discrimination {score(laid.discrimination)} + uncertainty {score(laid.uncertainty)}.",
                 band_words(scene, self.band)[0],
             )
         outside = f"{laid.outside} of {len(laid.frame())} stars outside the {percent(laid.level, 0)} consistency band"

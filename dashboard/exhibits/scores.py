@@ -19,6 +19,9 @@ from dashboard.session import Call, Scene, call
 class Scores(Exhibit):
     """Accuracy, log loss and Brier score of the whole predictions of every model, with intervals and noise floors."""
 
+    costly = True
+    terms = ("log-loss", "brier-score")
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         questions = tuple((None, key) for key in SCORES)
         found = call(cc.inference.estimates, scene.over_same_rows(), questions, by_model=False)

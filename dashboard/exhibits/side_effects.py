@@ -9,8 +9,8 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import percent
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.besides import SURE
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -36,16 +36,19 @@ class SideEffects(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("calibrator"),
-            of.Column("accuracy change", ("accuracy_change",), lambda change: f"{100 * change:+.2f} points"),
-            of.Column("rows whose class changed", ("class_changed",), _share),
-            of.Column("rows it abstains on", ("abstained",), _share),
+            of.points("accuracy change", "accuracy_change"),
+            of.share("accuracy before", "accuracy_before"),
+            of.share("accuracy after", "accuracy"),
+            of.share("rows whose class changed", "class_changed"),
+            of.share("rows it abstains on", "abstained"),
+            of.whole(f"rows that say {SURE} or more, before", "sure_before"),
+            of.whole(f"rows that say {SURE} or more, after", "sure"),
+            of.share("of these right, before", "sure_right_before"),
+            of.share("of these right, after", "sure_right"),
             of.flag("keeps the class", "keeps_class"),
+            of.flag("keeps the order of the classes", "keeps_order"),
             of.flag("rows sum to one", "sums_to_one"),
         )
 
     def words(self, scene: Scene) -> Words:
         return Words("What recalibration does to the decisions on the test rows, and what each contract says.")
-
-
-def _share(value: float) -> str:
-    return "unknown" if value != value else percent(value, 2)

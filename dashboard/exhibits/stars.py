@@ -1,16 +1,17 @@
-"""What exhibits about the bins of a reliability diagram share: the diagram, its words, the bin looked at."""
+"""What exhibits about the bins of a reliability diagram share: the diagram, its words, the place looked at."""
 
 from __future__ import annotations
 
 import calib_core as cc
-from calib_core._text import count
+from calib_core import BINNINGS
+from calib_core._text import count, inside
 from calib_core.diagrams import ReliabilityDiagram
 from dashboard.session import Call, Model, Scene, call
 
 STAR = (
-    "Star: accuracy of the rows of a bin against their mean confidence; on the diagonal the claims hold. Plus: the "
-    "same class by class, as far from the diagonal as the predicted classes are off on average, so that errors of "
-    "classes do not cancel. Bars: share of rows. Hollow stars: fewer than 10 rows."
+    "Star: the rows of a bin, how often they are right against what the model says of them; on the diagonal it says "
+    "what is so. Stem to the plus: the same class by class, as far from the diagonal as the predicted classes are off "
+    "on average, so that errors of classes do not cancel. Hollow: fewer than 10 rows, mostly chance, not joined."
 )
 """How to read the diagram."""
 
@@ -24,6 +25,43 @@ def bin_of(scene: Scene) -> int | None:
     """The bin looked at, where it has rows; None stands for the one that adds most to the error."""
     b = scene.focus.bin
     return b if b in scene.get(stars(scene)).frame()["bin"].tolist() else None
+
+
+def is_picked(scene: Scene) -> bool:
+    """Whether a bin with rows, or a range of the confidence, is looked at."""
+    return scene.focus.between is not None or bin_of(scene) is not None
+
+
+def place(scene: Scene) -> tuple[Call[ReliabilityDiagram], int | None]:
+    """A diagram and the bin of it that is looked at: a range of the confidence is a bin between given edges."""
+    between = scene.focus.between
+    if between is None:
+        return stars(scene), bin_of(scene)
+    edges = tuple(sorted({0.0, *between, 1.0}))
+    cut = call(cc.diagrams.reliability, scene.model.predictions, bins=BINNINGS.described("edges", values=edges))
+    return cut, edges.index(between[0])
+
+
+def ends(scene: Scene) -> tuple[float, float]:
+    """The range of the confidence that is looked at; without a choice, of the bin that adds most to the error."""
+    if scene.focus.between is not None:
+        return scene.focus.between
+    diagram, chosen = scene.get(stars(scene)), bin_of(scene)
+    b = diagram.worst if chosen is None else chosen
+    # Bins of discrete outputs end between values; the first and the last are cut at 0 and 1.
+    return max(0.0, float(diagram.lower[b])), min(1.0, float(diagram.upper[b]))
+
+
+def ends_said(scene: Scene) -> str:
+    """That range in percent."""
+    return cc.diagrams.edges_said(*ends(scene))
+
+
+def called(model: Model) -> str:
+    """What a model is called in the middle of a sentence."""
+    if model.is_base:
+        return model.name or "the base model"
+    return model.title if model.name else inside(model.title)
 
 
 def silences(scene: Scene) -> tuple[str, ...]:

@@ -21,16 +21,19 @@ class Sweep(Exhibit):
 
     printed = 10
     height = 440
+    terms = ("calibration-error", "bins")
+    costly = True
+    formula = cc.diagrams.ErrorSweep.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self._sweep(scene).part("frame()")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        numbers = of.number("ECE", "value"), of.number("noise floor", "floor")
+        numbers = of.error("ECE", "value"), of.error("noise floor", "floor")
         return of.text("model"), of.text("notion"), of.whole("bins"), *numbers
 
     def figure(self, scene: Scene) -> Call[Any]:
-        return call("figures.error_sweep", self._sweep(scene))
+        return call("figures.error_sweep", self._sweep(scene), looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
         return Words(

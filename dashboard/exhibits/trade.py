@@ -28,11 +28,13 @@ class Trade(Exhibit):
     curves: Annotated[
         bool,
         Flag(),
+        "Curves over numbers of bins",
         "curves over numbers of bins: calibrators that bin, fitted on half the test rows and judged on the rest, "
         "several times",
     ] = False
     printed = 10
     height = 400
+    formula = cc.diagrams.TradePoints.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         points, curves = self._points(scene), self._curves(scene)
@@ -49,7 +51,8 @@ class Trade(Exhibit):
 
     def figure(self, scene: Scene) -> Call[Any]:
         claims = REDUCTIONS[line_words.primary_notion(scene)].title.lower()
-        return call("figures.trade_off", curves=self._curves(scene), points=self._points(scene), claims=claims)
+        points, curves = self._points(scene), self._curves(scene)
+        return call("figures.trade_off", curves=curves, points=points, claims=claims, looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
         words = Words(

@@ -9,13 +9,14 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import BINNINGS
-from calib_core._text import count, error, percent
+from calib_core._text import count, percent
 from calib_core.binning import SimplexScheme, of_simplex
 from calib_core.diagrams import RecalibrationDiagram
 from calib_core.registry import Part, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.selection import MIN_ROWS, simplex_schemes
+from dashboard.schemes import simplex_schemes
+from dashboard.selection import MIN_ROWS
 from dashboard.session import Call, Scene, call
 
 
@@ -28,8 +29,8 @@ def first_partition() -> SimplexScheme:
 class Partitioned(Exhibit):
     """What is shown of the cells of one partition, for the model looked at."""
 
-    partition: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "how the triangle is cut into cells"] = field(
-        default_factory=first_partition
+    partition: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "Cells", "how the triangle is cut into cells"] = (
+        field(default_factory=first_partition)
     )
 
     def diagram(self, scene: Scene) -> Call[RecalibrationDiagram]:
@@ -44,7 +45,10 @@ class Triangle(Partitioned):
     """Test rows in the cells of a partition, and an arrow from each to what its calibration rows say."""
 
     min_rows: Annotated[
-        int, Range(*MIN_ROWS), "test rows and calibration rows that a cell needs for an arrow; others are drawn hollow"
+        int,
+        Range(*MIN_ROWS),
+        "Fewest rows for an arrow",
+        "test rows and calibration rows that a cell needs for an arrow; others are drawn hollow",
     ] = 10
 
     height = 450
@@ -61,9 +65,9 @@ class Triangle(Partitioned):
             of.text("place"),
             of.whole("test rows", "count"),
             of.whole("calibration rows", "fit_count"),
-            of.number("off by", "length"),
-            of.number("bound"),
-            *map(of.number, ends),
+            of.error("off by", "length"),
+            of.error("bound"),
+            *map(of.share, ends),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -77,7 +81,9 @@ class Triangle(Partitioned):
         arrows = frame[diagram.holding(self.min_rows)]
         without = len(frame) - len(arrows)
         longest = (
-            f"; the longest of them changes the probabilities by {error(arrows['length'].max())}" if len(arrows) else ""
+            f"; the longest of them changes the probabilities by {percent(float(arrows['length'].max()))}"
+            if len(arrows)
+            else ""
         )
         unbounded = "No bound holds here: rows have weights or tie on the cells' edges."
         return Words(

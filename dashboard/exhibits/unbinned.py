@@ -14,6 +14,9 @@ from dashboard.session import Call, Scene, call
 
 ASSUMED = "Both are assumptions, made before any plot was looked at; nothing here tests them."
 
+ASSUMPTIONS = {"lipschitz": "the gap changes slowly", "monotone": "higher scores are right more often"}
+"""What is assumed of errors that bins do not see."""
+
 
 @EXHIBITS.register("unbinned", "How large can the error be with what the bins do not see?")
 @dataclass(frozen=True)
@@ -26,11 +29,11 @@ class Unbinned(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            of.text("notion"),
-            of.text("assumption"),
-            of.number("error at most", "value"),
-            of.number("in bins", "binned"),
-            of.number("within bins", "added"),
+            of.titled("notion", cc.REDUCTIONS),
+            of.Column("assumption", ("assumption",), ASSUMPTIONS.__getitem__, numeric=False),
+            of.error("error at most", "value"),
+            of.error("in bins", "binned"),
+            of.error("within bins", "added"),
             of.text("bins"),
         )
 

@@ -13,6 +13,8 @@ from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Model, Scene, call
 
+OWN_BINS = ", own bins"
+
 
 @EXHIBITS.register("validity", "Share of rows off by at most epsilon", reference="P1 App. F")
 @dataclass(frozen=True)
@@ -21,15 +23,18 @@ class Validity(Exhibit):
 
     printed = 10
     height = 400
+    formula = cc.diagrams.ValidityPlot.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, self._plots(scene)[0])
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return of.text("model"), of.number("epsilon", "eps"), of.share("rows", "share")
+        return of.text("model"), of.error("off by at most", "eps"), of.share("rows", "share")
 
     def figure(self, scene: Scene) -> Call[Any]:
-        return call("figures.validity", self._plots(scene)[0])
+        looks = {**scene.looks, **{f"{title}{OWN_BINS}": number for title, number in scene.looks.items()}}
+        plots = self._plots(scene)[0]
+        return call("figures.validity", plots, looks={title: looks[title] for title in plots if title in looks})
 
     def words(self, scene: Scene) -> Words:
         title = REDUCTIONS[scene.focus.notion].title.lower()
@@ -52,7 +57,7 @@ class Validity(Exhibit):
                 plots[model.title] = curve.part("after")
                 plots[f"{model.base.title}, bins of {model.title}"] = curve.part("before")
             else:
-                plots[f"{model.title}, own bins"] = curve.part("after")
+                plots[f"{model.title}{OWN_BINS}"] = curve.part("after")
         return plots, refused
 
     def _curve(self, scene: Scene, model: Model) -> Call[Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 import calib_core as cc
+from calib_core.diagrams import VerdictStrip
 from calib_core.inference.number_words import percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
@@ -19,8 +21,17 @@ from dashboard.session import Call, Scene, call
 class Verdict(Exhibit):
     """Whether each model is calibrated within the tolerance, on one line chosen before outcomes are looked at."""
 
+    terms = ("noise-floor", "tolerance", "interval")
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance)
+
+    def strip(self, scene: Scene) -> Call[VerdictStrip]:
+        """Every model's floor, interval and word on the axis of the tolerance."""
+        return call(cc.diagrams.verdict_strip, line_words.primaries(scene), eps=scene.tolerance)
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.verdict_strip", self.strip(scene), looks=scene.looks)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return of.text("model"), of.text("error", "title"), *line_words.columns(frame)
@@ -37,7 +48,14 @@ class Verdict(Exhibit):
             f"outcomes are looked at. {line_words.READING}"
         )
         refused = (f"{text} {line_words.NO_VERDICT.capitalize()}." for text in line_words.answering(scene)[1])
-        return Words(caption).also(*sentences, *refused, *line_words.notes(frame), line_words.WORDS)
+        strip = scene.get(self.strip(scene))
+        alt = "; ".join(
+            f"{n}: {w or 'no verdict'}, {note}"
+            for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
+        )
+        return Words(caption, f"{strip.title} on one axis. {alt}.").also(
+            *sentences, *refused, *line_words.notes(frame), line_words.WORDS
+        )
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(range(len(frame)))

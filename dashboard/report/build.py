@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from calib_core import InputError
+from calib_core._text import begun
 from dashboard import session
 from dashboard.export import zipped
 from dashboard.report import recipe
-from dashboard.report.document import Block, Document, Section
+from dashboard.report.document import Block, Document, Section, within
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import CHAPTERS
 from dashboard.report.tables import Table
-from dashboard.selection import Selection
+from dashboard.selection import COLUMNS, Selection
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     Whoever stops asking has stopped it. The same choices, files and date give the same bytes.
     """
     # The view and what only the report view holds change no number: the same report whoever asks for it.
-    plain = selection.replace(view="reliability", title="", author="", left_out=(), column="double")
+    own = {"title": "", "author": "", "left_out": (), "column": COLUMNS[-1], "present": False}
+    plain = selection.replace(view=Selection().view, **own)
     request = Request(plain, _in_order(options or Options()))
     session.parts(selection.source)
     yield Progress(0.0, "Models")
@@ -73,7 +75,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     chapters = [c for c in wanted if not c.why_not(request)]
     if not chapters:
         reasons = "; ".join(f"{c.title}: {c.why_not(request)}" for c in wanted) or "every section is left out"
-        raise InputError(f"There is nothing to report. {reasons[0].upper()}{reasons[1:]}.")
+        raise InputError(f"There is nothing to report. {begun(reasons)}.")
     sections = []
     for i, chapter in enumerate(chapters):
         blocks: list[Block] = []
@@ -81,8 +83,9 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
         for block in chapter.blocks(request):
             if block is not None:
                 blocks.append(block)
-            if isinstance(block, Table) and block.call is not None:
-                request.calls[block.name] = block.call
+                for table in within([block]):
+                    if isinstance(table, Table) and table.call is not None:
+                        request.calls[table.name] = table.call
             yield Progress(i / len(chapters), chapter.title)
         sections.append(Section(chapter.key, chapter.title, tuple(blocks)))
     yield Progress(1.0, "The page")

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import plotly.graph_objects as go
 
 from dashboard.report.tables import Table
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer as the largest words of the page: the sentence, what follows from it, and the numbers behind both."""
+
+    text: str
+    below: tuple[str, ...] = ()
+    small: str = ""
 
 
 @dataclass(frozen=True)
@@ -22,37 +31,78 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list of plain texts."""
+    """A list of plain texts; ``small`` lists to look things up in stand in two columns."""
 
     items: tuple[str, ...]
+    small: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Short facts, each below the name of what it is about."""
+
+    items: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to be copied as they are."""
+    """Lines to be copied as they are; ``folded``: a click away on screen, not on paper."""
 
     text: str
     caption: str
+    folded: bool = False
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading within a section."""
+    """A heading within a section; one that begins a ``page`` does so on paper only."""
 
     text: str
+    page: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A captioned figure of a diagram; ``label`` says it to people who do not see it, ``name`` is its files' slug."""
+    """A captioned figure of a diagram; ``label`` says it to people who do not see it, ``name`` is its files' slug.
+
+    ``width`` is the part of the page it takes: "full", "tall", "strip", "panels", "low", "wide" or "half".
+    """
 
     name: str
     drawn: go.Figure
     caption: str
     label: str
+    width: str = "full"
 
 
-Block: TypeAlias = Paragraph | Bullets | Code | Heading | Table | Figure
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Blocks in two columns: of equal width, or with ``main`` the left one twice as wide."""
+
+    left: tuple[Block, ...]
+    right: tuple[Block, ...]
+    main: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """What is a click away on screen, under its title; it is not printed."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block: TypeAlias = Headline | Paragraph | Bullets | Facts | Code | Heading | Table | Figure | Beside | Folded
+
+
+def within(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks in the order of reading, those inside others too."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Beside):
+            yield from within((*block.left, *block.right))
+        elif isinstance(block, Folded):
+            yield from within(block.blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +112,11 @@ class Section:
     key: str
     title: str
     blocks: tuple[Block, ...]
+
+    @property
+    def leads(self) -> bool:
+        """Whether it begins with a headline, which stands in place of its title."""
+        return bool(self.blocks) and isinstance(self.blocks[0], Headline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,4 +146,4 @@ class Document:
 
     def _blocks(self) -> Iterator[Block]:
         for section in self.sections:
-            yield from section.blocks
+            yield from within(section.blocks)

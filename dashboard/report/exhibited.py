@@ -2,26 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 
 from calib_core import NotAnswerable, Recipe
 from calib_core._text import count
 from dashboard.exhibits import EXHIBITS, Exhibit
-from dashboard.report.document import Block, Figure, Heading, Paragraph
+from dashboard.exhibits.line_words import READING
+from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph
 from dashboard.report.tables import Table
 from dashboard.session import Scene
 
+NUMBERS = "The numbers, and how to read them"
+"""Title of what is a click away below a figure."""
 
-def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = "") -> Iterator[Block | None]:
-    """Heading, figure, table and notes of an exhibit; in place of them, why it is not answered.
 
-    ``name`` is the slug of its files; ``title`` replaces its own heading (None: none). None is yielded between pieces
-    of work, where making the report can be stopped.
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What an exhibit gives: its finding, figure, table and notes, or in place of them why it is not answered."""
+
+    title: str
+    finding: tuple[Paragraph, ...] = ()
+    figure: Figure | None = None
+    table: Table | None = None
+    notes: tuple[Paragraph, ...] = ()
+    refused: Paragraph | None = None
+
+    def drawn(self, width: str = "full") -> tuple[Block, ...]:
+        """The finding and the figure at a part of the page's width, where there is one."""
+        return () if self.figure is None else (*self.finding, dataclasses.replace(self.figure, width=width))
+
+    @property
+    def numbers(self) -> tuple[Block, ...]:
+        """The table and the notes."""
+        return (*([] if self.figure else self.finding), *([self.table] if self.table else []), *self.notes)
+
+    @property
+    def everything(self) -> tuple[Block, ...]:
+        """Figure, table, notes; or why not."""
+        return (self.refused,) if self.refused else (*self.drawn(), *self.numbers)
+
+    def headed(self, title: str = "") -> tuple[Block, ...]:
+        """Its heading, or another."""
+        return (Heading(title or self.title),)
+
+
+def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None, Shown]:
+    """What an exhibit gives; None is yielded between pieces of work, where making the report can be stopped.
+
+    ``name`` is the slug of its files.
     """
     exhibit: Exhibit = recipe.build()
-    name = name or recipe.key
-    if title is not None:
-        yield Heading(title or EXHIBITS[recipe.key].title)
+    name, title = name or recipe.key, EXHIBITS[recipe.key].title
     yield None
     try:
         wanted = exhibit.table(scene)
@@ -30,12 +63,60 @@ def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = 
         words, drawn = exhibit.words(scene), exhibit.figure(scene)
         figure = None if drawn is None else scene.get(drawn)
     except NotAnswerable as why:
-        yield Paragraph(f"{why}.", lead="Not answered.", aside=True)
-        return
-    if figure is not None:
-        yield Figure(name, figure, words.caption, words.alt)
+        return Shown(title, refused=Paragraph(f"{why}.", lead="Not answered.", aside=True))
     caption = words.caption if figure is None else "The numbers drawn."
     if exhibit.printed is not None and exhibit.printed < len(frame):
         caption += f" {exhibit.printed or 'None'} of its {count(len(frame))} lines are printed, the CSV file has all."
-    yield Table(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted)
-    yield from (Paragraph(note, aside=True) for note in words.notes)
+    lead, *more = words.headline or ("",)
+    return Shown(
+        title,
+        (Paragraph(" ".join(more), lead=lead),) if lead else (),
+        None if figure is None else Figure(name, figure, words.caption, words.alt),
+        Table(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted),
+        # How lines of estimates are read stands above the first table.
+        tuple(Paragraph(note.replace(f" {READING}", ""), aside=True) for note in words.notes),
+    )
+
+
+def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = "") -> Iterator[Block | None]:
+    """Heading, figure, table and notes of an exhibit; in place of them, why it is not answered.
+
+    ``title`` replaces its own heading (None: none).
+    """
+    found = yield from shown(recipe, scene, name)
+    if title is not None:
+        yield from found.headed(title)
+    yield from found.everything
+
+
+def folded(found: Shown, *, title: str | None = "", width: str = "full") -> Iterator[Block]:
+    """Heading and figure; table and notes a click away, and not on paper. What has no figure is all a click away."""
+    if found.figure is None and not found.refused:
+        yield Folded(title or found.title, found.numbers)
+        return
+    if title is not None:
+        yield from found.headed(title)
+    if found.refused:
+        yield found.refused
+        return
+    yield from found.drawn(width)
+    yield Folded(NUMBERS, found.numbers)
+
+
+def side_by_side(*pair: tuple[Shown, str]) -> Iterator[Block]:
+    """Two figures, each below its heading, beside each other; their tables and notes a click away (`folded`).
+
+    What is not answered, and what has no other beside it, stands alone.
+    """
+    answered = [(found, title) for found, title in pair if found.figure is not None]
+    for found, title in pair:
+        if found.figure is None:
+            yield from found.headed(title)
+            yield from found.everything
+    if len(answered) == 2:
+        left, right = ((*found.headed(title), *found.drawn("half")) for found, title in answered)
+        yield Beside(left, right)
+        yield Folded(NUMBERS, tuple(block for found, _ in answered for block in found.numbers))
+    else:
+        for found, title in answered:
+            yield from folded(found, title=title, width="low")

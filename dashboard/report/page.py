@@ -12,8 +12,10 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from plotly.offline import get_plotlyjs
 
-from dashboard.report.document import Document
-from dashboard.report.picture import DOUBLE, as_json, printed, script_safe
+from dashboard.exhibits.line_words import READING
+from dashboard.report.document import Document, Figure
+from dashboard.report.picture import PARTS, as_json, printed, script_safe
+from dashboard.report.tables import Table
 
 _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 """Where plotly.js looks for the style sheet of its maps: it adds none where an element of that name is."""
@@ -36,10 +38,21 @@ def html_page(document: Document, version: str) -> bytes:
         plotly=plotly,
         kept_out=_MAP_STYLES.findall(plotly),
         recipe=script_safe(document.recipe),
-        figures=as_json({str(i): printed(figure.drawn, DOUBLE) for i, figure in document.figures}),
+        figures=as_json({str(i): printed(figure.drawn, PARTS[figure.width]) for i, figure in document.figures}),
         number={block: i for i, block in numbered},
+        caption=_captions(document),
     )
     return text.encode()
+
+
+def _captions(document: Document) -> dict[Table | Figure, str]:
+    """What stands at each table and figure; how tables of estimates are read is said above the first."""
+    figures: dict[Table | Figure, str] = {f: f.caption.replace(f" {READING}", "") for _, f in document.figures}
+    tables: dict[Table | Figure, str] = {}
+    for _, table in document.tables:
+        first = not any(READING in text for text in tables.values())
+        tables[table] = table.caption if first else table.caption.replace(f" {READING}", "")
+    return {**figures, **tables}
 
 
 def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
@@ -57,9 +70,11 @@ def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
 
 @cache
 def plotly_js() -> str:
-    """plotly.js as the plotly package ships it, fit for a script element."""
+    """plotly.js, fit for a script element: the small bundle that the charts on screen are drawn by."""
+    small = resources.files("dashboard") / "chart" / "assets" / "plotly-basic.min.js"
+    # The whole library, four times as large, draws the same figures.
+    text: Any = small.read_text(encoding="utf-8") if small.is_file() else get_plotlyjs()
     # The end of a script element inside the library's own strings would end it.
-    text: Any = get_plotlyjs()
     return str(text).replace("</script", "<\\/script")
 
 
@@ -72,7 +87,16 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_printable
     )
+    environment.filters["kept"] = _kept
     return environment.from_string(_asset("page.html"))
+
+
+def _kept(text: str) -> str:
+    """Running text in which no line ends between a number and its percent sign."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
+_UNIT = re.compile(r"(?<=\d) (?=%)")
 
 
 def _printable(value: object) -> object:

@@ -11,7 +11,7 @@ from plotly.io.json import to_json_plotly
 from calib_core.figures.look import figure_template
 
 PIXELS_PER_INCH = 96
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+FONT = "Liberation Sans, Arial, Helvetica, Narrow DejaVu, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,9 @@ class Width:
     """A column width of a journal: its name, inches, and what suits it.
 
     ``font`` is the size of text in pixels, ``marks`` and ``lines`` the size of marks and the width of lines against
-    those on screen, ``least`` the least height of a figure as a share of its width.
+    those on screen, ``least`` the least height of a figure as a share of its width, ``flat`` what its height in
+    proportion to the screen's is taken times, ``below`` the pixels that the legend gets below a figure whose own place
+    for it would be too narrow.
     """
 
     name: str
@@ -28,6 +30,8 @@ class Width:
     marks: float
     lines: float
     least: float
+    flat: float = 1.0
+    below: int = 0
 
     @property
     def pixels(self) -> int:
@@ -38,10 +42,24 @@ class Width:
 DOUBLE = Width("double", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.62)
 SINGLE = Width("single", 3.4, font=8.5, marks=0.5, lines=0.6, least=0.85)
 WIDTHS = {width.name: width for width in (SINGLE, DOUBLE)}
+"""Widths of a journal's column, for files of figures."""
+PARTS = {
+    "full": DOUBLE,
+    "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.88),
+    "half": Width("half", 3.375, font=9.0, marks=0.6, lines=0.8, least=0.96),
+    "tall": Width("tall", 7.0, font=10.0, marks=0.75, lines=0.9, least=0.34, flat=1.2),
+    "panels": Width("panels", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.34, flat=0.78),
+    "strip": Width("strip", 7.0, font=11.0, marks=0.85, lines=0.9, least=0.0, flat=1.34, below=20),
+    "low": Width("low", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.34, flat=0.7),
+}
+"""Parts of a report's page that figures take."""
 
 _NATURAL = 900
 """Width in pixels at which the heights of figures on screen were chosen."""
 _LEAST_OF_PANELS = 0.42
+_NARROW = 450
+"""Pixels of a figure whose legend is a column rather than a line."""
+_LEGEND_LINES = 2
 _PANELS = 4
 """A figure of more panels than this, each with its heading, needs a double column."""
 
@@ -64,12 +82,16 @@ def printed(figure: go.Figure, width: Width = DOUBLE) -> dict[str, Any]:
     layout |= {
         "template": figure_template(dark=False).to_plotly_json(),
         "width": width.pixels,
-        "height": _height(layout, width),
+        "height": _height(spec, layout, width),
         "font": {"family": FONT, "color": "#1a1a1a", **text},
         "hoverlabel": {"font": text},
-        "legend": {**layout.get("legend", {}), "font": text, "itemsizing": "trace"},
+        "legend": {**layout.get("legend", {}), "font": text, "itemsizing": "trace", "maxheight": 1.0},
         "margin": {"l": 4.4 * width.font, "r": 12, "t": 12, "b": 3.6 * width.font, **layout.get("margin", {})},
     }
+    if width.below:
+        layout["height"] += width.below
+        layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + width.below}
+        layout["legend"] |= {"yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
     for trace in spec["data"]:
         _shrink(trace, width)
     return {"data": spec["data"], "layout": layout}
@@ -98,13 +120,33 @@ def script_safe(text: str) -> str:
     return text
 
 
-def _height(layout: dict[str, Any], width: Width) -> int:
+def _height(spec: dict[str, Any], layout: dict[str, Any], width: Width) -> int:
     """In proportion to the screen's, but not flattened; triangles keep their shape."""
-    in_proportion: float = layout.get("height", 420) * width.pixels / _NATURAL
-    if any("scaleanchor" in axis for axis in layout.values() if isinstance(axis, dict)):
-        return round(in_proportion)
-    least = _LEAST_OF_PANELS if "annotations" in layout else width.least
-    return round(max(in_proportion, least * width.pixels))
+    in_proportion: float = layout.get("height", 420) * width.pixels / _NATURAL * width.flat
+    panels = _beside(layout) and not _keeps_shape(layout)
+    least = min(_LEAST_OF_PANELS, width.least) if panels else width.least
+    return round(max(in_proportion, least * width.pixels)) + _legend_room(spec, width)
+
+
+def _legend_room(spec: dict[str, Any], width: Width) -> int:
+    """Pixels that the legend of a narrow figure needs below it: there most names take a line of their own."""
+    if width.pixels > _NARROW:
+        return 0
+    for trace in spec["data"]:
+        if list(trace.get("x", ())) == [None] and "legendgroup" not in trace:
+            trace["showlegend"] = False  # what marks mean is said below the first of them
+    named = sum(1 for trace in spec["data"] if trace.get("name") and trace.get("showlegend", True))
+    return round(max(0, named - _LEGEND_LINES) * 1.9 * width.font)
+
+
+def _beside(layout: dict[str, Any]) -> bool:
+    """Whether pictures stand beside each other in the figure."""
+    axes = (axis for name, axis in layout.items() if name.startswith("xaxis"))
+    return len({tuple(axis.get("domain", (0, 1))) for axis in axes}) > 1
+
+
+def _keeps_shape(layout: dict[str, Any]) -> bool:
+    return any("scaleanchor" in axis for axis in layout.values() if isinstance(axis, dict))
 
 
 def _shrink(trace: dict[str, Any], width: Width) -> None:

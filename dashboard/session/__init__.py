@@ -15,6 +15,7 @@ from dashboard.session.models import (
     told_apart,
     triangle,
     truth,
+    usable,
 )
 from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
 from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
@@ -55,5 +56,6 @@ __all__ = [
     "told_apart",
     "triangle",
     "truth",
+    "usable",
     "whole",
 ]

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -16,7 +16,7 @@ from calib_core import CALIBRATORS, InputError, Predictions, Recipe
 from calib_core.calibrators import Calibrator
 from calib_core.division import Division
 from calib_core.readers import Finding
-from calib_core.three_classes import OTHERS, largest_three
+from calib_core.three_classes import OTHERS, largest_three, most_confused_three
 from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
 from dashboard.session.files import changes, file, findings, is_here, reading, whole_call
@@ -82,16 +82,22 @@ def shared(source: Source) -> Finding | None:
 
 
 def triangle(source: Source, three: str) -> Source:
-    """The same rows with three classes as corners: those asked for where they exist, else the three largest, pooled.
+    """The same rows with three classes as corners: those asked for where they exist, else the most confused, pooled.
 
-    Three classes stay as they are. NotAnswerable where rows are no points of a simplex.
+    These are the three with most calibration rows confused among each other. Three classes stay as they
+    are. NotAnswerable where rows are no points of a simplex.
     """
     test = parts(source).test
-    largest = largest_three(test)
+    largest_three(test)
     if test.n_classes == 3:
         return source
     known = three and max(read_corners(three)[0]) < (test.n_classes or 0) and len(set(read_corners(three)[0])) == 3
-    return dataclasses.replace(source, corners=three if known else written_corners(largest, OTHERS[0]))
+    return dataclasses.replace(source, corners=three if known else written_corners(_confused(source), OTHERS[0]))
+
+
+@lru_cache(32)
+def _confused(source: Source) -> tuple[int, int, int]:
+    return most_confused_three(parts(source).fit)
 
 
 def truth(source: Source) -> Call[Any] | None:
@@ -140,6 +146,12 @@ class Model:
         return self.recipe == BASE
 
     @property
+    def unfit(self) -> str:
+        """Why its calibrator, by what it declares, is none for rows like its file's; empty where it is one."""
+        why: str = CALIBRATORS[self.recipe.key].flags.unfit(RESULTS.get(self.division).fit.kind)
+        return why
+
+    @property
     def whole(self) -> Call[Predictions]:
         """All rows of its file, before they are divided."""
         return whole_call(self.source.data, self.source.reading)
@@ -183,6 +195,11 @@ class Models:
         """Those shown that a calibrator was applied to."""
         return tuple(model for model in self.shown if not model.is_base)
 
+    @property
+    def failed(self) -> tuple[tuple[Model, str], ...]:
+        """Those refused though their calibrator is one for rows like these, and files that cannot be used."""
+        return tuple((model, why) for model, why in self.refused if model.is_base or not model.unfit)
+
     def titled(self, title: str) -> Model:
         """The shown model with this title, the base model when there is none."""
         return next((model for model in self.shown if model.title == title), self.shown[0])
@@ -205,6 +222,15 @@ def _made(wanted: Iterable[Model]) -> Models:
         except InputError as why:
             refused.append((model, str(why)))
     return Models(tuple(shown), tuple(refused))
+
+
+def usable(selection: Selection, keys: Iterable[str]) -> tuple[str, ...]:
+    """Those of these calibrators that, by what they declare, are for rows like those in use."""
+    try:
+        kind = parts(selection.source).fit.kind
+    except InputError:
+        return tuple(keys)
+    return tuple(key for key in keys if not CALIBRATORS[key].flags.unfit(kind))
 
 
 def over(models: Models, source: Source) -> Models:

@@ -12,6 +12,7 @@ from calib_core import NotAnswerable, Predictions, Recipe
 from calib_core.binning import bins_said
 from calib_core.defaults import BINS, TOLERANCE
 from dashboard.selection import Selection, Source
+from dashboard.session import model_looks
 from dashboard.session.call import Call, call
 from dashboard.session.models import Model, Models, models, over, triangle
 from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
@@ -30,6 +31,7 @@ class Focus:
     model: str = ""
     notion: str = "top-label"
     bin: int | None = None
+    between: tuple[float, float] | None = None
     code: int | None = None
     cell: int | None = None
 
@@ -38,14 +40,16 @@ class Focus:
 class Scene:
     """The models on show, the bins they are judged in (None: as their outputs are declared), the tolerance, the focus.
 
-    ``counting`` says which rows a table of several models is over where some abstain; ``partitions`` cut the triangle
-    of ``three`` classes into cells (``written_corners``).
+    ``confidence`` is the one that the overview's sentence is about; ``counting`` says which rows a table of several
+    models is over where some abstain; ``partitions`` cut the triangle of ``three`` classes into cells
+    (``written_corners``).
     """
 
     models: Models
     bins: Recipe | None = None
     focus: Focus = Focus()
     tolerance: float = TOLERANCE
+    confidence: float = 0.9
     counting: str = "answered"
     partitions: tuple[Recipe, ...] = ()
     three: str = ""
@@ -76,8 +80,15 @@ class Scene:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Titles of the models shown, which tell them apart and fix their colours."""
+        """Titles of the models shown, which tell them apart."""
         return tuple(model.title for model in self.models.shown)
+
+    @property
+    def looks(self) -> dict[str, int]:
+        """The number of every model's look by title (`calib_core.palette.style`): the same in every picture."""
+        files = list(dict.fromkeys(model.source for model in self.models.shown))
+        found = model_looks.numbered((files.index(model.source), model) for model in self.models.shown)
+        return {title: found[title] for title in self.titles}
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -168,8 +179,9 @@ def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
     return Scene(
         models(selection),
         selection.scheme,
-        Focus(selection.model, selection.reduction, selection.zoom, selection.code, selection.cell),
+        Focus(selection.model, selection.reduction, selection.zoom, selection.between, selection.code, selection.cell),
         selection.eps,
+        selection.confidence,
         selection.counting,
         selection.partitions,
         selection.three,

@@ -1,40 +1,93 @@
-"""The calibrators view: all ticked calibrators in one table, in pairs, what they promise and do, and as files."""
+"""Recalibrate: a drawer of calibrators, before and after beside it, and below what can be asked of those ticked."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import streamlit as st
 
-from calib_core import exporting
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.binary_map import made_of_maps, mapped
 from dashboard.exhibits.rates import keeping_rates
 from dashboard.navigation import view
-from dashboard.session import Scene, call
-from dashboard.takeaway import onnx_bytes
+from dashboard.session import Model, Scene
 from dashboard.theme import markdown_plain
+from dashboard.views import beside_cards, calibrator_cards
 from dashboard.views.exhibited import exhibited
 
 
-@view("calibrators", "Calibrators", 50)
+@view("calibrators", "Recalibrate", 10, room="recalibrate")
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())
-    widgets.refusals(scene.models.refused)
+    model = looked_at(scene)
+    left, right = st.columns([0.54, 0.46], gap="medium")
+    with left, st.container(gap="small"):
+        calibrator_cards.draw(scene, model)
+    with right, st.container(key="looked-at", border=True):
+        beside_cards.draw(scene, model)
+    _more(scene, model)
+
+
+def looked_at(scene: Scene) -> Model | None:
+    """The calibrator whose before and after is shown: the one looked at, else the first ticked."""
+    models = scene.models.recalibrated
+    return scene.model if scene.model in models else next(iter(models), None)
+
+
+_MORE = {
+    "fitted": "What was fitted",
+    "gains": "Gains and costs",
+    "movement": "Before and after",
+    "numbers": "Every number",
+    "pairs": "Pairs",
+    "promises": "Promises",
+    "effects": "Side effects",
+    "maps": "Score in, score out",
+    "rates": "Is the rate kept?",
+    "times": "Times",
+}
+"""What can be asked of the ticked calibrators, below: one thing at a time, and nothing is computed before it is."""
+
+
+def _more(scene: Scene, model: Model | None) -> None:
+    """The question chosen, and its answer."""
+    keys = [key for key in _MORE if key != "rates" or keeping_rates(scene)]
+    chosen = st.session_state.get("calib.recalibrate.more", keys[0])
+    chosen = chosen if chosen in keys else keys[0]
+    st.segmented_control(
+        "More about the ticked calibrators",
+        keys,
+        format_func=_MORE.__getitem__,
+        **widgets.tied_to(keys, "recalibrate.more", chosen, _ask),
+    )
+    answers: dict[str, Callable[[], object]] = {
+        "fitted": lambda: exhibited("fitted", _seen(scene, model)),
+        "gains": lambda: exhibited("gains", scene),
+        "movement": lambda: exhibited("movement", _seen(scene, model), name="movement-numbers"),
+        "numbers": lambda: _numbers(scene),
+        "pairs": lambda: exhibited("pairs", scene),
+        "promises": lambda: exhibited("promises", scene),
+        "effects": lambda: exhibited("side-effects", scene),
+        "maps": lambda: _map(scene),
+        "rates": lambda: _rates(scene),
+        "times": lambda: _seconds(scene),
+    }
+    answers[chosen]()
+
+
+def _ask(chosen: str) -> None:
+    st.session_state["calib.recalibrate.more"] = chosen
+
+
+def _seen(scene: Scene, model: Model | None) -> Scene:
+    return scene if model is None else scene.focused(model=model.title)
+
+
+def _numbers(scene: Scene) -> None:
     counting(scene)
     exhibited("calibrators", scene)
-    _seconds(scene)
-    exhibited("pairs", scene)
-    exhibited("promises", scene)
-    if scene.models.recalibrated:
-        exhibited("side-effects", scene)
-    for model in keeping_rates(scene):
-        title = f"{model.title}: is the rate kept?"
-        exhibited("rates", scene.focused(model=model.title), name=f"rates-{model.key}", title=title)
-    _map(scene)
-    _saved(scene)
 
 
 def counting(scene: Scene) -> None:
@@ -53,14 +106,20 @@ def counting(scene: Scene) -> None:
 _COUNTING = {"answered": "answered by all models", "all": "all rows"}
 
 
+def _rates(scene: Scene) -> None:
+    for model in keeping_rates(scene):
+        title = f"{model.title}: is the rate kept?"
+        exhibited("rates", scene.focused(model=model.title), name=f"rates-{model.key}", title=title)
+
+
 def _seconds(scene: Scene) -> None:
     """How long fitting and applying took."""
     times = []
     for model in scene.models.recalibrated:
         known = [scene.shelf.seconds(part, scene.scope) for part in (model.fitted, model.predictions)]
         times += [f"{model.title} {' and '.join(f'{1000 * s:.1f}' for s in known if s is not None)}"]
-    if times:
-        st.caption(markdown_plain(f"Milliseconds on this machine to fit and to apply: {'; '.join(times)}."))
+    text = f"Milliseconds on this machine to fit and to apply: {'; '.join(times)}." if times else "Nothing is ticked."
+    st.caption(markdown_plain(text))
 
 
 def _map(scene: Scene) -> None:
@@ -89,31 +148,3 @@ def _chosen(title: str) -> None:
 
 def _stratum(stratum: int) -> None:
     widgets.change_exhibit(EXHIBITS.described("binary-map", stratum=stratum))
-
-
-def _saved(scene: Scene) -> None:
-    """The fitted calibrators as files: for this library, for any Python, for other languages."""
-    st.markdown("#### Take a fitted calibrator home")
-    st.caption(
-        "JSON: `cc.load_calibrator(path).predict_proba(probs)` gives the numbers shown here, equal to the last bit. "
-        "Python: a module that needs no packages. ONNX: for other languages and model servers. The last two are run "
-        "beside the calibrator when you click, and refused where they differ from it by more than 0.000001."
-    )
-    for model in scene.models.recalibrated:
-        title, json, python, onnx = st.columns([0.55, 0.15, 0.15, 0.15], vertical_alignment="center")
-        title.markdown(markdown_plain(model.title))
-        name = model.recipe.key.replace("+", "-")
-        calibrator = scene.get(model.fitted)
-        with json:
-            widgets.download("JSON", f"calibrator-{name}.json", calibrator.to_json, key=f"saved.{model.key}")
-        why = scene.refusal(call(exporting.program, model.fitted))
-        if why:
-            title.caption(markdown_plain(f"{why}."))
-            continue
-        module = f"calibrator_{name.replace('-', '_')}.py"
-        with python:
-            widgets.download("Python", module, partial(exporting.python_source, calibrator), key=f"python.{model.key}")
-        with onnx:
-            widgets.download(
-                "ONNX", f"calibrator-{name}.onnx", partial(onnx_bytes, calibrator), key=f"onnx.{model.key}"
-            )

@@ -1,42 +1,99 @@
-"""The classes view: some classes as small diagrams, all of them in a table, usable with a thousand."""
+"""The classes view: a dozen small diagrams, what stands out first, all in a table; usable with a thousand."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from calib_core import NotAnswerable, Recipe
+from calib_core import InputError, NotAnswerable, Recipe
+from calib_core._text import begun
+from calib_core.diagrams.class_list import PAGE
 from dashboard import session, widgets
+from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import together
 from dashboard.exhibits.class_kernel import ClassKernel
+from dashboard.exhibits.class_panels import ClassPanels
 from dashboard.navigation import view
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain
-from dashboard.views.exhibited import exhibited
+from dashboard.theme import markdown_plain, unbroken
+from dashboard.views import place_detail
+from dashboard.views.exhibited import exhibited, follow
+from dashboard.views.workspace import workspace
 
 _CHOSEN = ("notion", "sort", "search", "page", "curve")
 """Options of the small diagrams that are chosen here; how curves are smoothed is chosen with the one curve."""
+_PICTURES = ("class-errors", "class-panels")
+"""Pictures whose marks stand for classes."""
 
 
-@view("classes", "Classes", 30)
+def missing() -> str:
+    """Why there are no classes to look at; empty where there are."""
+    try:
+        rows = session.parts(widgets.selection().source).test
+    except InputError:
+        return ""
+    return "these confidences do not say of which class they are" if rows.kind == "confidence" else ""
+
+
+@view("classes", "Classes", 30, room="explore", missing=missing)
 def render() -> None:
     """Draw the view for the present choices."""
+    for key in _PICTURES:
+        _follow(key)
+    place_detail.follow_bins(session.scene_of(widgets.selection()).titles)
     selection = widgets.selection()
     scene, fixed = session.scene_of(selection), together(selection)
     panels = selection.exhibit("class-panels")
-    with st.container(horizontal=True):
-        widgets.recipe_controls(panels, key="exhibit.class-panels", changed=_from_the_first, only=_CHOSEN)
+    exhibit: ClassPanels = panels.build()
     try:
-        panels.build().table(scene)
+        exhibit.tables(scene)
     except NotAnswerable as why:
         sentence = markdown_plain(why)
-        st.info(f"{sentence[:1].upper()}{sentence[1:]}.")
+        st.info(f"{begun(sentence)}.")
+        _options(panels, scene)
         return
-    exhibited("class-panels", scene, title=None, controls=False, folded=True, limits=fixed["class-panels"])
-    if panels.build().curve == "kernel":
-        _one_class(scene)
-    exhibited("class-errors", scene, folded=True, limits=fixed["class-errors"])
-    exhibited("classes", scene, limits=fixed["classes"])
+    with workspace(scene):
+        _headline(exhibit, panels, scene)
+        try:
+            exhibit.table(scene)
+        except NotAnswerable as why:
+            sentence = markdown_plain(why)
+            st.info(f"{begun(sentence)}.")
+            return
+        exhibited("class-panels", scene, title=None, controls=False, folded=True, limits=fixed["class-panels"])
+        exhibited("class-errors", scene, title=None, folded=True, controls=False, limits=fixed["class-errors"])
+        if exhibit.curve == "kernel":
+            _one_class(scene)
+        exhibited("classes", scene, controls=False, limits=fixed["classes"])
+
+
+def _follow(key: str) -> None:
+    """Look at the class that was clicked; one without a bin leaves the bin looked at before."""
+    click = waiting(key)
+    record = {} if click is None else click.record
+    if "class" in record and "bin" not in record:
+        widgets.change(zoom=None, between=None)
+    follow(key, [model.title for model in session.models(widgets.selection()).shown])
+
+
+def _headline(exhibit: ClassPanels, panels: Recipe, scene: Scene) -> None:
+    """How many classes stand out of the noise, the worst of them in words, and the choice of what is shown."""
+    left, right = st.columns([0.78, 0.22], vertical_alignment="top")
+    outstanding, worst = exhibit.outstanding(scene), exhibit.worst(scene)
+    finding, *more = [markdown_plain(unbroken(line)) for line in (outstanding, worst) if line] or [""]
+    left.markdown("\n\n".join((f"##### {finding}", *more)))
+    with right.popover("Classes", key="class-options", width="stretch", icon=":material/tune:"):
+        _options(panels, scene)
+
+
+def _options(panels: Recipe, scene: Scene) -> None:
+    """Which classes, in which order, and what the small diagrams show; what could change nothing is left out."""
+    rows, chosen = scene.get(scene.models.shown[0].predictions), dict(panels.params)
+    useless = set() if len(scene.class_names) > PAGE else {"search", "page"}
+    if rows.kind not in ("full", "per-class"):
+        useless.add("notion")  # there are claims about the predicted class alone
+    offered = [name for name in _CHOSEN if name not in useless or name in chosen]
+    widgets.recipe_controls(panels, key="exhibit.class-panels", changed=_from_the_first, only=offered)
 
 
 def _from_the_first(recipe: Recipe) -> None:

@@ -29,7 +29,7 @@ from dashboard.views.exhibited import exhibited
 _OPENED = "calib.data.opened"
 
 
-@view("data", "Data", 10, needs_data=False)
+@view("data", "Data", 10, room="data", needs_data=False)
 def render() -> None:
     """Draw the view for the present choices."""
     left, right = st.columns([2, 3], gap="large")
@@ -60,6 +60,8 @@ def open_launched() -> None:
             # The first that needs a decision is shown: the next would take its place.
             widgets.change(view="data")
             return
+    if not linked:
+        widgets.change(view="overview")
 
 
 def _named(path: Path) -> tuple[bytes, str]:

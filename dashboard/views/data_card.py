@@ -78,9 +78,7 @@ def _shares(predictions: Predictions) -> None:
         height=min(36 + 35 * len(frame), 400),
         column_config={
             "rows": st.column_config.NumberColumn(width="small"),
-            "share": st.column_config.ProgressColumn(
-                format="percent", min_value=0.0, max_value=max(float(frame["share"].max()), 0.01)
-            ),
+            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
         },
         alt="Rows and share of each class",
     )

@@ -13,17 +13,39 @@ from calib_core.readers import all_endings
 from dashboard import session, uploads, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
-from dashboard.views.data_trial import Role, choose, looked_at, say, sentence
+from dashboard.views.data_trial import Role, choose, looked_at, say, sentence, trial
 
 LIMITS = "Up to 1 GB; for very large ones use a float32 NPZ."
 
 _UPLOADS = "calib.data.uploads"
+_SAMPLE = """
+| p_cat | p_dog | p_bird | label |
+| ---: | ---: | ---: | :--- |
+| 0.90 | 0.07 | 0.03 | cat |
+| 0.12 | 0.85 | 0.03 | cat |
+| 0.04 | 0.01 | 0.95 | bird |
+"""
+
+
+def opening() -> None:
+    """Draw the field that opens a file, drawn on every page: an upload under way survives a change of view."""
+    field, sample = st.columns([1.9, 1], gap="medium")
+    with sample, st.container(border=True, height="stretch", key="sample"):
+        st.markdown("**A file looks like this**")
+        st.markdown(_SAMPLE)
+        st.caption("Logits, or only a confidence and right or wrong, will do.")
+    with field:
+        arrived = upload(
+            "data", "Drop a file of predictions here: it says what each column means, and you can correct it"
+        )
+    if arrived:
+        if trial("data") or sentence("data"):
+            widgets.change(view="data")  # where a choice that the file leaves is settled
+        st.rerun()  # the page was drawn for the data of before
 
 
 def draw() -> None:
-    """Draw the uploader, the files of this session and the demo data sets."""
-    st.markdown("##### Your file")
-    upload("data", "Predictions and labels, one row per example")
+    """Draw the files of this session and the demo data sets."""
     key = looked_at("data")
     mine = files_of_session()
     if mine:
@@ -32,20 +54,19 @@ def draw() -> None:
     _list("Demo data", demo_keys(), key, "demo", hidden=True)
 
 
-def upload(role: Role, label: str) -> None:
-    """Draw an uploader; what is uploaded is read at once, and its bytes are given back."""
+def upload(role: Role, label: str) -> bool:
+    """Draw an uploader; what is uploaded is read at once, and its bytes are given back. True: something was."""
     widget = f"data.upload.{role}"
     file = uploads.uploader(label, key=widget, types=all_endings())
     st.caption(LIMITS)
     if sentence(role):
         data_findings.sentence(sentence(role))
     if file is None:
-        return
+        return False
     with st.spinner("Reading the file"):
         take(role, lambda: (file.getvalue(), file.name))
     uploads.forget(file, key=widget)
-    # The sidebar was drawn for the data of before.
-    st.rerun()
+    return True
 
 
 def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True) -> None:
@@ -84,7 +105,8 @@ def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
         placeholder="Choose a file, or upload one",
         **widgets.tied_to(keys, f"data.{role}", value if value in keys else None, chosen),
     )
-    upload(role, uploaded)
+    if upload(role, uploaded):
+        st.rerun()  # the page was drawn for the data of before
     if session.is_here(value):
         data_inspect.findings(role)
     return value

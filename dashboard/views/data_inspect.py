@@ -7,7 +7,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.readers import Finding
-from dashboard import session
+from dashboard import session, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings
 from dashboard.views.data_trial import Role, Trial, amend, attempt, drop, found, in_use, trial
@@ -46,8 +46,10 @@ def _status(role: Role, candidate: Trial) -> None:
     key, _ = in_use(role)
     name = markdown_plain(session.file(candidate.key).title)
     what = f"This reading of **{name}** is" if candidate.key == key else f"**{name}** is"
-    meanwhile = "The reading of before stays in use." if candidate.key == key else f"In use: {_title(key)}."
-    st.markdown(f"{what} not in use yet. {meanwhile}")
+    meanwhile = " The reading of before stays in use." if candidate.key == key else f" In use: {_title(key)}."
+    if widgets.selection().view == "start":
+        meanwhile = ""  # who has opened nothing yet does not know of the demo that stands ready
+    st.markdown(f"{what} not in use yet.{meanwhile}")
     if candidate.reason and not _problem_found(role, candidate):
         data_findings.sentence(candidate.reason)
 

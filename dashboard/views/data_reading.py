@@ -12,8 +12,8 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.readers import Reading, Table
+from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import LabelCoding, Layout, Missing, ScoreKind
-from calib_core.readers.table import numbers
 from calib_core.readers.wording import shown
 from dashboard import session, widgets
 from dashboard.theme import markdown_plain

@@ -14,6 +14,7 @@ from calib_core.readers import Finding, Reading
 from dashboard import session, widgets
 from dashboard.selection import Source
 from dashboard.session.reading_changes import differences, written_changes
+from dashboard.views.exhibited import CLEARED
 
 Role = Literal["data", "test", "more"]
 """The file in use, the file of its test rows, or another model's file to compare with it."""
@@ -200,6 +201,8 @@ def _take(source: Source) -> None:
     if source.like is not None:
         widgets.change(others=(*selection.others, (source.data, source.reading)))
         return
-    others = selection.others if source.data == selection.source.data else ()
-    widgets.change(**vars(source), others=others, zoom=None, cell=None, three="")
+    nothing = {**CLEARED, "three": ""}
+    # Of other data the answer comes first.
+    first = {} if source.data == selection.source.data else {"others": (), "view": "overview"}
+    widgets.change(**vars(source), **nothing, **first)
     widgets.change_exhibit(widgets.selection().exhibit("class-panels").without("page", "search"))

@@ -1,71 +1,133 @@
-"""The estimators view: every estimator in the notion looked at, with what noise alone would show."""
+"""The estimators view: every estimator of one model in one notion as a forest plot, and what each of them is."""
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import streamlit as st
 
-from calib_core import ESTIMATORS, REDUCTIONS
-from calib_core.inference import coverage_table, rejection_table
+from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable
+from calib_core.inference import in_full
+from calib_core.reductions import notions_of
 from dashboard import session, widgets
-from dashboard.exhibits.line_words import caption
+from dashboard.chart import waiting
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.estimators import Estimators
 from dashboard.navigation import view
-from dashboard.selection import Selection
+from dashboard.session import Scene
 from dashboard.theme import markdown_plain
-from dashboard.views.exhibited import exhibited
+from dashboard.views.exhibited import exhibited, progress
+from dashboard.views.explained import estimator_dialog, notion_box
+
+NAME = "estimators"
+"""The chart's."""
 
 
-@view("estimators", "Estimators", 60)
+@view("estimators", "Estimators", 10, room="evidence")
 def render() -> None:
     """Draw the view for the present choices."""
-    selection = widgets.selection()
-    scene = session.scene_of(selection)
-    left, right = st.columns(2)
-    widgets.model_box(left, scene.models.shown, scene.model, "estimators.model")
-    right.selectbox(
-        "Notion", tuple(REDUCTIONS), format_func=lambda key: REDUCTIONS[key].title, **widgets.bound("reduction")
-    )
-    widgets.refusals(scene.models.refused)
-    exhibited("estimators", scene)
-    exhibited("notions", scene)
-    exhibited("unbinned", scene, folded=True)
-    exhibited("tests", scene)
-    exhibited("scores", scene)
-    _coverage()
-    _about(selection)
-    exhibited("sweep", scene, folded=True)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        exhibited("validity", scene, folded=True)
-    with right:
-        exhibited("trade", scene, folded=True)
+    click = waiting(NAME)
+    scene = in_its_notion(session.scene_of(widgets.selection()))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        notions(scene)
+        models(scene)
+    widgets.refusals(scene.models.failed)
+    exhibit: Estimators = widgets.selection().exhibit("estimators").build()
+    _compute(scene, exhibit)
+    exhibited(NAME, scene, title=None, controls=False, folded=True)
+    with st.container(horizontal=True):
+        _slow(scene, exhibit)
+        notion_box(scene.focus.notion)
+        explain = st.button("What is this number?", key="estimators.about")
+    if click is not None and click.record.get("estimator") in ESTIMATORS:
+        estimator_dialog(str(click.record["estimator"]), _lines(scene, exhibit))
+    elif explain:
+        about = widgets.selection().about
+        estimator_dialog(about if about in ESTIMATORS else next(iter(ESTIMATORS)), _lines(scene, exhibit))
 
 
-def _coverage() -> None:
-    """How often the intervals shown hold the truth and the tests reject calibrated models, in simulations."""
-    with st.expander("How often do these intervals hold? The simulated coverage of every case tried"):
-        st.caption(caption(coverage_table))
-        st.dataframe(coverage_table(), key="coverage", hide_index=True, width="stretch")
-    with st.expander("How often is a calibrated model rejected? The simulated level of every case tried"):
-        st.caption(caption(rejection_table))
-        st.dataframe(rejection_table(), key="rejection", hide_index=True, width="stretch")
+def _compute(scene: Scene, exhibit: Estimators) -> None:
+    """Make the estimates under a bar, with a button that leaves slow ones out again."""
+    cancel = st.empty()
+    try:
+        if exhibit.slow and not scene.knows(exhibit.table(scene)):
+            cancel.button("Cancel", on_click=_choose, args=(False,), key="estimators.cancel")
+        with progress(scene) as watched:
+            watched.get(exhibit.table(watched))
+    except NotAnswerable:
+        pass  # the exhibit says why
+    cancel.empty()
 
 
-def _about(selection: Selection) -> None:
-    """What an estimator computes, in its own words."""
-    st.markdown("#### What is this number?")
-    key = selection.about if selection.about in ESTIMATORS else next(iter(ESTIMATORS))
-    st.selectbox(
-        "Estimator",
-        tuple(ESTIMATORS),
-        format_func=lambda k: ESTIMATORS[k].title,
-        **widgets.tied("estimators.about", key, lambda k: widgets.change(about=k)),
-    )
-    entry = ESTIMATORS[key]
-    st.markdown(f"**{markdown_plain(entry.caption)}**")
-    st.text((inspect.getdoc(entry.cls) or "").split("\n>>>")[0].replace("``", ""))
-    if entry.reference:
-        st.caption(markdown_plain(entry.reference))
-    if ESTIMATORS[key].elsewhere:
-        st.caption(markdown_plain(ESTIMATORS[key].elsewhere))
+def _choose(slow: bool) -> None:
+    widgets.change_exhibit(EXHIBITS.described("estimators", slow=slow))
+
+
+def in_its_notion(scene: Scene) -> Scene:
+    """The scene in a notion that the model looked at can be judged in: the chosen one, else the first."""
+    known = notions_of(scene.get(scene.model.predictions))
+    return scene if scene.focus.notion in known else scene.focused(notion=known[0])
+
+
+def notions(scene: Scene) -> None:
+    """The notions that these predictions can be judged in; no choice where there is one."""
+    known = notions_of(scene.get(scene.model.predictions))
+    if len(known) > 1:
+        st.segmented_control(
+            "Notion",
+            known,
+            format_func=lambda key: REDUCTIONS[key].title,
+            label_visibility="collapsed",
+            width="content",
+            **widgets.tied_to(known, "evidence.notion", scene.focus.notion, lambda key: widgets.change(reduction=key)),
+        )
+
+
+def models(scene: Scene) -> None:
+    """The models on show, one of which is looked at; no choice where there is one."""
+    titles = list(scene.titles)
+    if len(titles) > 1:
+        st.segmented_control(
+            "Model",
+            titles,
+            format_func=markdown_plain,
+            label_visibility="collapsed",
+            width="content",
+            **widgets.tied_to(titles, "evidence.model", scene.model.title, lambda title: widgets.change(model=title)),
+        )
+
+
+def _slow(scene: Scene, exhibit: Estimators) -> None:
+    """The button that makes what is missing, and the one that leaves it again."""
+    if exhibit.slow:
+        st.button("Leave out slow intervals", on_click=_choose, args=(False,), key="estimators.quick")
+        return
+    try:
+        missing = scene.get(exhibit.forest(scene)).missing
+    except NotAnswerable:
+        return
+    if missing:
+        text = f"Compute the {len(missing)} missing intervals" if len(missing) > 1 else "Compute the missing interval"
+        st.button(
+            text,
+            on_click=_choose,
+            args=(True,),
+            help="Up to a minute for thousands of rows; longer with hundreds of classes. Any click stops it.",
+            key="estimators.slow",
+        )
+
+
+def _lines(scene: Scene, exhibit: Estimators) -> dict[str, str]:
+    """What every estimator says of the model looked at, in a sentence."""
+    try:
+        lines = scene.get(exhibit.forest(scene)).frame().to_dict("records")
+    except NotAnswerable:
+        return {}
+    return {line["estimator"]: _sentence(scene.model.title, line) for line in lines}
+
+
+def _sentence(title: str, line: Mapping[Hashable, Any]) -> str:
+    word, known = line["verdict"], isinstance(line["verdict"], str)
+    judged = f", {in_full(word)}" if known else ""
+    return f"{title}: {line['points']} points ({line['interval']}), noise floor {line['noise']}{judged}."

@@ -1,59 +1,71 @@
-"""The report view: what a report holds, making it step by step, and taking it home."""
+"""The report room: the first page at once, the whole report as soon as it is there, and taking it home."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+from urllib.parse import quote
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
-from dashboard.report import CHAPTERS, Options, Progress, Report, Request, chromium, steps
+from dashboard.report import CHAPTERS, Options, Progress, Report, Request, build, chromium, steps
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
 from dashboard.theme import markdown_plain
 
-_JOB, _MADE = "calib.report.job", "calib.report.made"
+Choices: TypeAlias = tuple[Selection, Options]
+_JOB, _MADE, _FIRST, _STOPPED = (f"calib.report.{name}" for name in ("job", "made", "first", "stopped"))
+_TALL = 1040
+"""Pixels of the preview: about one page."""
+_LONGEST = 2_000_000
+"""Letters of an address that browsers open."""
+_SAFE = " !\"$&'()*+,/:;<=>?@[\\]^`{|}~"
+"""What stands in an address as it is; every letter more makes it longer."""
 
 
 @dataclass(eq=False)
 class Job:
     """A report being made: for which choices, and what makes it."""
 
-    choices: tuple[Selection, Options]
+    choices: Choices
     steps: Generator[Progress, None, Report]
 
 
-@view("report", "Report", 70)
+@view("report", "Report", 70, room="report")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the present choices: the page at the left, what can be chosen of it at the right."""
     selection = widgets.selection()
-    st.markdown("#### A report for reviewers")
-    st.caption(
-        "One HTML file with the data card, the verdict, every diagram and table of the choices on the left, the "
-        "methods with their references, and what is needed to get the same numbers again. It needs no network and no "
-        "program but a browser, and prints well."
-    )
-    _options(selection)
     # The width is of the figures' files, not of the report.
     choices = (selection.replace(column=COLUMNS[0]), Options(selection.title, selection.author, selection.left_out))
-    report = _held(choices)
-    with st.expander("The command that makes this report"):
-        st.code(session.report_line(selection), language="sh", wrap_lines=True)
-    if report is not None:
-        _take_home(selection, report)
-    else:
-        _make(choices)
+    paper, side = st.columns((5, 2), gap="medium")
+    with side:
+        _options(selection)
+        with st.expander("The command that makes this report"):
+            st.code(session.report_line(selection), language="sh", wrap_lines=True)
+    with paper:
+        report = _kept_for(_MADE, choices)
+        job = None
+        if report is not None:
+            _take_home(selection, report)
+        else:
+            job, bar = _at_work(choices)
+        first = _first_page(choices)
+        if first is not None:
+            _preview(first)
+        if job is not None:
+            _go_on(job, bar)
 
 
 def _options(selection: Selection) -> None:
-    """Title, author, sections; slow estimators."""
-    left, right = st.columns(2, gap="medium")
-    left.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
-    right.text_input("Line below the title", placeholder="who made it, for what", **widgets.bound("author"))
+    """Title, author, sections; slow estimators; the width of files of figures."""
+    st.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
+    st.text_input("Line below the title", placeholder="who made it, for what", **widgets.bound("author"))
     titles, refused = _sections(selection)
     keys = list(titles)
     ticked = [key for key in keys if key not in selection.left_out]
@@ -67,6 +79,7 @@ def _options(selection: Selection) -> None:
         keys,
         selection_mode="multi",
         format_func=titles.__getitem__,
+        wrap=True,
         **widgets.tied("report.sections", ticked, tick),
     )
     for why in refused:
@@ -77,10 +90,18 @@ def _options(selection: Selection) -> None:
         widgets.change_exhibit(EXHIBITS.described("estimators", **{**dict(estimators.params), "slow": on}))
 
     st.toggle(
-        "Intervals and noise floors of slow estimators too",
-        help="Kernel, smooth, convex and sweep estimators: minutes for thousands of rows.",
+        "Intervals of slow estimators too",
+        help="Of kernel, smooth, convex and sweep estimators, with their noise floors: minutes for thousands of rows.",
         **widgets.tied("report.slow", bool(dict(estimators.params).get("slow")), slow),
     )
+    if chromium.found():
+        st.segmented_control(
+            "Width of the figures' files",
+            COLUMNS,
+            format_func=lambda name: f"{name} column, {WIDTHS[name].inches:g} in",
+            help="PDF and figures are made when they are asked for, and take a second or two each.",
+            **widgets.bound("column"),
+        )
 
 
 def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
@@ -93,45 +114,81 @@ def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
     return {chapter.key: chapter.title for chapter in CHAPTERS if not why[chapter.key]}, refused
 
 
-def _held(choices: tuple[Selection, Options]) -> Report | None:
-    """The report made for these very choices, if there is one."""
-    for_choices, report = st.session_state.get(_MADE, (None, None))
+def _kept_for(name: str, choices: Choices) -> Report | None:
+    """The report kept under this name for these very choices, if there is one."""
+    for_choices, report = st.session_state.get(name, (None, None))
     return report if for_choices == choices else None
 
 
-def _make(choices: tuple[Selection, Options]) -> None:
-    """The button that starts, then the bar with the one that stops.
+def _first_page(choices: Choices) -> Report | None:
+    """The report's first section alone: mostly it needs what the overview has shown already."""
+    selection, options = choices
+    first = next((chapter.key for chapter in CHAPTERS if chapter.key not in options.left_out), "")
+    if _kept_for(_FIRST, choices) is None:
+        alone = replace(options, left_out=tuple(chapter.key for chapter in CHAPTERS if chapter.key != first))
+        try:
+            st.session_state[_FIRST] = choices, build(selection, alone)
+        except InputError:
+            return None  # making the whole report says why
+    return _kept_for(_FIRST, choices)
 
-    Any click runs the page again: the steps are kept, and go on from where they were.
+
+def _preview(report: Report) -> None:
+    """The report's own page, in a frame of no origin: nothing in it can reach the dashboard around it."""
+    address = f"data:text/html;charset=utf-8,{quote(report.html, safe=_SAFE)}"
+    if len(address) <= _LONGEST:
+        with st.container(border=True):
+            st.iframe(address, height=_TALL, alt="The first page of the report")
+
+
+def _at_work(choices: Choices) -> tuple[Job | None, DeltaGenerator]:
+    """The report being made, and the place that says how far it is.
+
+    It begins by itself where that takes seconds. Any click runs the page again: the steps are kept, and go on from
+    where they were.
     """
     job: Job | None = st.session_state.get(_JOB)
     if job is not None and job.choices != choices:
         _stop()
         job = None
-    with st.container(horizontal=True):
-        going = job is not None
-        st.button(
-            "Make the report", type="primary", on_click=_start, args=(choices,), key="report.make", disabled=going
-        )
-        if going:
-            st.button("Cancel", on_click=_stop, key="report.cancel")
-    if job is None:
-        return
-    bar = st.progress(0.0, text="Models")
+    large = _large(choices)
+    if job is None and not large and st.session_state.get(_STOPPED) != choices:
+        _start(choices)
+        job = st.session_state[_JOB]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if job is None:
+            st.button("Make the report", type="primary", on_click=_start, args=(choices,), key="report.make")
+        else:
+            st.button("Stop", on_click=_stop, args=(choices,), key="report.cancel")
+        bar = st.empty()
+    if large and job is None:
+        st.caption("With this many rows and classes it takes minutes; it can be stopped.")
+    return job, bar
+
+
+def _large(choices: Choices) -> bool:
+    request = Request(*choices)
+    return bool(request.models.shown) and request.large
+
+
+def _go_on(job: Job, bar: DeltaGenerator) -> None:
+    """Make what is still to be made, then draw the page with the report."""
     try:
         for step in job.steps:
-            bar.progress(step.share, text=markdown_plain(step.what))
-        st.rerun()
+            bar.progress(step.share, text=f"Making the report: {markdown_plain(step.what)}")
     except InputError as why:
-        _stop()
-        st.error(markdown_plain(why), icon=":material/error:")
+        _stop(job.choices)
+        bar.error(markdown_plain(why), icon=":material/error:")
+        return
+    st.rerun()
 
 
-def _start(choices: tuple[Selection, Options]) -> None:
+def _start(choices: Choices) -> None:
+    st.session_state.pop(_STOPPED, None)
     st.session_state[_JOB] = Job(choices, _kept(choices))
 
 
-def _kept(choices: tuple[Selection, Options]) -> Generator[Progress, None, Report]:
+def _kept(choices: Choices) -> Generator[Progress, None, Report]:
     """The steps of a report, which is kept when it is there."""
     report = yield from steps(*choices)
     st.session_state[_MADE] = (choices, report)
@@ -139,33 +196,28 @@ def _kept(choices: tuple[Selection, Options]) -> Generator[Progress, None, Repor
     return report
 
 
-def _stop() -> None:
+def _stop(choices: Choices | None = None) -> None:
+    """Drop what is being made; for these choices it does not begin again by itself."""
     st.session_state.pop(_JOB, None)
+    st.session_state[_STOPPED] = choices
 
 
 def _take_home(selection: Selection, report: Report) -> None:
     """Downloads of a made report; pictures and PDF are made when they are asked for."""
     document = report.document
-    st.success(
-        f"{len(document.sections)} sections, {len(document.tables)} tables, {len(document.figures)} figures, "
-        f"{len(report.html) / 1e6:.1f} MB.",
-        icon=":material/check:",
-    )
-    with st.container(horizontal=True):
-        widgets.download("HTML", f"{report.stem}.html", lambda: report.html)
-        widgets.download("Tables (CSV and LaTeX)", f"{report.stem}-tables.zip", report.table_files)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        widgets.download("Download the report", f"{report.stem}.html", lambda: report.html, primary=True)
         if chromium.found():
             widgets.download("PDF", f"{report.stem}.pdf", lambda: chromium.pdf(report.html))
+        widgets.download("Tables (CSV and LaTeX)", f"{report.stem}-tables.zip", report.table_files)
+        if chromium.found():
             width = WIDTHS[selection.column]
             name = f"{report.stem}-figures-{width.name}.zip"
             widgets.download("Figures (SVG, PDF, PNG)", name, lambda: chromium.pictures(document, width))
+    st.caption(
+        f"One HTML file of {len(report.html) / 1e6:.1f} MB: {len(document.sections)} sections, "
+        f"{len(document.tables)} tables, {len(document.figures)} figures. It needs a browser and no network, and "
+        "prints on A4."
+    )
     if not chromium.found():
         st.caption(markdown_plain(chromium.MISSING))
-        return
-    st.segmented_control(
-        "Width of the figures",
-        COLUMNS,
-        format_func=lambda name: f"{name} column, {WIDTHS[name].inches:g} in",
-        help="PDF and figures are made when they are asked for, and take a second or two each.",
-        **widgets.bound("column"),
-    )

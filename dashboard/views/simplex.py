@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from calib_core import BINNINGS, NotAnswerable, Recipe
-from calib_core.three_classes import OTHERS
+from calib_core import BINNINGS, InputError, NotAnswerable, Recipe
+from calib_core._text import begun
+from calib_core.three_classes import OTHERS, largest_three
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
-from dashboard.selection import MIN_ROWS, MOST_PARTITIONS, Selection, read_corners, simplex_schemes, written_corners
+from dashboard.schemes import simplex_schemes
+from dashboard.selection import MIN_ROWS, MOST_PARTITIONS, Selection, Source, read_corners, written_corners
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
+from dashboard.views.workspace import workspace
 
 _OTHERS = {"pool": "Pooled with the third", "condition": "Left out"}
 _CORNERS = ("First corner, top", "Second corner, right", "Third corner, left")
@@ -26,7 +27,18 @@ AT_ONCE = 20_000
 """Up to so many test rows canonical errors, with intervals and noise floors, are made without being asked for."""
 
 
-@view("simplex", "Simplex", 40)
+def missing() -> str:
+    """Why no triangle can be drawn of these data; empty where one can."""
+    try:
+        largest_three(session.parts(widgets.selection().source).test)
+    except NotAnswerable as why:
+        return str(why)
+    except InputError:
+        return ""  # data that cannot be used: said where the view would be
+    return ""
+
+
+@view("simplex", "Simplex", 40, room="explore", missing=missing)
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()
@@ -35,24 +47,49 @@ def render() -> None:
     except NotAnswerable as why:
         st.info(f"This view draws triangles: {markdown_plain(why)}.")
         return
-    if source.corners:
-        _corners(session.parts(selection.source).test.class_names or (), *read_corners(source.corners))
     try:
         scene = session.scene_of(selection).triangle
     except NotAnswerable as why:
+        _about(selection, source)
         st.warning(f"There is no triangle to draw: {markdown_plain(why)}.", icon=":material/warning:")
         return
-    widgets.refusals(scene.models.refused)
-    _about_corners(session.parts(source).merging)
-    _controls(selection, scene)
-    if selection.partitions:
-        _cells(scene)
-    else:
-        st.info("Tick a partition: the triangle cut into its cells appears here.")
-    exhibited("calibration-maps", scene, name="simplex-maps", limits={"wrong": False}, folded=True)
-    if scene.models.recalibrated and session.truth(source):
-        title = "What is still wrong: each map minus the true one"
-        exhibited("calibration-maps", scene, name="simplex-wrong", title=title, limits={"wrong": True}, folded=True)
+    _follow_click(scene)
+    selection = widgets.selection()
+    scene = scene.focused(cell=selection.cell)
+    part = min(selection.part, max(len(selection.partitions) - 1, 0))
+    with workspace(scene):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            _about(selection, source)
+        widgets.refusals(scene.models.failed)
+        left, right = st.columns([0.47, 0.53], gap="small")
+        with left:
+            if selection.partitions:
+                _triangle(selection, scene, part)
+            else:
+                st.info("Tick a partition below: the triangle cut into its cells appears here.")
+        with right:
+            exhibited("calibration-maps", scene, name="simplex-maps", title=None, limits={"wrong": False}, folded=True)
+        _about_corners(session.parts(source).merging)
+        # Not in a popover: sliders in one were seen to report their least value when it opened.
+        with st.container(key="simplex-settings"):
+            _controls(selection, scene)
+        if len(selection.partitions) > 1:
+            with st.container(key="simplex-others"):
+                _others(selection, scene, part)
+        else:
+            st.empty()  # one that was taken away goes at once, not when all below it is made
+        if scene.models.recalibrated and session.truth(source):
+            title = "What is still wrong: each map minus the true one"
+            exhibited("calibration-maps", scene, name="simplex-wrong", title=title, limits={"wrong": True}, folded=True)
+        if selection.partitions:
+            _errors(scene)
+            exhibited("canonical-validity", scene, name="simplex-validity", folded=True)
+
+
+def _about(selection: Selection, source: Source) -> None:
+    """Which classes are the corners, where the file has more than three."""
+    if source.corners:
+        _corners(session.parts(selection.source).test.class_names or (), *read_corners(source.corners))
 
 
 def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -> None:
@@ -65,9 +102,8 @@ def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -
         widgets.change(three=written_corners((a, b, c), others), cell=None)
 
     codes = range(len(names))
-    *columns, last = st.columns([0.25, 0.25, 0.25, 0.25], vertical_alignment="bottom")
-    for corner, (column, label) in enumerate(zip(columns, _CORNERS, strict=True)):
-        column.selectbox(
+    for corner, label in enumerate(_CORNERS):
+        st.selectbox(
             label,
             codes,
             format_func=names.__getitem__,
@@ -78,7 +114,7 @@ def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -
         if way is not None:
             widgets.change(three=written_corners(three, way), cell=None)
 
-    last.selectbox(
+    st.selectbox(
         "The other classes",
         OTHERS,
         format_func=_OTHERS.__getitem__,
@@ -92,7 +128,7 @@ def _about_corners(merging: str) -> None:
     """What was made of the file's classes, where it has more than three."""
     if merging:
         st.caption(
-            f"{markdown_plain(merging[0].upper() + merging[1:])}. Calibrators in this view are fitted on calibration "
+            f"{markdown_plain(begun(merging))}. Calibrators in this view are fitted on calibration "
             "rows treated in the same way, on these three corners."
         )
 
@@ -106,8 +142,7 @@ def _controls(selection: Selection, scene: Scene) -> None:
         every = sorted(kept + new, key=lambda recipe: simplex_schemes().index(recipe.key))
         widgets.change(partitions=tuple(every)[:MOST_PARTITIONS], cell=None)
 
-    left, middle, right = st.columns([0.45, 0.28, 0.27], gap="medium", vertical_alignment="bottom")
-    left.pills(
+    st.pills(
         "Partitions of the triangle into cells",
         simplex_schemes(),
         selection_mode="multi",
@@ -115,7 +150,7 @@ def _controls(selection: Selection, scene: Scene) -> None:
         **widgets.tied("simplex.partitions", list(dict.fromkeys(r.key for r in selection.partitions)), tick),
     )
     able = [model for model in scene.models.shown if scene.get(model.predictions).kind == "full"]
-    widgets.model_box(middle, able, scene.model, "simplex.model", "Predictions of", cell=None)
+    widgets.model_box(st.container(), able, scene.model, "simplex.model", "Predictions of", cell=None)
     triangle = selection.exhibit("triangle")
     rows = EXHIBITS["triangle"].param("min_rows")
 
@@ -123,29 +158,32 @@ def _controls(selection: Selection, scene: Scene) -> None:
         chosen = {**dict(triangle.params), rows.name: min_rows}
         widgets.change_exhibit(EXHIBITS.described("triangle", **chosen))
 
-    right.slider(
+    st.slider(
         "Rows a cell needs for an arrow",
         *MIN_ROWS,
         help="Of the test rows and of the calibration rows; cells with fewer are drawn hollow.",
         **widgets.tied("simplex.min-rows", dict(triangle.params).get(rows.name, rows.default), arrows),
     )
+    for part in range(len(selection.partitions)):
+        _settings(selection, part)
 
 
-def _cells(scene: Scene) -> None:
-    """Every ticked partition, then what can be said about the cells of all and the rows of one."""
-    _follow_click(scene)
-    selection = widgets.selection()
-    for part, place in enumerate(_places(len(selection.partitions))):
-        recipe = selection.partitions[part]
-        cell = selection.cell if part == selection.part else None
-        with place:
-            title, limits = recipe.title, {"partition": recipe}
-            focused = scene.focused(cell=cell)
-            exhibited("triangle", focused, name=_key(part), title=title, controls=False, folded=True, limits=limits)
-            _settings(selection, part)
-    _errors(scene)
-    _taken_apart(selection, scene)
-    exhibited("canonical-validity", scene, name="simplex-validity", folded=True)
+def _triangle(selection: Selection, scene: Scene, part: int) -> None:
+    """One partition of the triangle, with its rows, arrows and settings."""
+    recipe = selection.partitions[part]
+    cell = selection.cell if part == selection.part else None
+    title = recipe.title if len(selection.partitions) > 1 else None
+    limits, focused = {"partition": recipe}, scene.focused(cell=cell)
+    exhibited("triangle", focused, name=_key(part), title=title, controls=False, folded=True, limits=limits)
+
+
+def _others(selection: Selection, scene: Scene, first: int) -> None:
+    """The triangles of the other partitions ticked, two in a row."""
+    rest = [part for part in range(len(selection.partitions)) if part != first]
+    for start in range(0, len(rest), 2):
+        for part, place in zip(rest[start : start + 2], st.columns(2, gap="small"), strict=False):
+            with place:
+                _triangle(selection, scene, part)
 
 
 def _follow_click(scene: Scene) -> None:
@@ -168,15 +206,6 @@ def _places_of(scene: Scene, part: int) -> tuple[str, ...]:
     return () if scene.refusal(table) else tuple(scene.get(table)["place"])
 
 
-def _places(n: int) -> Iterator[DeltaGenerator]:
-    """Where each of n diagrams stands: two in a row."""
-    if n == 1:
-        yield st.columns([0.62, 0.38])[0]
-        return
-    for start in range(0, n, 2):
-        yield from st.columns(2, gap="medium")[: n - start]
-
-
 def _settings(selection: Selection, part: int) -> None:
     """The parameters of one partition."""
     recipe = selection.partitions[part]
@@ -185,7 +214,7 @@ def _settings(selection: Selection, part: int) -> None:
         kept = widgets.selection().partitions
         widgets.change(partitions=tuple(dict.fromkeys((*kept[:part], new, *kept[part + 1 :]))), cell=None)
 
-    with st.expander("Settings"):
+    with st.expander(f"Settings of {markdown_plain(recipe.title)}", key=f"simplex.settings.{part}"):
         entry = BINNINGS[recipe.key]
         st.caption(markdown_plain(entry.caption) + (f" ({markdown_plain(entry.reference)})" if entry.reference else ""))
         widgets.recipe_controls(recipe, key=f"simplex.{part}.{recipe.key}", changed=changed)
@@ -198,28 +227,3 @@ def _errors(scene: Scene) -> None:
     if many and not st.button("Canonical errors, with intervals and noise floors", key="simplex.errors"):
         return
     exhibited("canonical-errors", scene)
-
-
-def _taken_apart(selection: Selection, scene: Scene) -> None:
-    """The rows of one cell of one partition, chosen by a click or here."""
-    part = min(selection.part, len(selection.partitions) - 1)
-    places = _places_of(scene, part)
-    cell = selection.cell if part == selection.part and (selection.cell or 0) < len(places) else None
-    st.markdown(f"#### {EXHIBITS['cell-rows'].title}")
-    first, second, _ = st.columns([0.3, 0.4, 0.3])
-    parts, cells = range(len(selection.partitions)), range(len(places))
-    first.selectbox(
-        "Partition",
-        parts,
-        format_func=lambda i: f"{i + 1}: {selection.partitions[i].title}",
-        **widgets.tied_to(parts, "simplex.part", part, lambda i: widgets.change(part=i, cell=None)),
-    )
-    second.selectbox(
-        "Cell",
-        cells,
-        format_func=lambda b: f"{b}: {places[b]}",
-        placeholder="click into one above, or choose",
-        **widgets.tied_to(cells, "simplex.cell", cell, lambda b: widgets.change(part=part, cell=b)),
-    )
-    limits = {"partition": selection.partitions[part]}
-    exhibited("cell-rows", scene.focused(cell=cell), title=None, controls=False, limits=limits)

@@ -27,7 +27,8 @@ def test_the_base_model_analysis_stays_within_a_quarter_of_the_array():
                 estimate(p, notion, "ece")
         for score in ("log-loss", "brier", "accuracy"):
             estimate(p, None, score)
-        zoom(p, reliability(p), 9)
+        diagram = reliability(p)
+        zoom(p, diagram, int(diagram.frame()["bin"].iloc[0]))
         class_table(p)
         class_table(p, "class-wise")
         first, second = p.split()

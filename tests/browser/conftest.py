@@ -8,13 +8,13 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "dashboard" / "app.py"
@@ -54,18 +54,27 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@contextmanager
-def serve(script: Path, *arguments: str, log: Path) -> Iterator[Server]:
+def serve(script: Path, *arguments: str, log: Path) -> AbstractContextManager[Server]:
     """Run a Streamlit script on a free port until the block ends."""
     port = _free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(script)]
     settings = [f"--server.port={port}", "--server.address=localhost", "--server.headless=true"]
+    return _process(["-m", "streamlit", "run", str(script), *settings, "--", *arguments], port, log)
+
+
+def serve_calib(*arguments: str, log: Path) -> AbstractContextManager[Server]:
+    """Run `calib dashboard` on a free port until the block ends."""
+    port = _free_port()
+    command = "from dashboard.cli import main; main()"
+    return _process(["-c", command, "dashboard", *arguments, "--headless", f"--port={port}"], port, log)
+
+
+@contextmanager
+def _process(arguments: list[str], port: int, log: Path) -> Iterator[Server]:
+    """A Python process that serves on this port, until the block ends."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": paths, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*command, *settings, "--", *arguments], stdout=out, stderr=subprocess.STDOUT, env=environment
-        )
+        process = subprocess.Popen([sys.executable, *arguments], stdout=out, stderr=subprocess.STDOUT, env=environment)
         try:
             _wait_until_healthy(f"http://localhost:{port}", process, log)
             yield Server(f"http://localhost:{port}", process)
@@ -116,6 +125,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
         yield start
 
 
+@pytest.fixture(scope="session")
+def served_calib(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The dashboard as `calib dashboard` starts it, for the whole session."""
+    with serve_calib(log=tmp_path_factory.mktemp("calib") / "log.txt") as server:
+        yield server
+
+
 def chromium() -> str:
     """Find the system's Chromium."""
     found = shutil.which("chromium") or "/usr/bin/chromium"
@@ -145,7 +161,7 @@ class Watch:
         """Record errors and foreign requests of a page from now on."""
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.context.on("request", self._request)
+        page.on("request", self._request)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -166,25 +182,39 @@ def watch() -> Watch:
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture
-def open_page(browser: Browser, watch: Watch) -> Iterator[OpenPage]:
-    """Open a page of its own context: `open_page(url, dark=False)`. Errors and foreign requests fail the test."""
-    contexts = []
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """One profile for the session, so that what pages are made of is fetched and compiled once."""
+    context = browser.new_context()
+    yield context
+    context.close()
 
-    def open_one(url: str, *, dark: bool = False, width: int = 1280, height: int = 900) -> Page:
-        scheme = "dark" if dark else "light"
-        context = browser.new_context(
-            color_scheme=scheme, viewport={"width": width, "height": height}, reduced_motion="reduce"
+
+@pytest.fixture
+def open_page(window: BrowserContext, watch: Watch) -> Iterator[OpenPage]:
+    """Open a page: `open_page(url, dark=False)`. Errors and foreign requests fail the test.
+
+    Nothing moves unless ``motion`` is asked for. What a page keeps for the next visit is gone after the test.
+    """
+    pages = []
+
+    def open_one(url: str, *, dark: bool = False, width: int = 1280, height: int = 900, motion: bool = False) -> Page:
+        page = window.new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(
+            color_scheme="dark" if dark else "light", reduced_motion="no-preference" if motion else "reduce"
         )
-        contexts.append(context)
-        page = context.new_page()
         page.set_default_timeout(PATIENCE)
         watch.follow(page)
         page.goto(url)
         return page
 
     yield open_one
-    for context in contexts:
-        context.close()
+    for page in pages:
+        if not page.is_closed():
+            page.evaluate("() => localStorage.clear()")
+            page.close()
+    window.clear_cookies()
     assert watch.errors == [], "errors on the console"
     assert watch.outside == [], "requests to the outside"

@@ -46,7 +46,7 @@ def settled(page: Page) -> None:
 
 def own_file(page: Page) -> Locator:
     """The field for a file of one's own; the one for another model's stands in a tab that may be drawn before it."""
-    return page.get_by_role("region", name="Predictions and labels", exact=False).locator("input[type=file]")
+    return page.locator(".st-key-frame-opening input[type=file]")
 
 
 def node(page: Page, key: str):  # type: ignore[no-untyped-def]
@@ -54,7 +54,9 @@ def node(page: Page, key: str):  # type: ignore[no-untyped-def]
 
 
 def tick(page: Page, title: str) -> None:
-    page.get_by_role("button", name=title, exact=True).click()
+    page.get_by_role("button", name="More calibrators", exact=False).click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name=title, exact=True).click()
+    page.keyboard.press("Escape")
 
 
 def click_mark(page: Page, key: str, trace: str, b: int) -> None:
@@ -66,7 +68,7 @@ def click_mark(page: Page, key: str, trace: str, b: int) -> None:
     page.mouse.move(place["x"], place["y"])
     # The pointer reads the mark's record by name: a name that the record lacks would stand there as it is.
     tip = chart.locator(".hoverlayer .hovertext")
-    expect(tip).to_contain_text(re.compile(r"^[A-Z][\w -]+, bin \[.*\d rows.*accuracy 0\.\d{4}"))
+    expect(tip).to_contain_text(re.compile(r"^[A-Z][\w -]+, \d+ to \d+ %says \d.*, right \d.*\d rows"))
     expect(tip).not_to_contain_text("%{")
     page.mouse.click(place["x"], place["y"])
 
@@ -93,12 +95,10 @@ def upload(tmp_path: Path) -> Path:
 
 def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(served().url, height=1400)
-    drawn(page, "reliability")
-    page.get_by_role("radio", name="Data", exact=True).click()
     own_file(page).set_input_files(upload)
-    # The sidebar names the file once it has been read and is what the views look at.
-    expect(page.get_by_test_id("stSidebar").get_by_text("animals.csv")).to_be_visible()
-    page.get_by_role("radio", name="Reliability", exact=True).click()
+    # The frame names the file once it has been read and is what the views look at.
+    expect(page.locator(".st-key-frame-file")).to_contain_text("animals.csv")
+    page.get_by_role("radio", name="Explore", exact=True).click()
     drawn(page, "reliability")
 
     tick(page, "Top-label histogram binning")
@@ -113,10 +113,10 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
 
     settled(page)
     click_mark(page, "reliability", "Base model", 8)
-    expect(node(page, "bin")).to_be_visible()
-    drawn(page, "bin")
-    gaps = node(page, "bin").evaluate(
-        "node => { const trace = node._fullData.find(trace => trace.name === 'classes');"
+    expect(node(page, "detail-classes")).to_be_visible()
+    drawn(page, "detail-classes")
+    gaps = node(page, "detail-classes").evaluate(
+        "node => { const trace = node._fullData.find(trace => trace.name === 'right');"
         " return trace.hovertext.map((name, i) => [name, trace.customdata[i].gap]); }"
     )
     worst = min(gaps, key=lambda pair: pair[1])
@@ -134,7 +134,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
 
 
 def test_zoom_and_legend_survive_a_toggle(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(served().url, height=1000)
+    page = open_page(f"{served().url}/?view=reliability", height=1000)
     drawn(page, "reliability")
     chart = node(page, "reliability")
     chart.evaluate("node => { node.marked = true; }")
@@ -155,8 +155,9 @@ def test_zoom_and_legend_survive_a_toggle(open_page, served) -> None:  # type: i
     assert chart.evaluate("node => node._fullLayout.xaxis.range.map(v => +v.toFixed(6))") == zoomed
 
 
+@pytest.mark.wide
 def test_a_link_reopens_the_same_picture(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(served().url, height=1000)
+    page = open_page(f"{served().url}/?view=reliability", height=1000)
     drawn(page, "reliability")
     tick(page, "Class-wise histogram binning")
     page.wait_for_url("**class-wise-hb**")
@@ -171,13 +172,15 @@ def test_a_link_reopens_the_same_picture(open_page, served) -> None:  # type: ig
     assert node(other, "reliability").get_attribute("data-calib-revision") == revision
 
 
-@pytest.mark.parametrize("width", [1280, 1920])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [pytest.param(*case, marks=pytest.mark.wide) for case in ((1280, False), (1920, False), (1920, True))],
+)
 def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: int, dark: bool) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?zoom=9", dark=dark, width=width, height=1400)
-    drawn(page, "reliability", "bin")
+    page = open_page(f"{served().url}/?view=reliability&zoom=9", dark=dark, width=width, height=1400)
+    drawn(page, "reliability", "detail-classes")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    for key in ("reliability", "bin"):
+    for key in ("reliability", "detail-classes"):
         assert node(page, key).locator(".point").count() > 3
     page.get_by_role("radio", name="Classes", exact=True).click()
     drawn(page, "class-panels", "class-errors")
@@ -199,11 +202,9 @@ def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, ser
 
 
 def test_the_keyboard_reaches_bin_and_model(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(served().url, height=1200)
+    page = open_page(f"{served().url}/?view=reliability", height=1200)
     drawn(page, "reliability")
-    box = page.get_by_role("combobox", name="Bin of the confidence")
-    box.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(node(page, "bin")).to_be_visible()
-    drawn(page, "bin")
+    node(page, "reliability").focus()
+    page.keyboard.press("ArrowRight")
+    expect(node(page, "detail-classes")).to_be_visible()
+    drawn(page, "detail-classes")

@@ -36,8 +36,14 @@ def upload(page: Page, file: Path) -> None:
 
 
 def title(page: Page, text: str) -> None:
-    """The data in use, as the sidebar names it."""
-    expect(page.get_by_test_id("stSidebar").get_by_text(text, exact=True)).to_be_visible()
+    """The data in use, as the frame names it."""
+    expect(page.locator(".st-key-frame-file")).to_contain_text(text)
+
+
+def look_into(page: Page) -> None:
+    """Open the room of the data in use."""
+    page.locator(".st-key-frame-file button").click()
+    expect(page.locator(".st-key-view-data")).to_be_visible()
 
 
 def test_an_upload_is_explained_then_used(data_page: Page, tmp_path: Path) -> None:
@@ -49,10 +55,12 @@ def test_an_upload_is_explained_then_used(data_page: Page, tmp_path: Path) -> No
 
     data_page.get_by_role("button", name="Leave out 1 row").click()
     title(data_page, "mine.csv")
+    expect(data_page.locator(".st-key-view-overview")).to_be_visible()
+    look_into(data_page)
     expect(data_page.get_by_test_id("stMetricValue").first).to_have_text("40")
     expect(data_page).to_have_url(re.compile(r"data=sha256"))
 
-    data_page.get_by_role("radio", name="Wine, logistic regression (178 rows)").check(force=True)
+    data_page.get_by_role("radio", name="Wine, logistic regression (178 rows)").click(force=True)
     title(data_page, "Wine, logistic regression (178 rows)")
 
 
@@ -73,6 +81,7 @@ def test_a_link_opens_the_uploaded_file_in_another_tab(data_page: Page, open_pag
     expect(data_page).to_have_url(re.compile(r"reading="))
     again = open_page(data_page.url)
     title(again, "mine.csv")
+    look_into(again)
     expect(again.get_by_test_id("stMetricValue").first).to_have_text("40")
 
 
@@ -80,6 +89,7 @@ def test_names_from_a_file_stay_texts(data_page: Page, tmp_path: Path) -> None:
     lines = [f"0.{i}1,{0.99 - i / 10:.2f},{HOSTILE if i % 2 else '=cmd()'}" for i in range(1, 9)] * 3
     upload(data_page, written(tmp_path, "names.csv", f"p_{HOSTILE},p_=cmd(),label", *lines))
     title(data_page, "names.csv")
+    look_into(data_page)
     for tab in ("Calibration and test rows", "How it is read", "First rows"):
         data_page.get_by_role("tab", name=tab).click()
     data_page.get_by_role("tab", name="How it is read").click()
@@ -88,8 +98,10 @@ def test_names_from_a_file_stay_texts(data_page: Page, tmp_path: Path) -> None:
     # The `watch` of open_page fails the test for any request to the outside.
 
 
-@pytest.mark.parametrize("width", [1280, 1920])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [pytest.param(*case, marks=pytest.mark.wide) for case in ((1280, False), (1280, True), (1920, False))],
+)
 def test_the_page_is_not_wider_than_the_window(open_page, served, width: int, dark: bool) -> None:
     page = open_page(f"{served().url}/?view=data", width=width, dark=dark)
     for tab in ("Summary", "Calibration and test rows", "How it is read", "First rows"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import calib_core as cc
-from calib_core.inference import paired_difference, primary
+from calib_core.inference import paired_difference, primaries, primary, verdicts
 from calib_core.inference.model_differences import DEFAULT
+from calib_core.inference.number_words import percent
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.columns import written
 from dashboard.report import CHAPTERS
 from tests.browser.test_app import own_file, settled
 from tests.support.named import HOSTILE, hostile_csv
@@ -56,7 +60,7 @@ def opened(browser: Browser, made: Path) -> tuple[Page, list[str]]:
     """The report in an offline browser, and everything it did that it should not."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
     page, seen = context.new_page(), []
-    page.on("console", lambda message: seen.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda message: seen.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: seen.append(str(error)))
     page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
     here = (made / "report.html").as_uri()
@@ -129,6 +133,92 @@ def test_it_is_printed_and_drawn_by_the_same_browser(made: Path) -> None:
             assert (b'width="326"' if "-single" in path.name else b'width="672"') in start
 
 
+# -- paper ------------------------------------------------------------------------------------------------------
+
+PRINTED = """
+import sys
+from dashboard.cli import main
+main(["report", "demo:digits-naive-bayes", "--calibrator", "temperature", "-o", sys.argv[1], "--pdf", sys.argv[2]])
+"""
+BROKEN_WORDS = """() => {
+    const broken = [], shown = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = shown.nextNode(); node; node = shown.nextNode()) {
+        if (!node.parentElement.closest('p, li, td, th, dt, dd, h1, h2, h3, figcaption')) continue;
+        for (const word of node.data.matchAll(/[^\\s\\u200b/–—-]{2,40}/g)) {
+            const range = document.createRange();
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            const lines = new Set(Array.from(range.getClientRects(), (box) => Math.round(box.top)));
+            if (lines.size > 1 && word[0].length < 40) broken.push(word[0]);
+        }
+    }
+    return broken;
+}"""
+CUT = """() => Array.from(document.querySelectorAll('table, .plot, pre, h2, dl'))
+    .filter(node => node.getBoundingClientRect().width > 0)
+    .filter(node => node.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    .map(node => node.closest('[id]')?.id)"""
+A4 = {"width": 672, "height": 1000}
+"""What is left of a sheet between its margins, in CSS pixels."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a whole report of ten classes and one calibrator."""
+    folder = tmp_path_factory.mktemp("whole")
+    files = [str(folder / name) for name in ("report.html", "report.pdf")]
+    subprocess.run([sys.executable, "-c", PRINTED, *files], check=True, timeout=300)
+    return folder
+
+
+def test_ten_classes_and_one_calibrator_are_fewer_than_twelve_pages(whole: Path) -> None:
+    pdf = (whole / "report.pdf").read_bytes()
+    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert 1 < pages < 12
+
+
+def test_on_paper_no_word_is_broken_and_nothing_is_cut(browser: Browser, whole: Path) -> None:
+    context = browser.new_context(offline=True, viewport=A4)
+    page = context.new_page()
+    page.emulate_media(media="print")
+    page.goto((whole / "report.html").as_uri())
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
+    assert page.evaluate(BROKEN_WORDS) == []
+    assert page.evaluate(CUT) == []
+    context.close()
+
+
+def test_page_one_is_read_in_ten_seconds(browser: Browser, whole: Path) -> None:
+    context = browser.new_context(offline=True, viewport=A4)
+    page = context.new_page()
+    page.emulate_media(media="print")
+    page.goto((whole / "report.html").as_uri())
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
+    # The answer is the largest text, and all of page one stands above the place where page two begins.
+    sizes = page.evaluate("""() => Array.from(document.querySelectorAll('h1, h2, h3, p, td'),
+        node => [parseFloat(getComputedStyle(node).fontSize), node.innerText])""")
+    assert max(sizes)[1] == page.locator(".headline h2").inner_text()
+    bottom = page.locator("h3.page").evaluate("node => node.getBoundingClientRect().top + window.scrollY")
+    assert 600 < bottom < A4["height"] - 10
+    for text in ("Data card", "What these rows cannot tell"):
+        assert page.get_by_role("heading", name=text).bounding_box()["y"] < bottom  # type: ignore[index]
+    context.close()
+
+
+def test_from_the_overview_the_report_is_two_clicks_away(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    left_out = json.dumps([c.key for c in CHAPTERS if c.key not in ("summary", "calibrators")])
+    page = open_page(f"{served().url}/?view=overview&data=demo:example-1&left_out={quote(left_out)}")
+    settled(page)
+    page.get_by_role("radio", name="Report", exact=True).click()
+    button = page.get_by_role("button", name="Download the report")
+    button.wait_for()
+    preview = page.frame_locator("iframe[title='The first page of the report']")
+    expect(preview.locator("[data-figure] .main-svg").first).to_be_visible()
+    with page.expect_download() as downloading:
+        button.click()
+    assert "<!DOCTYPE html>" in Path(downloading.value.path()).read_text("utf-8")[:200]
+
+
 def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untyped-def]
     open_page, served, browser: Browser, tmp_path: Path
 ) -> None:
@@ -142,16 +232,18 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     left_out = json.dumps([c.key for c in CHAPTERS if c.key not in ("summary", "calibrators")])
     page = open_page(f"{served().url}/?view=data&calibrators=[]&left_out={quote(left_out)}", height=1400)
     page.get_by_text("Demo data").first.wait_for()
-    sidebar = page.get_by_test_id("stSidebar")
+    in_use = page.locator(".st-key-frame-file")
     own_file(page).set_input_files(tmp_path / "old.csv")
-    expect(sidebar.get_by_text("old.csv", exact=True)).to_be_visible()
+    expect(in_use).to_contain_text("old.csv")
+    settled(page)
+    in_use.get_by_role("button").click()
     page.get_by_role("tab", name="Other models").click()
     settled(page)
     page.get_by_role("tabpanel", name="Other models").locator("input[type=file]").set_input_files(tmp_path / "new.csv")
-    expect(sidebar.get_by_text("new.csv", exact=True)).to_be_visible()
+    expect(in_use).to_contain_text("new.csv")
+    settled(page)
     page.get_by_role("radio", name="Report", exact=True).click()
-    page.get_by_role("button", name="Make the report").click()
-    button = page.get_by_role("button", name="HTML", exact=True)
+    button = page.get_by_role("button", name="Download the report")
     button.wait_for()
     settled(page)
     with page.expect_download() as downloading:
@@ -162,11 +254,15 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     report = context.new_page()
     report.goto((tmp_path / "report.html").as_uri())
     tests = {name: cc.read_predictions(tmp_path / name).split(0.5, random_state=0)[1] for name in files}
-    verdicts = report.locator("table").first.locator("tbody tr")
-    for name, test in tests.items():
-        cells = verdicts.filter(has_text=name).first.locator("td").all_inner_texts()
-        assert cells[2] == f"{primary(test).line.point:.4f}"
-    pair = paired_difference(tests["old.csv"], tests["new.csv"], "confidence", DEFAULT)
-    cells = report.get_by_role("row", name="old.csv new.csv").locator("td").all_inner_texts()
-    assert cells[2] == f"{pair.point:.4f}".replace("-", "−")
+    # As the library says it, written as every table writes it.
+    frame = verdicts(primaries(tests))
+    lines = report.locator("#summary tr.decides")
+    for name, line in zip(frame["model"], written(frame, EXHIBITS.make("verdict").columns(frame)), strict=True):
+        cells = lines.filter(has_text=name).first.locator("td").all_text_contents()
+        assert cells[2] == line[2]
+        assert cells[2] == percent(primary(tests[name]).line.point)
+    pairs = cc.compare(tests, "confidence", DEFAULT)
+    cells = report.get_by_role("row", name="old.csv new.csv").locator("td").all_text_contents()
+    assert cells[2] == written(pairs, EXHIBITS.make("pairs").columns(pairs))[0][2]
+    assert float(pairs["difference"].iloc[0]) == paired_difference(*tests.values(), "confidence", DEFAULT).point
     context.close()

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from calib_core import Recipe, diagrams
 from calib_core.datasets import true_valk_kull
-from calib_core.figures.triangle import ARROW_POINTS, from_xy
+from calib_core.figures.triangle import ARROW_POINTS, from_xy, to_xy
 from dashboard import session
 from dashboard.selection import Selection, Source
 
@@ -27,10 +27,9 @@ PATH = """(node, name) => {
     const { x, y } = node._fullData.find(trace => trace.name === name);
     return Array.from(x, (value, i) => [value, y[i]]);
 }"""
-MEAN = """(node, cell) => {
-    const { x, y } = node._fullData.find(trace => trace.name === "cell means");
+AT = """(node, [x, y]) => {
     const { xaxis, yaxis } = node._fullLayout, box = node.getBoundingClientRect();
-    return { x: box.left + xaxis._offset + xaxis.d2p(x[cell]), y: box.top + yaxis._offset + yaxis.d2p(y[cell]) };
+    return { x: box.left + xaxis._offset + xaxis.d2p(x), y: box.top + yaxis._offset + yaxis.d2p(y) };
 }"""
 SCALES = """node => {
     const { xaxis, yaxis } = node._fullLayout;
@@ -72,11 +71,15 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
         np.testing.assert_allclose(heads, map_.to, atol=1e-9)
 
     cell = 5
-    place = chart(page, "simplex-0").evaluate(MEAN, cell)
+    diagram = diagrams.recalibration(PARTITIONS[0].build(), parts.fit, parts.test)
+    # Near an edge of the cell, a few pixels inside: the cell under the pointer is meant, whatever is nearest.
+    corners = to_xy(diagram.outlines[cell][0])
+    middle, edge = corners.mean(axis=0), (corners[0] + corners[1]) / 2
+    near = edge + 0.02 * (middle - edge) / np.hypot(*(middle - edge))
+    place = chart(page, "simplex-0").evaluate(AT, near.tolist())
     page.mouse.move(place["x"], place["y"])
     page.mouse.click(place["x"], place["y"])
-    diagram = diagrams.recalibration(PARTITIONS[0].build(), parts.fit, parts.test)
-    expect(page.get_by_text(f"Rows of cell {cell}, {diagram.places[cell]}")).to_be_visible()
+    expect(page.get_by_text(f"Cell {cell}, {diagram.places[cell]}: ").first).to_be_in_viewport()
     with page.expect_download() as downloading:
         page.locator(".st-key-download-cell-rows-csv").get_by_role("button").click()
     rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
@@ -85,6 +88,7 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
 
     # The chosen partition is taken away: its place in the list of partitions goes to the other one.
     page.get_by_role("button", name="Sierpinski triangles", exact=True).click()
+    page.wait_for_url(lambda url: "sierpinski" not in url)
     expect(page.locator("[data-calib-chart=simplex-1]")).to_have_count(0)
-    expect(page.get_by_text("Calibration maps: where predictions go")).to_be_visible()
+    expect(page.locator("[data-calib-chart=simplex-maps]")).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)

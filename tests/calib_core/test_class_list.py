@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, estimate
 from calib_core.diagrams import class_list, class_panels, class_table, class_validity, ranked_classes, validity_pair
 from calib_core.diagrams.class_list import PAGE, SORTS
-from calib_core.inference import per_class_tests
+from calib_core.inference import per_class_tests, standing_out
 
 
 def sample(k: int = 30, n: int = 400, seed: int = 0) -> Predictions:
@@ -24,7 +25,8 @@ def sample(k: int = 30, n: int = 400, seed: int = 0) -> Predictions:
 def test_every_model_has_the_errors_and_tests_of_its_own(notion: str, sort: str) -> None:
     models = {"a, b": sample(), "c": sample(seed=1)}
     frame = class_list(models, notion, 5, sort)
-    order = list(ranked_classes(class_table(models["a, b"], notion, 5), sort))
+    tested = per_class_tests(models["a, b"], notion, 5)
+    order = list(ranked_classes(class_table(models["a, b"], notion, 5), sort, tests=tested))
     names = np.asarray(models["c"].class_names, dtype=object)
     assert frame["class"].tolist() == names[order].tolist()
     for name, p in models.items():
@@ -50,8 +52,62 @@ def test_classes_are_ranked_by_what_is_chosen_and_those_without_claims_come_last
         assert (np.diff(value[order[: 30 - len(empty)]]) >= 0).all()
         assert order[30 - len(empty) :] == empty
     assert ranked_classes(table, "name") == tuple(range(30))
-    with pytest.raises(ValueError, match="it must be one of error, share, rows, name"):
+    with pytest.raises(ValueError, match="it must be one of beyond, error, share, rows, name"):
         ranked_classes(table, "size")
+
+
+def thousand(temperature: float) -> Predictions:
+    """2,000 rows over 1,000 classes, too sure of themselves where the temperature is below 1."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(2000, 1000))
+    logits[np.arange(2000), rng.integers(0, 1000, 2000)] += rng.gamma(3, 3.2, 2000)
+    p = np.exp(logits - logits.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    labels = (rng.random(2000)[:, None] > p.cumsum(1)[:, :-1]).sum(1)
+    said = p ** (1 / temperature)
+    return Predictions((said / said.sum(1, keepdims=True)).astype(np.float32), labels)
+
+
+@pytest.mark.parametrize("temperature", [0.6, 1.0])
+def test_the_worst_of_a_thousand_classes_are_not_those_of_a_single_row(temperature: float) -> None:
+    p = thousand(temperature)
+    table, tests = class_table(p), per_class_tests(p, "top-label")
+    assert (table.count == 1).sum() > 100
+    # As it was: the largest errors are those of single rows.
+    assert (table.count[list(ranked_classes(table, "error", page=1))] == 1).sum() > 6
+    for tested in (tests, None):
+        first = list(ranked_classes(table, page=1, tests=tested))
+        assert (table.count[first] > 1).all()
+    outstanding = standing_out(tests)
+    assert ranked_classes(table, tests=tests)[: len(outstanding)] == outstanding
+    assert bool(outstanding) == (temperature < 1)
+
+
+def test_worst_first_is_what_a_class_adds_beyond_noise() -> None:
+    """Of 60 rows 12 points off, of 12 rows that are as far off as noise makes them, and of 2 rows far off."""
+    predicted = [0] * 60 + [1] * 12 + [2] * 2
+    right = [1] * 30 + [0] * 30 + [1, 0] * 6 + [0] * 2
+    said = [0.62] * 60 + [0.5] * 12 + [0.7] * 2
+    labels = [p if r else 3 for p, r in zip(predicted, right, strict=True)]
+    p = Predictions.from_confidence(said, predicted=predicted, labels=labels, class_names=list("abcd"))
+    table, tests = class_table(p), per_class_tests(p, "top-label")
+    assert standing_out(tests) == ()
+    assert ranked_classes(table, tests=tests) == (0, 1, 2, 3)
+    assert ranked_classes(table, "error") == (2, 0, 1, 3)
+    row = tests.iloc[0]
+    assert row["beyond"] == pytest.approx((row["error"] - row["calibrated"]) * 60 / 74)
+    # A class that stands out comes first, however few its rows.
+    sure = tests.assign(p_holm=[1.0, 1.0, 0.01, np.nan])
+    assert ranked_classes(table, tests=sure) == (2, 0, 1, 3)
+
+
+def test_tests_that_are_there_already_are_used() -> None:
+    models = {"a": sample(), "b": sample(seed=1)}
+    tests = {name: per_class_tests(p, "top-label") for name, p in models.items()}
+    pd.testing.assert_frame_equal(class_list(models, tests=tests), class_list(models))
+    only = class_list(models, tests={"a": tests["a"]})
+    assert only["p, b"].isna().all()
+    assert only["p, a"].notna().any()
 
 
 def test_a_page_is_a_dozen_of_those_found_and_the_last_page_stands_for_all_after_it() -> None:

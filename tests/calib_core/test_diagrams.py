@@ -95,7 +95,8 @@ def test_the_zoom_takes_a_bin_apart_by_predicted_class(p, bins, data):
     assert z.rows.tolist() == at.tolist()
     classes = sorted({int(c) for c in p.predicted[at] if w[at][p.predicted[at] == c].sum() > 0})
     assert sorted(z.classes.tolist()) == classes
-    assert (np.diff(np.abs(z.gap)) <= 0).all()
+    beyond = np.maximum(z.low - z.confidence, z.confidence - z.high)
+    assert (np.diff(beyond) <= 1e-12).all(), "the class furthest beyond its interval first"
     assert z.names == tuple(p.class_names[c] for c in z.classes)
     for i, label in enumerate(z.classes):
         mine = at[p.predicted[at] == label]

@@ -326,9 +326,9 @@ def test_a_promise_uses_the_actual_bins_and_says_its_level():
     assert made["marginal"].level == made["conditional"].level == 0.95
     assert made.sentence == (
         "With probability at least 95 % over the calibration rows, the confidence ECE on new rows of the same kind is "
-        "at most 0.247."
+        "at most 24.8 %."
     )
-    assert "confidence is within 0.194" in made["marginal"].sentence
+    assert "confidence is within 19.5 points" in made["marginal"].sentence
 
 
 def test_top_label_bins_share_alpha_and_class_wise_bins_share_it_by_class():

@@ -206,7 +206,7 @@ OTHERS = {
     ),
     "a part of nothing": (
         lambda: Predictions(GOOD[:1], [0]).split(0.5),
-        "splitting 1 rows with share 0.5 leaves one part empty; choose a share nearer 0.5",
+        "1 row cannot be split with share 0.5: one part is empty; give more rows, or a share nearer 0.5",
     ),
     "a mask to take": (
         lambda: Predictions(GOOD, [0, 1, 1]).take([True, False, True]),
@@ -245,7 +245,7 @@ def test_what_a_kind_does_not_know_it_says():
         (
             lambda: bare.predicted,
             "these predictions hold (confidence, correct) only: the predicted classes are unknown; "
-            "give predicted= and labels= for anything that looks at classes",
+            "give the predicted classes and the labels for anything that looks at classes",
         ),
         (
             lambda: bare.true_labels,
@@ -265,7 +265,7 @@ def test_what_a_kind_does_not_know_it_says():
         (
             lambda: bare.top(1),
             "these predictions hold (confidence, correct) only: the predicted classes are unknown; "
-            "give predicted= and labels= for anything that looks at classes",
+            "give the predicted classes and the labels for anything that looks at classes",
         ),
     ):
         with pytest.raises(NotAnswerable) as why:

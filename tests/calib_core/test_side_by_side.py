@@ -6,7 +6,8 @@ import pytest
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions
 from calib_core.diagrams import constraint, wanted_rates
-from calib_core.side_by_side import promises, side_effects, standings
+from calib_core.inference import primaries, verdicts
+from calib_core.side_by_side import gains, promises, side_effects, standings, sure_rows
 from calib_core.study import every_measure, over_same_rows_by_name, ranks, summaries
 
 KEYS = ("temperature", "top-label-hb", "class-wise-hb", "metacal-miscoverage")
@@ -94,9 +95,61 @@ def test_side_effects_are_after_less_before(models, fitted):
         answered = ~p.abstained if p.abstained is not None else np.ones(p.n_rows, dtype=bool)
         assert line["class_changed"] == np.mean((p.predicted != models["base"].predicted) & answered)
         assert line["keeps_class"] == CALIBRATORS[key].flags.keeps_argmax
+        assert line["keeps_order"] == CALIBRATORS[key].flags.keeps_order
+        assert (line["accuracy"], line["accuracy_before"]) == (p.accuracy, models["base"].accuracy)
+        sure = p.answered.confidence >= 0.95
+        assert line["sure"] == sure.sum() < line["sure_before"]
+        np.testing.assert_equal(line["sure_right"], p.answered.correct[sure].mean() if sure.any() else np.nan)
     assert table["abstained"].iloc[-1] > 0
     bare = Predictions.from_confidence([0.9, 0.6], [True, False])
     assert side_effects({"x": bare}, {"x": bare})["class_changed"].isna().all()
+
+
+def test_rows_a_model_is_sure_of_are_those_it_answers_and_count_by_weight():
+    p = Predictions.from_confidence([0.95, 0.99, 0.9499, 1.0], [True, False, True, True], weights=[3.0, 1.0, 1.0, 0.0])
+    assert (sure_rows(p).count, sure_rows(p).right) == (3, 0.75)
+    assert np.isnan(sure_rows(p, 1.1).right)
+    silent = Predictions([[0.99, 0.01], [0.98, 0.02]], [0, 1], abstained=[False, True])
+    assert (sure_rows(silent).count, sure_rows(silent).right) == (1, 1.0)
+
+
+def test_gains_are_the_deciding_lines_and_what_stands_beside_them(models, fitted):
+    after = {key: models[key] for key in KEYS}
+    first = primaries(models)
+    table = gains(first, dict.fromkeys(KEYS, models["base"]), after, fitted, 0.1, bases=dict.fromkeys(KEYS, "base"))
+    lines = verdicts(first, 0.1).set_index("model")
+    assert table["calibrator"].tolist() == list(KEYS)
+    for line, (key, p) in zip(table.to_dict("records"), after.items(), strict=True):
+        told = lines.loc[key]
+        assert [line[name] for name in ("point", "low", "high", "verdict")] == list(
+            told[["point", "low", "high", "verdict"]]
+        )
+        assert line["low"] <= line["point"] <= line["high"]
+        assert line["point_before"] == lines.loc["base", "point"]
+        assert line["changed"] == (side_effects({key: models["base"]}, {key: p})["class_changed"] * p.n_rows)[0]
+        assert line["promised"] == fitted[key].guarantee(0.1).holds
+        assert line["fitted"] == fitted[key].insides().short
+        assert line["rows"] == p.n_rows
+    answered = ~models["metacal-miscoverage"].abstained
+    few = table.set_index("calibrator").loc["metacal-miscoverage"]
+    assert few["abstained"] == (~answered).sum() > 0
+    # Both log losses are of the rows that are answered: of all rows the model as it is would look worse.
+    base = models["base"].take(np.flatnonzero(answered))
+    assert few["log_loss_before"] == cc.estimate(base, None, "log-loss").value
+    assert few["log_loss_before"] < table["log_loss_before"][0] == cc.estimate(models["base"], None, "log-loss").value
+    assert np.isnan(table.set_index("calibrator").loc["top-label-hb", "log_loss"])
+
+
+def test_a_gain_is_not_the_difference_of_two_notions(models, fitted):
+    first = primaries({"base": models["base"]}) | primaries({"temperature": models["temperature"].answered})
+    other = "confidence" if first["base"].notion == "top-label" else "top-label"
+    bare = Predictions.from_confidence(models["temperature"].confidence, models["temperature"].correct)
+    first["temperature"] = primaries({"t": bare})["t"]
+    before, after = {"temperature": models["base"]}, {"temperature": models["temperature"]}
+    table = gains(first, before, after, fitted, bases={"temperature": "base"})
+    expected = first["base"].line.point if first["temperature"].notion != other else np.nan
+    np.testing.assert_equal(table["point_before"][0], expected)
+    assert np.isnan(gains({}, before, after, fitted)["point"][0])
 
 
 def test_pairs_without_a_difference_say_why_and_the_others_are_corrected_for_their_number(models):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib_core import InputError, NotAnswerable, Predictions
-from calib_core.three_classes import corners, largest_three
+from calib_core.three_classes import corners, largest_three, most_confused_three
 
 NAMES = ("ant", "bee", "cat", "dog", "eel")
 
@@ -150,3 +152,26 @@ def test_three_classes_without_rows_are_refused() -> None:
     p = Predictions(np.full((2, 5), 0.2), [3, 4])
     with pytest.raises(NotAnswerable, match="no row is of one of the classes 0, 1, 2"):
         corners(p, (0, 1, 2), "condition")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_most_confused_three_are_found_among_all_threes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = Predictions(rng.dirichlet(np.full(9, 0.4), 300), rng.integers(0, 9, 300), weights=rng.integers(1, 4, 300))
+    confused = np.zeros((9, 9))
+    for row, true, weight in zip(p.predicted, p.true_labels, np.asarray(p.weights), strict=True):
+        confused[true, row] += weight * (row != true)
+    among = {three: confused[np.ix_(three, three)].sum() for three in itertools.combinations(range(9), 3)}
+    found = most_confused_three(p)
+    assert found == tuple(sorted(found))
+    assert among[found] == max(among.values())
+
+
+def test_where_no_row_is_wrong_the_largest_three_are_taken() -> None:
+    p = Predictions(np.eye(5)[[4, 4, 4, 2, 2, 0]], [4, 4, 4, 2, 2, 0])
+    assert most_confused_three(p) == largest_three(p) == (4, 2, 0)
+
+
+def test_rows_that_are_not_answered_are_not_confused() -> None:
+    p = Predictions(np.eye(4)[[0, 0, 1, 2]] * 0.7 + 0.075, [1, 1, 2, 3], abstained=[True, True, False, False])
+    assert most_confused_three(p) == (1, 2, 3)

@@ -2,9 +2,11 @@
 
 import gc
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -14,3 +16,11 @@ def shipped_collection() -> Iterator[None]:
     config.set_option("runner.postScriptGC", False)
     yield
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def components_searched_once() -> Iterator[None]:
+    """A server looks once for components in all packages installed; AppTest does in every run, for half of its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield

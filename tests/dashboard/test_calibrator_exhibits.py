@@ -11,6 +11,8 @@ import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
 from calib_core._text import percent
 from calib_core.inference import estimate_lines as lines
+from calib_core.inference.number_words import percent as in_percent
+from calib_core.inference.number_words import points
 from calib_core.study import SCORES, over_same_rows_by_name
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
@@ -62,8 +64,8 @@ def test_errors_are_in_the_bins_and_by_the_tolerance_chosen(scene: Scene, rows: 
     assert not frame.equals(lines(cc.inference.estimates(alike, questions, 7, by_model=False)))
     assert not frame.equals(lines(cc.inference.estimates(alike, questions, by_model=False), 0.2))
     assert shown["notion"] == [cc.REDUCTIONS[key].title for key in frame["notion"]]
-    for heading, name in (("estimate", "point"), ("value", "value"), ("noise floor", "floor")):
-        assert shown[heading] == [NOT_KNOWN if value != value else f"{value:.4f}" for value in frame[name]]
+    for heading, name in (("estimate", "point"), ("as measured", "value"), ("noise floor", "floor")):
+        assert shown[heading] == [NOT_KNOWN if value != value else in_percent(value) for value in frame[name]]
     silent = frame[frame["value"].isna()]
     assert silent["model"].unique().tolist() == [scene.titles[2]]
     notes = " ".join(EXHIBITS.make("calibrator-errors").words(scene).notes)
@@ -84,7 +86,7 @@ def test_the_corrected_p_value_of_a_pair_is_written_beside_its_own(scene: Scene,
     scene = session.scene_of(THREE_CLASSES.replace(calibrators=CHOSEN.calibrators[:2]))
     frame, shown = cells(scene, "pairs", estimator="ece")
     for heading, name in (("p", "p"), ("p, Holm", "p_holm")):
-        assert shown[heading] == ["< 0.001" if p < 0.0005 else f"{p:.3f}" for p in frame[name]]
+        assert shown[heading] == ["< 0.0001" if p < 1e-4 else f"{p:.2g}" for p in frame[name]]
     assert shown["p"] != shown["p, Holm"]
 
 
@@ -96,8 +98,8 @@ def test_decisions_change_from_the_base_model_to_the_recalibrated_one() -> None:
     )
     assert effects.accuracy_change > 0.01
     assert frame.loc[2, ["accuracy_change", "abstained"]].tolist() == [effects.accuracy_change, effects.abstained]
-    assert shown["accuracy change"][2] == f"{100 * effects.accuracy_change:+.2f} points"
-    assert shown["rows it abstains on"][2] == percent(effects.abstained, 2)
+    assert shown["accuracy change"][2] == points(effects.accuracy_change)
+    assert shown["rows it abstains on"][2] == percent(effects.abstained)
 
 
 def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> None:
@@ -126,3 +128,22 @@ def test_a_map_of_a_class_that_is_not_there_is_the_last_one() -> None:
     frame, _ = cells(scene, "binary-map", stratum=99)
     same(frame, cells(scene, "binary-map", stratum=2)[0])
     assert not frame.equals(cells(scene, "binary-map")[0])
+
+
+def test_a_map_of_one_group_of_several_says_so() -> None:
+    scene = session.scene_of(THREE_CLASSES)
+    assert "(one of 3 groups)" in EXHIBITS.make("binary-map").words(scene).caption
+
+
+def test_what_is_promised_is_what_the_library_says(scene: Scene) -> None:
+    frame, shown = cells(scene, "promises")
+    assert shown["what is promised, or why nothing"] == frame["sentence"].tolist()
+    assert shown["calibrator"] == list(scene.titles[1:])
+
+
+def test_a_recalibration_cell_by_cell_is_learned_on_the_calibration_rows() -> None:
+    scene = session.scene_of(THREE_CLASSES)
+    frame, _ = cells(scene, "canonical-validity")
+    rows = (scene.get(scene.model.calibration), scene.get(scene.model.predictions))
+    pairs = {recipe.title: cc.diagrams.validity_by_cell(recipe.build(), *rows) for recipe in scene.partitions}
+    same(frame, cc.stacked(pairs, "partition"))

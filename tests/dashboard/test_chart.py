@@ -1,15 +1,27 @@
 """Charts as far as a script sees them; what the browser makes of them is in tests/browser/test_chart.py."""
 
+import ast
+import asyncio
+import base64
 import copy
+import gzip
+import json
 import logging
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import plotly
 import plotly.graph_objects as go
 import pytest
+from starlette.routing import Route
 from streamlit.testing.v1 import AppTest
 
+import calib_core
+from calib_core import Predictions
+from calib_core.diagrams import temperature_path
 from calib_core.figures.look import figure_template
-from dashboard.chart import Click, drawn, slot
+from dashboard.chart import Click, drawn, live_path, serving, slot
 from dashboard.chart.click import parse
 from dashboard.chart.payload import figure_json, payload
 
@@ -73,12 +85,138 @@ def test_a_click_is_read_as_sent() -> None:
     assert parse(CLICK) == Click(trace=0, point=2, customdata=[7, 1], x=0.5, y="a", seq=5)
 
 
+NESTED: list[object] = []
+NESTED.append(NESTED)
+
+
 @pytest.mark.parametrize(
     "payload",
-    [None, 3, "x", [], {}, {**CLICK, "trace": -1}, {**CLICK, "point": "2"}, {**CLICK, "seq": 1.5}],
-)
+    [
+        None, 3, "x", [], {}, {**CLICK, "trace": -1}, {**CLICK, "point": "2"}, {**CLICK, "seq": 1.5},
+        {**CLICK, "seq": True}, {**CLICK, "customdata": {"bin": float("nan")}}, {**CLICK, "customdata": {1: 2}},
+        {**CLICK, "customdata": ["x" * 3000]}, {**CLICK, "x": [[[[[1]]]]]}, {**CLICK, "customdata": NESTED},
+        {**CLICK, "y": object()}, {**CLICK, "customdata": list(range(1000))},
+    ],
+)  # fmt: skip
 def test_what_is_no_click_is_ignored(payload: object) -> None:
     assert parse(payload) is None
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"bin": 3}, {"class": 0, "model": "net"}, {"low": 0.2, "high": 0.4}, {"clear": True}, {"temperature": 1.7}],
+)
+def test_what_is_chosen_without_a_mark_is_its_record(record: dict[str, object]) -> None:
+    click = parse({"record": record, "seq": 3})
+    assert click == Click(None, None, record, None, None, 3)
+    assert click.record == record
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None, [], {}, "bin", {"low": 0.4, "high": 0.2}, {"low": 0.4}, {"low": "0", "high": 1},
+        {"low": False, "high": 1}, {"low": 0.1, "high": float("inf")}, {"temperature": 0}, {"temperature": "2"},
+        {"clear": 1}, {"bin": {"a": {}}, 3: 4},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_chosen_is_ignored(record: object) -> None:
+    assert parse({"record": record, "seq": 3}) is None
+    assert parse({"record": {"bin": 3}}) is None
+
+
+def test_another_focus_is_no_new_figure() -> None:
+    figure = go.Figure(go.Scatter(x=[1.0]), layout={"meta": {"columns": [], "range": True}})
+
+    def header(**focus: object) -> dict[str, object]:
+        message = payload(figure, key="k", label="l", height=None, focus=focus)
+        return json.loads(message.split(b"\n", 1)[0])  # type: ignore[no-any-return]
+
+    near, far = header(bin=3, model="net", between=None), header(between=(0.2, 0.4))
+    assert near["focus"] == {"bin": 3}
+    assert far["focus"] == {"between": [0.2, 0.4]}
+    assert near["revision"] == far["revision"]
+
+
+# ---- the temperature slider and the way plotly.js is served ---------------------------------------------------
+
+
+def test_a_slider_carries_the_sums_of_the_path() -> None:
+    generator = np.random.default_rng(0)
+    rows = Predictions.from_logits(generator.normal(size=(500, 3)) * 3, generator.integers(0, 3, 500))
+    path = temperature_path(rows, 10, also=[1.69])
+    live = live_path(path, "stars", bars="bars", value=1.69, marks={1.0: "as it is", 1.69: "fitted", 20.0: "far"})
+    for name, table in (("rows", path.count), ("sums", path.confidence_sum), ("right", path.right)):
+        sent = np.frombuffer(base64.b64decode(live[name]), "<f4").reshape(62, 10)
+        np.testing.assert_allclose(sent, table, rtol=1e-6)
+    assert live["value"] in live["temperatures"]
+    assert [mark["label"] for mark in live["marks"]] == ["as it is", "fitted"]
+    assert live["lower"][3] == pytest.approx(0.3)
+    assert live_path(temperature_path(rows, "equal-mass"), "stars")["lower"] is None
+    message = payload(go.Figure(), key="k", label="l", height=None, live=live)
+    assert len(message) < 60_000
+
+
+def test_the_bundle_is_of_the_version_of_the_plotly_package() -> None:
+    whole = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    with whole.open(encoding="utf-8") as file:
+        assert f"plotly.js v{serving.bundle_version()}\n" in file.read(300)
+    assert "MIT License" in (serving.ASSETS / "plotly-basic.LICENSE.txt").read_text()
+
+
+def test_the_bundle_draws_every_figure_of_the_product() -> None:
+    drawn_with = {
+        node.attr
+        for file in (Path(calib_core.__file__).parent / "figures").glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "go"
+    }
+    assert {"Scatter", "Bar"} <= drawn_with <= {"Scatter", "Bar", "Figure", "layout"}
+
+
+def asked(app: object, path: str, method: str = "GET", **headers: str) -> tuple[dict[str, str], bytes]:
+    """Headers and body of the answer of an ASGI application."""
+    messages: list[dict[str, object]] = []
+
+    async def send(message: dict[str, object]) -> None:
+        messages.append(message)
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    lines = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": method, "path": path, "headers": lines, "query_string": b""}
+    asyncio.run(app(scope, receive, send))  # type: ignore[operator]
+    answer = {name.decode(): value.decode() for name, value in messages[0]["headers"]}  # type: ignore[attr-defined]
+    return answer, b"".join(message.get("body", b"") for message in messages[1:])  # type: ignore[misc]
+
+
+async def page_in_parts(scope: dict[str, object], receive: object, send: Any) -> None:
+    assert b"if-none-match" not in dict(scope["headers"])  # type: ignore[call-overload]
+    start = [(b"content-type", b"text/html"), (b"etag", b"x"), (b"content-length", b"28")]
+    await send({"type": "http.response.start", "status": 200, "headers": start})
+    await send({"type": "http.response.body", "body": b"<html><head></he", "more_body": True})
+    await send({"type": "http.response.body", "body": b"ad><head></html>"})
+
+
+def test_the_page_names_what_its_first_chart_needs() -> None:
+    answer, body = asked(serving.Head(page_in_parts, serving.links()), "/", if_none_match="x")
+    assert body == b"<html><head>" + serving.links() + b"</head><head></html>"
+    assert answer == {"content-type": "text/html", "content-length": str(len(body))}
+    for name in ("chart.js", "travel.js", "looking.js", "live.js"):
+        assert f"calib.chart/{name}".encode() in body
+    untouched, other = asked(serving.Head(page_in_parts, serving.links()), "/elsewhere")
+    assert other == b"<html><head></head><head></html>"
+    assert untouched["etag"] == "x"
+
+
+@pytest.mark.parametrize("packed", ["gzip", ""])
+def test_the_bundle_may_be_kept_for_ever(packed: str) -> None:
+    route = Route("/b", serving._bundle)
+    answer, body = asked(route, "/b", accept_encoding=packed)
+    assert "immutable" in answer["cache-control"]
+    assert answer["content-type"].startswith("text/javascript")
+    assert (gzip.decompress(body) if packed else body) == serving.BUNDLE.read_bytes()
 
 
 def test_a_figure_is_not_changed_by_being_shown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -10,15 +11,26 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import SCALES, Predictions, Recipe
-from calib_core._text import count, error
-from calib_core.diagrams import class_table, kernel_curve, ranked_classes, validity_pair
-from calib_core.inference import per_class_tests
+from calib_core._text import count
+from calib_core.diagrams import (
+    class_claims,
+    class_rows,
+    class_table,
+    classes_standing_out,
+    kernel_curve,
+    ranked_classes,
+    validity_pair,
+)
+from calib_core.inference import number_words, per_class_tests, standing_out
+from calib_core.inference.number_words import in_percent
 from calib_core.registry import Value
 from dashboard import report, session
-from dashboard.chart import drawn
+from dashboard.chart import drawn, slot
+from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS, together
-from dashboard.selection import AUTO, Selection, Source, interval_schemes
+from dashboard.schemes import interval_schemes
+from dashboard.selection import AUTO, Selection, Source
 from dashboard.session import RESULTS, Model
 from tests.dashboard.test_estimator_screens import smoothed
 from tests.dashboard.test_views import opened
@@ -40,13 +52,23 @@ def predictions(selection: Selection, place: int = 0) -> Predictions:
     return RESULTS.get(session.models(selection).shown[place].predictions)
 
 
+def many_classes(k: int, n: int = 400) -> str:
+    """The key of a file of many classes, too sure of themselves."""
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(k, 0.1), n).astype(np.float32)
+    labels = np.where(rng.random(n) < 0.5, probs.argmax(1), rng.integers(0, k, n))
+    buffer = io.BytesIO()
+    np.savez(buffer, probs=probs, labels=labels)
+    return session.hold(buffer.getvalue(), f"{k}-classes.npz").key
+
+
 def words(app: AppTest) -> str:
-    return " ".join(m.value for m in (*app.markdown, *app.caption, *app.info)).replace("\\", "")
+    return " ".join(m.value for m in (*app.markdown, *app.caption, *app.info)).replace("\\", "").replace("\u00a0", " ")
 
 
 def the_list(app: AppTest) -> pd.DataFrame:
-    """The table of all classes, the last on the page."""
-    return app.dataframe[-1].value
+    """The table of all classes, the last of classes on the page."""
+    return [frame.value for frame in app.dataframe if "mean_score" in frame.value.columns][-1]
 
 
 @pytest.mark.parametrize("binning", [AUTO, *interval_schemes()])
@@ -55,7 +77,7 @@ def the_list(app: AppTest) -> pd.DataFrame:
 def test_the_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
     app = opened(classes(notion=notion, curve=curve).replace(binning=binning))
     one = ["class-kernel"] if curve == "kernel" else []
-    assert list(drawn(app)) == ["class-panels", *one, "class-errors"]
+    assert list(drawn(app)) == ["class-panels", "class-errors", *one]
 
 
 def test_one_order_is_that_of_all_that_is_shown() -> None:
@@ -78,6 +100,9 @@ def test_options_are_chosen_on_screen_and_another_order_begins_at_the_first_page
     assert not app.exception
     kept = Selection.from_query(dict(app.query_params))[0].exhibit("class-panels")
     assert kept.params == ()
+    # Three classes are on one page: there is nothing to search or to turn over.
+    assert not [box for box in (*app.text_input, *app.number_input) if str(box.key).startswith("exhibit.class-panels")]
+    app = opened(classes(Source(data=many_classes(30)), page=3))
     app.selectbox(key="exhibit.class-panels.curve").select("validity").run()
     app.number_input(key="exhibit.class-panels.page").set_value(2).run()
     assert dict(Selection.from_query(dict(app.query_params))[0].exhibit("class-panels").params) == {
@@ -97,7 +122,7 @@ def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) ->
     np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
     text = words(app)
     assert curve.about in text
-    assert f"Local calibration error at 0.60: {error(curve.local_error(0.6))}." in text
+    assert f"Local calibration error at 60 %: {number_words.percent(curve.local_error(0.6))}." in text
     assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in text
     assert app.query_params["code"] == "1"
     small = drawn(app)["class-panels"].figure["data"]
@@ -173,7 +198,8 @@ def test_weighted_rows_have_errors_and_no_tests_and_say_why() -> None:
     key = session.hold(frame.to_csv(index=False).encode(), "weighted.csv").key
     source = Source(data=key, reading='{"weights":"weight"}')
     app = opened(classes(source, ()))
-    assert "No tests. Base model: per-class tests count rows, and these carry weights" in words(app)
+    assert "Base model, no tests: per-class tests count rows, and these carry weights" in words(app)
+    assert "Order: error times share" in words(app)
     assert the_list(app)["p_holm, Base model"].isna().all()
     assert the_list(app)["error, Base model"].notna().all()
 
@@ -196,8 +222,8 @@ def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
     titles = [note["text"] for note in drawn(app)["class-panels"].figure["layout"]["annotations"]]
     names = the_list(app)["class"].tolist()
     assert len(names) == 1000
-    assert [title.partition(":")[0] for title in titles] == names[24:36]
-    assert f"12 of {count(1000)} classes, largest error of Base model first, page 3 of 84" in words(app)
+    assert [title.partition("</b>")[0].removeprefix("<b>") for title in titles] == names[24:36]
+    assert f"12 of {count(1000)} classes, worst of Base model first, page 3 of 84" in words(app)
 
 
 def test_a_report_has_the_page_on_screen() -> None:
@@ -228,3 +254,93 @@ def test_exhibits_that_stand_together_follow_one_another() -> None:
     assert fixed["class-errors"] == {"notion": "class-wise", "sort": "rows", "search": "a", "page": 2}
     assert fixed["classes"] == {"notion": "class-wise", "sort": "rows", "search": "a"}
     assert fixed["class-kernel"]["notion"] == "class-wise"
+
+
+def test_the_view_opens_with_the_classes_that_stand_out_and_says_so() -> None:
+    selection = classes(DIGITS, ())
+    rows = predictions(selection)
+    outstanding = standing_out(per_class_tests(rows, "top-label"))
+    names = rows.class_names or ()
+    app = opened(selection)
+    assert the_list(app)["class"].tolist()[: len(outstanding)] == [names[code] for code in outstanding]
+    assert f"{len(outstanding)} of 10 classes stand out of the noise: " in words(app)
+    # In the words of the overview's card: the same numbers, rounded alike.
+    found = classes_standing_out(rows).headline.replace("\u201c", "").replace("\u201d", "")
+    assert found.startswith(f"{names[outstanding[0]]} adds most: says ")
+    assert f"{found} (" in words(app)
+    ticks = drawn(app)["class-errors"].figure["layout"]["yaxis"]["ticktext"]
+    assert [name.startswith("<b>") for name in ticks] == [True] * len(outstanding) + [False] * (10 - len(outstanding))
+    noise = drawn(app)["class-errors"].trace("noise alone")["x"]
+    order = [names.index(name) for name in the_list(app)["class"]]
+    np.testing.assert_array_equal(noise, per_class_tests(rows, "top-label")["calibrated"].to_numpy()[order])
+
+
+def test_where_no_class_stands_out_the_view_says_so() -> None:
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(np.full(5, 0.5), 600)
+    labels = (rng.random(600)[:, None] > probs.cumsum(1)[:, :-1]).sum(1)
+    buffer = io.BytesIO()
+    np.savez(buffer, probs=probs, labels=labels)
+    app = opened(classes(Source(data=session.hold(buffer.getvalue(), "calibrated.npz").key), ()))
+    assert "No class stands out of the noise, corrected for 5 looks." in words(app)
+    assert "adds most" not in words(app)
+
+
+def test_a_click_on_a_bin_of_a_small_diagram_shows_its_class_and_its_rows() -> None:
+    app = opened(classes(DIGITS, ()))
+    columns = drawn(app)["class-panels"].figure["layout"]["meta"]["columns"]
+    rows = predictions(classes(DIGITS, ()))
+    assert len({column["axis"] for column in columns}) == 10
+    record = next(c["record"] for c in columns if c["record"]["class"] == 8 and c["high"] > 0.99)
+    app.session_state[slot("class-panels")] = Click(0, 0, record, 0.5, 0.5, 1)
+    app.run()
+    assert not app.exception
+    assert (app.query_params["code"], app.query_params["zoom"]) == ("8", str(record["bin"]))
+    claims = class_claims({"net": rows}, 8).iloc[0]
+    says, right = in_percent(claims["says"]), in_percent(claims["right"])
+    assert f"it says {says} on average and is right {right} of the time" in words(app)
+    numbers = session.parts(DIGITS).test_rows
+    wanted = class_rows(rows, 8, numbers, None, record["bin"])
+    shown = next(frame.value for frame in app.dataframe if "label" in frame.value.columns)
+    assert shown["row"].tolist() == wanted["row"].tolist()
+    assert (shown["predicted"] == "8").all()
+    # A class without a bin is the whole class.
+    app.session_state[slot("class-errors")] = Click(0, 0, {"class": 1}, 0.5, 0.5, 2)
+    app.run()
+    assert "zoom" not in app.query_params
+    shown = next(frame.value for frame in app.dataframe if "label" in frame.value.columns)
+    assert len(shown) == class_claims({"net": rows}, 1)["rows"].iloc[0]
+
+
+def test_every_column_of_the_small_diagrams_holds_the_marks_of_its_record() -> None:
+    scene = session.scene_of(classes(WINE))
+    figure = scene.get(EXHIBITS.make("class-panels").figure(scene))
+    columns = {(c["axis"], c["record"]["bin"]): c for c in figure.layout.meta["columns"]}
+    seen = 0
+    for trace in figure.data:
+        for x, mark in zip(trace.x, trace.customdata or (), strict=False):
+            if mark is None:
+                continue
+            column = columns[trace.xaxis, mark["bin"]]
+            assert column["record"] == {"class": mark["class"], "bin": mark["bin"]}
+            assert column["low"] - 1e-9 <= x <= column["high"] + 1e-9
+            seen += 1
+    assert seen > 10
+
+
+def test_what_could_only_be_empty_is_not_offered() -> None:
+    top = opened(Selection(source=Source(data="demo:language-model"), view="classes"))
+    assert not [box for box in top.selectbox if box.key == "exhibit.class-panels.notion"]
+    offered = next(group for group in top.button_group if "Classes" in str(group.options))
+    assert "Simplex" not in str(offered.options)
+    assert "No view “Simplex” of these data" in words(top)
+    whole = opened(Selection(source=WINE, view="classes"))
+    assert [box for box in whole.selectbox if box.key == "exhibit.class-panels.notion"]
+    assert "Simplex" in str(next(group for group in whole.button_group if "Classes" in str(group.options)).options)
+
+
+def test_shares_of_classes_are_shares_of_all_rows() -> None:
+    app = opened(Selection(source=DIGITS, view="data"))
+    frame = next(frame for frame in app.dataframe if list(frame.value.columns) == ["class", "rows", "share"])
+    bar = json.loads(frame.proto.columns)["share"]["type_config"]
+    assert (bar["min_value"], bar["max_value"]) == (0.0, 1.0)

@@ -21,12 +21,12 @@ from generated import ordinary_rows
 
 import calib_core as cc
 from calib_core import inference
-from calib_core._text import error, p_value
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.inference.number_words import chance, percent, points
 from calib_core.inference.result_line import ROUGH_GUIDE
 from calib_core.study import SCORES
 from dashboard.cli import main
-from dashboard.commands import _shared, audit, compare, gate
+from dashboard.commands import _shared, _written, audit, compare, gate
 from dashboard.exhibits.columns import NOT_KNOWN
 from dashboard.exhibits.pairs import VALUES_DIFFER
 
@@ -99,12 +99,11 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     first = cc.inference.primary(cc.read_predictions(file))
     assert verdict == first.sentence
     assert first.reason in verdict
-    assert columns.startswith("notion ")
+    assert columns.startswith("error ")
     for line in record["lines"]:
         shown = cc.inference.EstimateLine(**{name: line[name] for name in line if name != "model"})
-        point, low, high, value, floor = map(error, (shown.point, shown.low, shown.high, shown.value, shown.floor))
-        numbers = [point.replace("-", "−"), f"{low} to {high}".replace("-", "−")]
-        assert re.search(r"\s+".join(map(re.escape, ["confidence", shown.estimator, *numbers])), text)
+        value, floor = shown.written(shown.value), shown.written(shown.floor)
+        assert re.search(r"\s+".join(map(re.escape, [shown.title, shown.written(shown.point), shown.interval])), text)
         assert re.search(r"\s+".join([re.escape(value.replace("-", "−")), re.escape(floor)]), text)
     assert f"Each of the {len(record['lines'])} lines stands alone" in text
     for about in {line["about"] for line in record["lines"]}:
@@ -142,7 +141,7 @@ def test_audit_explains_a_value_above_its_own_interval():
         (line,) = json.loads(run(*asked, "--json").stdout)["lines"]
         assert (line["value"] > line["high"]) is above
         assert line["low"] <= line["point"] <= line["high"]
-        assert "A value above its own interval is no mistake" in run(*asked).stdout
+        assert "A measured value above its own interval is no mistake" in run(*asked).stdout
 
 
 def test_audit_gives_a_score_no_verdict(file):
@@ -201,7 +200,7 @@ def gate_file(n, off, seed=0):
 @pytest.mark.parametrize(
     ("n", "off", "limit", "code", "word"),
     [
-        (4000, 0.0, 0.05, 0, "within"),
+        (4000, 0.0, 0.05, 0, "within tolerance"),
         (4000, 0.2, 0.05, 1, "miscalibrated"),
         (60, 0.0, 0.05, 1, "too few rows to tell"),
     ],
@@ -381,14 +380,18 @@ def test_compare_says_what_the_library_says(file):
     assert line["about"] == wanted["about"]
     *lines, about, values = run("compare", file, "after.csv").stdout.splitlines()
     assert [line.split()[:2] for line in lines] == [
-        ["notion", "estimator"], *([NOT_KNOWN, key] for key in SCORES),
-        ["confidence", "debiased-l2"], ["top-label", "debiased-l2"],
+        ["notion", "error"], *([NOT_KNOWN, cc.ESTIMATORS[key].title.split()[0]] for key in SCORES),
+        ["Confidence", "Debiased"], ["Top-label", "Debiased"],
     ]  # fmt: skip
-    names = ["first_value", "second_value", "difference", "low", "high"]
-    assert lines[0].split()[2:] == ["first", "second", *names, "p", "p_holm", "about"]
+    headings = ["difference", "90 % interval", "p", "p, Holm", "value of the first", "value of the second", "about"]
+    assert " ".join(lines[0].split()) == " ".join(["notion error or score first second", *headings])
+    # Accuracy is a share: its difference is in points, its values are in percent.
     first = cc.compare(models, None, SCORES[0]).iloc[0]
-    numbers = [error(first[name]).replace("-", "−") for name in names] + [p_value(first[p]) for p in ("p", "p_holm")]
-    assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, SCORES[0], *models, *numbers]))
+    low, high = (points(first[name]) for name in ("low", "high"))
+    numbers = [points(first["difference"]), f"{low.removesuffix(' points')} to {high}"]
+    numbers += [chance(first[p]).removeprefix("p = ") for p in ("p", "p_holm")]
+    numbers += [percent(first[name]) for name in ("first_value", "second_value")]
+    assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, "Accuracy", *models, *numbers]))
     # Claims by class are judged in groups of rows, and each thing that intervals are about is said once.
     assert about.count("groups of at least 20 rows") == 1
     assert values == VALUES_DIFFER
@@ -444,6 +447,16 @@ def test_what_is_written_is_no_formula():
     cells = pd.read_csv("out.csv", dtype=str).to_numpy().ravel()
     assert not [c for c in cells if c[0] in "=+@\t\r" or (c[0] == "-" and not re.fullmatch(r"-?[\d.e-]+", c))]
     assert any(c.startswith("'=cmd") for c in cells)
+
+
+def test_what_answers_every_row_abstains_on_none(file):
+    run("fit", file, "--calibrator", "temperature", "-o", "cal.json")
+    assert run("apply", "cal.json", file, "-o", "out.csv").stderr.endswith("recalibrated: out.csv\n")
+
+
+def test_a_matrix_is_a_column_for_each_of_its_own_in_a_flat_table():
+    flat = _written._frame({"row": np.arange(2), "probs": np.array([[0.1, 0.9], [0.8, 0.2]])})
+    assert flat.to_dict("list") == {"row": [0, 1], "probs_0": [0.1, 0.8], "probs_1": [0.9, 0.2]}
 
 
 # -- the installed command ------------------------------------------------------------------------------------

@@ -42,6 +42,13 @@ def frames(shown: Any) -> list[Any]:
     return [leaf for part in shown for leaf in frames(part)] if isinstance(shown, (list, tuple)) else [shown]
 
 
+def asked_for(app: AppTest, more: str) -> AppTest:
+    """The room in which calibrators are chosen, with one of the things that can be asked of those ticked."""
+    app.segmented_control(key="recalibrate.more").set_value(more).run()
+    assert not app.exception
+    return app
+
+
 SHOWN = {
     "calibrators": DIGITS.replace(calibrators=(*TICKED, Recipe("CALIBRATORS", "metacal-miscoverage"))),
 }
@@ -54,9 +61,10 @@ EXHIBITED = ("reliability", "classes", "simplex", "estimators")
 def test_lines_of_every_figure_and_table_run(view: str) -> None:
     selection = SHOWN[view].replace(view=view)
     app = opened(selection)
-    assert not app.exception
     lines = copied(app, "python")
-    assert len(lines) >= 3
+    for more in ("gains", "promises", "effects"):
+        lines |= copied(asked_for(app, more), "python")
+    assert len(lines) >= 4
     for text in lines.values():
         found = frames(run(text))
         assert found
@@ -66,7 +74,7 @@ def test_lines_of_every_figure_and_table_run(view: str) -> None:
 def test_lines_of_several_files_give_the_numbers_on_screen() -> None:
     selection = DIGITS.replace(view="calibrators", others=(("demo:digits-mlp", ""),), calibrators=TICKED[1:])
     second = session.models(selection).shown[3]
-    app = opened(selection.replace(model=second.title))
+    app = asked_for(opened(selection.replace(model=second.title)), "maps")
     (drawn,) = (run(text) for text in copied(app, "python").values() if "binary_map" in text)
     expected = cc.diagrams.binary_map(fitted(second), session.parts(second.source).test, 0)
     np.testing.assert_array_equal(drawn["output"], expected.output)

@@ -20,7 +20,7 @@ from calib_core.readers import Finding, predictions, propose, read_table
 from calib_core.study import MEASURES, summaries
 from dashboard import session
 from dashboard.selection import Selection, Source
-from dashboard.views import data_card, data_findings
+from dashboard.views import data_card, data_findings, data_trial
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 DEFAULT = Source().data
@@ -40,6 +40,12 @@ def sound(app: AppTest) -> AppTest:
 
 
 def upload(app: AppTest, name: str, content: str | bytes, which: int = 0) -> AppTest:
+    """What a person does who wants to see how a file was read: it opens elsewhere when it leaves no choice."""
+    dropped(app, name, content, which)
+    return sound(app.button(key="frame.data").click().run())
+
+
+def dropped(app: AppTest, name: str, content: str | bytes, which: int = 0) -> AppTest:
     raw = content.encode() if isinstance(content, str) else content
     return sound(app.file_uploader[which].set_value((name, raw, "application/octet-stream")).run())
 
@@ -91,6 +97,9 @@ def good(n: int = 60, seed: int = 0, **more: object) -> str:
 def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(demo) -> None:
     app = opened()
     sound(app.radio(key="data.choice.demo").set_value(f"demo:{demo.key}").run())
+    if demo.key != DEFAULT.removeprefix("demo:"):
+        assert app.session_state["calib.selection"].view == "overview"
+    sound(app.button(key="frame.data").click().run())
     assert source(app) == Source(data=f"demo:{demo.key}")
     assert not app.error
     p = session.whole(f"demo:{demo.key}", "")
@@ -102,9 +111,31 @@ def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(dem
         "Accuracy, all rows": percent(p.accuracy),
         "Mean confidence": confidence,
     }
+    some = [text for text in said(app.caption) if "smallest of" in text]
+    assert bool(some) == (demo.classes > data_card.ALL_CLASSES)
     parts = session.parts(source(app))
     line = f"{count(parts.fit.n_rows)} calibration rows ({parts.rule}"
     assert any(text.startswith(line) and f"{count(parts.test.n_rows)} test rows" in text for text in said(app.caption))
+
+
+def test_a_file_that_leaves_no_choice_opens_at_the_answer_and_any_other_where_it_is_settled() -> None:
+    app = dropped(opened(), "mine.csv", good())
+    assert app.session_state["calib.selection"].view == "overview"
+    app = dropped(app, "ragged.csv", "p_0,p_1,label\n0.5,0.5\n")
+    assert app.session_state["calib.selection"].view == "data"
+    assert any("ragged.csv, line 2" in text for text in said(app.error))
+
+
+def test_a_first_visit_is_asked_for_data_and_a_link_is_not() -> None:
+    app = sound(AppTest.from_file(str(APP), default_timeout=60).run())
+    assert app.session_state["calib.selection"].view == "start"
+    assert "how often is it right" in app.markdown[1].value
+    assert not [control for control in app.segmented_control if control.key == "frame.room"]
+    app = dropped(app, "mine.csv", good())
+    assert app.session_state["calib.selection"].view == "overview"
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params["bins"] = "7"
+    assert sound(app.run()).session_state["calib.selection"].view == "overview"
 
 
 def test_all_demos_are_offered_with_lesson_size_and_origin() -> None:
@@ -230,6 +261,8 @@ def test_a_file_with_a_problem_waits_until_one_click_settles_it() -> None:
     click(app, "Leave out 1 row")
     assert session.file(source(app).data).title == "gaps.csv"
     assert json.loads(source(app).reading) == {"missing": "exclude"}
+    assert app.session_state["calib.selection"].view == "overview"
+    sound(app.button(key="frame.data").click().run())
     assert app.metric[0].value == "59"
 
 
@@ -460,3 +493,9 @@ def test_hostile_names_are_shown_escaped() -> None:
         assert not re.search(r"(?<!\\)<img", text)
         assert "](http" not in text
         assert not re.search(r"(?<!\\)!\[", text)
+
+
+def test_the_file_in_use_is_the_one_of_its_role(monkeypatch):
+    chosen = Selection(source=Source(data="a", reading="r", test="b", test_reading="s"))
+    monkeypatch.setattr(data_trial.widgets, "selection", lambda: chosen)
+    assert [data_trial.in_use(role) for role in ("data", "test", "more")] == [("a", "r"), ("b", "s"), ("", "")]

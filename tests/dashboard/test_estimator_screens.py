@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,21 +19,12 @@ from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
-from dashboard.exhibits.reliability import Reliability
+from dashboard.exhibits.kernel_curve import KernelReliability
 from dashboard.selection import Selection, Source
+from tests.dashboard.test_views import opened
 
 WINE = Source(data="demo:wine-logistic")
 BINS = Recipe("CALIBRATORS", "class-wise-hb")
-
-
-def opened(selection: Selection) -> AppTest:
-    """The app as a link with these choices opens it."""
-    app = AppTest.from_file(str(Path(__file__).parents[2] / "dashboard" / "app.py"), default_timeout=60)
-    for name, text in selection.to_query().items():
-        app.query_params[name] = text
-    app.run()
-    assert not app.exception, [e.value for e in app.exception]
-    return app
 
 
 def sample(n: int = 300) -> Predictions:
@@ -82,22 +74,22 @@ def test_the_trade_figure_draws_a_curve_a_calibrator_and_a_point_a_model() -> No
 # -- screens --------------------------------------------------------------------------------------------------
 
 
-def test_kernel_bandwidth_scale_and_band_are_chosen_on_screen_and_kept_in_the_link() -> None:
-    app = opened(Selection().with_exhibit(EXHIBITS.described("reliability", overlay="kernel")))
+def test_kernel_bandwidth_scale_and_band_are_chosen_beside_the_curve_and_kept_in_the_link() -> None:
+    app = opened(Selection(view="curves", about="kernel-curve"))
     for part, key in (("kernel", "gaussian"), ("bandwidth", "silverman"), ("scale", "score"), ("bandwidth", "fixed")):
-        app.selectbox(key=f"exhibit.reliability.kernel.ece-kde.{part}.key").select(key).run()
+        app.selectbox(key=f"exhibit.kernel-curve.kernel.ece-kde.{part}.key").select(key).run()
         assert not app.exception
-    app.number_input(key="exhibit.reliability.kernel.ece-kde.bandwidth.fixed.value").set_value(0.08).run()
-    app.selectbox(key="exhibit.reliability.band").select("whole-curve").run()
+    app.number_input(key="exhibit.kernel-curve.kernel.ece-kde.bandwidth.fixed.value").set_value(0.08).run()
+    app.selectbox(key="exhibit.kernel-curve.band").select("whole-curve").run()
     chosen, problems = Selection.from_query({"exhibits": app.query_params["exhibits"]})
     assert not problems
     method = KernelECE(Gaussian(), Fixed(0.08), Linear(), "gaps")
-    assert chosen.exhibit("reliability").build() == Reliability("kernel", "whole-curve", method)
+    assert chosen.exhibit("kernel-curve").build() == KernelReliability(method, "whole-curve")
     curve = diagrams.kernel_curve(session.parts(Selection().source).test, method=method, band="whole-curve")
-    np.testing.assert_array_equal(drawn(app)["reliability"].trace("kernel curve")["y"], curve.curve)
-    assert drawn(app)["reliability"].trace("90 % band for the whole curve") is not None
-    again = opened(chosen)
-    np.testing.assert_array_equal(drawn(again)["reliability"].trace("kernel curve")["y"], curve.curve)
+    np.testing.assert_array_equal(drawn(app)["kernel-curve"].trace("kernel curve")["y"], curve.curve)
+    assert drawn(app)["kernel-curve"].trace("90 % band for the whole curve") is not None
+    again = opened(chosen.replace(view="curves", about="kernel-curve"))
+    np.testing.assert_array_equal(drawn(again)["kernel-curve"].trace("kernel curve")["y"], curve.curve)
 
 
 def test_the_papers_curve_is_a_choice() -> None:
@@ -148,10 +140,16 @@ def test_weighted_rows_have_an_isotonic_curve_and_say_why_it_has_no_band() -> No
 
 
 def test_the_trade_off_is_drawn_when_a_link_of_release_0_1_asks_for_it() -> None:
-    app = opened(Selection(source=WINE, view="estimators", calibrators=()))
+    app = opened(Selection(source=WINE, view="curves", about="trade", calibrators=()))
     assert {t["name"] for t in drawn(app)["trade"].figure["data"]} == {"Base model"}
     app = AppTest.from_file(app._script_path, default_timeout=60)
-    for name, text in {"data": WINE.data, "view": "estimators", "calibrators": "[]", "trade": "True"}.items():
+    for name, text in {
+        "data": WINE.data,
+        "view": "curves",
+        "about": "trade",
+        "calibrators": "[]",
+        "trade": "True",
+    }.items():
         app.query_params[name] = text
     app.run()
     assert not app.exception
@@ -177,15 +175,25 @@ def test_validity_is_on_shared_bins_where_claims_are_the_same() -> None:
 
 
 def test_both_simulated_tables_are_shown_whole() -> None:
-    app = opened(Selection(source=WINE, view="estimators", calibrators=()))
+    app = opened(Selection(source=WINE, view="coverage", calibrators=()))
     shown = [d.value for d in app.dataframe]
     for table in (coverage_table(), rejection_table()):
         assert any(list(one.columns) == list(table.columns) and len(one) == len(table) for one in shown)
 
 
-def test_a_calibrator_that_cannot_be_shown_says_so() -> None:
-    app = opened(Selection(source=Source(data="demo:language-model"), view="estimators"))
-    assert any(w.value.startswith("**Temperature scaling** cannot be used here: ") for w in app.warning)
+@pytest.mark.parametrize("view", ["estimators", "reliability", "tests", "calibrators"])
+def test_a_calibrator_that_is_none_for_these_rows_is_not_ticked_and_the_link_says_so_once(view: str) -> None:
+    language = Selection(source=Source(data="demo:language-model"), view=view)
+    # What the first visit ticks nobody has asked for.
+    assert not opened(language).warning
+    app = opened(language.replace(calibrators=(Recipe("CALIBRATORS", "vector"),)))
+    (warning,) = app.warning
+    assert warning.value.replace("\\", "").startswith("Vector scaling is not used: it needs the probability of every")
+    ticked = [*app.button_group, *app.checkbox] if view == "calibrators" else app.button_group
+    assert not any(item.value in (True, ["vector"]) for item in ticked)
+    app.run()
+    assert not app.warning
+    assert "vector" in app.query_params["calibrators"], "another file may use it"
 
 
 def test_small_p_values_are_not_said_to_be_zero() -> None:
@@ -193,5 +201,17 @@ def test_small_p_values_are_not_said_to_be_zero() -> None:
     exhibit = EXHIBITS.make("tests")
     frame = scene.get(exhibit.table(scene))
     cells = [line[-1] for line in written(frame, exhibit.columns(frame))]
-    assert "< 0.001" in cells
-    assert "0.000" not in cells
+    assert "< 0.0001" in cells
+    assert "0" not in cells
+
+
+def test_a_sweep_is_class_by_class_only_where_every_model_names_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = session.parts(Source(data="demo:wine-logistic")).test
+    bare = Predictions.from_confidence(full.confidence, full.correct)
+    scene: Any = SimpleNamespace(get=lambda rows: rows)
+    alone = (("notions", ("confidence",)),)
+    for models, options in (([full, full], ()), ([full, bare], alone), ([bare, bare], alone)):
+        named = {str(i): rows for i, rows in enumerate(models)}
+        monkeypatch.setattr("dashboard.exhibits.line_words.answering", lambda _, named=named: (named, ()))
+        exhibit: Any = EXHIBITS.make("sweep")
+        assert exhibit._sweep(scene).options == options

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from score_laws import sample
 from verdict_shares import more_than
 
+from calib_core.inference.verdict import in_full
 from dashboard.cli import main
 
 WITHIN, NOT_WITHIN, COULD_NOT_RUN = 0, 1, 2
@@ -52,7 +53,7 @@ def test_four_words_two_codes(n, off, limit, code, word):
     h = rng.uniform(0.5, 0.95, n)
     ended, said, _ = gate(claims(h, rng.random(n) < h - off), limit, *CONFIDENCE)
     assert ended == code
-    assert said.startswith(f"{word}:")
+    assert said.startswith(f"{in_full(word)}:")
 
 
 @pytest.mark.parametrize("limit", ["0.001", "0.02", "0.09"])
@@ -114,6 +115,7 @@ def test_what_passes_with_a_curve_inside_the_bins_says_what_it_is_about():
     assert "in these bins" in said
 
 
+@pytest.mark.wide
 def test_a_thousand_classes_far_off_are_called_miscalibrated():
     drawn = sample("network", "shift .37", 1500, 1000, 0).drawn(np.random.default_rng(0))
     frame = matrix(drawn.probs, drawn.labels)
@@ -136,6 +138,7 @@ def test_no_rows_could_not_run():
     assert why
 
 
+@pytest.mark.wide
 def test_two_hundred_calibrated_models_raise_few_alarms():
     alarms = 0
     one = sample("beta 5", "calibrated", 150, 10, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,15 @@ import pytest
 
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe
-from calib_core._text import error, percent
+from calib_core._text import percent
+from calib_core.inference import number_words
+from calib_core.inference.number_words import percent as spelt
 from dashboard import session
-from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.columns import span, written
+from dashboard.exhibits import EXHIBITS, stars
+from dashboard.exhibits.columns import share, span, written
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene
+from dashboard.views.calibrators import looked_at
 
 POOLING = CALIBRATORS.described("top-label-hb", points_per_bin=90)
 TICKED = (Recipe("CALIBRATORS", "temperature"), POOLING, Recipe("CALIBRATORS", "metacal-miscoverage"))
@@ -40,8 +44,13 @@ def printed(scene: Scene, key: str) -> dict[str, list[str]]:
     return {column.heading: list(values) for column, values in zip(columns, cells, strict=True)}
 
 
-def errors(values: Any) -> list[str]:
-    return [error(value).replace("-", "−") for value in values]
+def each(write: Callable[[float], str], values: Any) -> list[str]:
+    return [write(value) for value in values]
+
+
+def zoom_bin(diagram: Any, zoom: Any) -> int:
+    """The bin that was taken apart."""
+    return next(b for b in range(diagram.n_bins) if diagram.label(b) == zoom.label)
 
 
 def test_bins_are_printed_with_their_own_intervals_and_bands(scene: Scene, after: Predictions) -> None:
@@ -53,8 +62,10 @@ def test_bins_are_printed_with_their_own_intervals_and_bands(scene: Scene, after
         ("calibrated models", "band_low", "band_high"),
     ):
         assert cells[heading] == [span(*ends) for ends in zip(bands[low], bands[high], strict=True)], heading
-    for heading, name in (("confidence",) * 2, ("accuracy",) * 2, ("off by, class by class", "delta")):
-        assert cells[heading] == errors(diagram[name]), heading
+    whole = {"100.0 %": "100 %", "0.0 %": "0 %"}
+    for heading in ("confidence", "accuracy"):
+        assert cells[heading] == [whole.get(text, text) for text in each(percent, diagram[heading])], heading
+    assert cells["off by, class by class"] == each(number_words.percent, diagram["delta"])
     words = EXHIBITS.make("bins").words(scene)
     assert f"{cc.diagrams.reliability_bands(after).outside} of {len(bands)} stars" in words.caption
 
@@ -63,34 +74,42 @@ def test_every_models_brier_score_is_taken_apart(scene: Scene) -> None:
     cells = printed(scene, "corp")
     assert tuple(cells["model"]) == scene.titles
     curves = [cc.diagrams.corp(scene.get(model.predictions)) for model in scene.models.shown]
-    assert cells["Brier score of the confidence"] == errors(curve.score for curve in curves)
+    assert cells["Brier score of the confidence"] == each(number_words.score, (curve.score for curve in curves))
     for part in ("miscalibration", "discrimination", "uncertainty"):
-        assert cells[part] == errors(getattr(curve, part) for curve in curves), part
+        assert cells[part] == each(number_words.score, (getattr(curve, part) for curve in curves)), part
 
 
-def test_a_bin_lists_its_classes_with_the_gap_below_0_where_they_claim_too_much(
-    scene: Scene, after: Predictions
-) -> None:
+def test_a_bin_lists_its_classes_with_intervals_and_says_how_many_stand_out(scene: Scene, after: Predictions) -> None:
     diagram = cc.diagrams.reliability(after)
     b = int(diagram.frame()["bin"].iloc[0])
-    for chosen, why in ((None, "the bin that adds most to the error"), (b, "the bin chosen"), (99, "adds most")):
+    for chosen, why in ((None, "the bin that adds most to the error"), (b, ""), (99, "adds most")):
         focused = scene.focused(bin=chosen)
         cells, zoom = printed(focused, "bin"), cc.diagrams.zoom(after, diagram, b if chosen == b else None)
         assert cells["class"] == list(zoom.names)
-        assert cells["gap"] == errors(zoom.accuracy - zoom.confidence)
+        assert cells["says"] == each(share("says").write, zoom.confidence)
+        assert cells["right"] == each(share("right").write, zoom.accuracy)
+        assert cells["stands out"] == ["yes" if off else "no" for off in zoom.stands_out]
         words = EXHIBITS.make("bin").words(focused)
         assert why in words.caption
-        assert zoom.label in words.caption
+        assert ("adds most" in words.caption) == bool(why)
+        n = int(zoom.stands_out.sum())
+        stand = "stand" if n > 1 else "stands"
+        assert words.headline == (f"{n or 'None'} of {len(zoom.names)} predicted classes {stand} out.",)
+        ends = cc.diagrams.edges_said(
+            *(float(edge[zoom_bin(diagram, zoom)]) for edge in (diagram.lower, diagram.upper))
+        )
         rows = EXHIBITS.make("bin-rows").words(focused).caption
-        assert zoom.label in rows
-        assert f"{percent(after.correct[zoom.rows].mean())} right" in rows
+        assert ends in words.caption
+        assert ends in rows
+        assert f"{spelt(after.correct[zoom.rows].mean())} right" in rows
 
 
 def test_the_curve_without_bins_says_how_far_off_it_is_at_the_score_chosen(scene: Scene, after: Predictions) -> None:
     curve = cc.diagrams.kernel_curve(after)
     for score in (0.7, 0.95):
         exhibit = EXHIBITS.make("kernel-curve", score=score)
-        assert f"at {score:.2f}: {error(curve.local_error(score))}." in exhibit.words(scene).notes[0]
+        local = number_words.percent(curve.local_error(score))
+        assert f"at {number_words.percent(score)}: {local}." in exhibit.words(scene).notes[0]
     empty = next(score for score in (0.0, 0.01, 0.02) if np.isnan(curve.local_error(score)))
     assert "no data lie" in EXHIBITS.make("kernel-curve", score=empty).words(scene).notes[0]
 
@@ -107,4 +126,57 @@ def test_the_summary_says_what_was_set_aside_and_what_is_not_answered(scene: Sce
     assert "rows that all models answer" in EXHIBITS.make("summary").words(scene).caption
     marks = EXHIBITS.make("reliability").words(scene).notes
     answered, n = int((~silent.abstained).sum()), silent.n_rows
-    assert any(f"{answered:,} of {n:,} test rows".replace(",", "\u202f") in note for note in marks)
+    assert any(f"{answered:,} of {n:,} test rows" in note for note in marks)
+
+
+def test_the_picture_in_words_names_the_bin_furthest_off_of_every_model(scene: Scene) -> None:
+    alt = EXHIBITS.make("reliability").words(scene).alt
+    for model in scene.models.shown:
+        frame = cc.diagrams.reliability(scene.get(model.predictions)).frame()
+        largest = (frame["accuracy"] - frame["confidence"]).abs().max()
+        assert f"{model.title}: largest distance of a bin from the diagonal {number_words.points(largest)[1:]}" in alt
+
+
+def test_of_many_models_a_bin_says_the_range_and_of_few_each(scene: Scene) -> None:
+    low, high = stars.ends(scene.focused(between=(0.9, 1.0)))
+    assert (low, high) == (0.9, 1.0)
+    words = EXHIBITS.make("bin-models").words(scene.focused(between=(0.9, 1.0)))
+    frame = scene.get(EXHIBITS.make("bin-models").table(scene.focused(between=(0.9, 1.0)))).set_index("model")
+    rights = frame["right"].iloc[1:]
+    ends = f"{percent(rights.min(), 0).removesuffix(' %')} to {percent(rights.max(), 0)}"
+    assert f"The other 3 models are right {ends} of the time here." in words.caption
+
+
+def test_without_a_choice_the_range_is_that_of_the_bin_that_adds_most(scene: Scene, after: Predictions) -> None:
+    diagram = cc.diagrams.reliability(after)
+    assert stars.ends(scene) == (diagram.lower[diagram.worst], diagram.upper[diagram.worst])
+    for b in diagram.frame()["bin"]:
+        assert stars.ends(scene.focused(bin=int(b))) == (diagram.lower[b], min(1, diagram.upper[b]))
+
+
+def test_what_has_an_answer_is_not_in_the_notes(scene: Scene) -> None:
+    """A note says why a model has no point; a model that has one gets none."""
+    notes = EXHIBITS.make("trade").words(scene).notes
+    frame = scene.get(EXHIBITS.make("trade").table(scene))
+    known = set(frame.loc[frame["error"].notna(), "model"])
+    assert known
+    assert not [note for note in notes if note.partition(":")[0] in known]
+
+
+def test_a_file_is_named_in_its_table_where_there_are_several(scene: Scene) -> None:
+    assert list(printed(scene, "file")) == ["property", "value"]
+
+
+def test_classes_that_stand_out_are_named(scene: Scene, after: Predictions) -> None:
+    exhibit: Any = EXHIBITS.make("class-errors")
+    tests = cc.inference.per_class_tests(scene.get(scene.models.shown[0].predictions), exhibit.notion)
+    names = [str(tests["class"][code]) for code in cc.inference.standing_out(tests)[:3]]
+    assert names
+    assert exhibit.outstanding(scene).partition(": ")[2].startswith(names[0])
+    assert all(name in exhibit.outstanding(scene).partition(": ")[2] for name in names)
+
+
+def test_a_frame_looked_at_is_of_a_recalibrated_model_where_that_is_asked(scene: Scene) -> None:
+    second = scene.models.recalibrated[1]
+    assert looked_at(scene.focused(model=second.title)) == second
+    assert looked_at(scene.focused(model=scene.models.shown[0].title)) == scene.models.recalibrated[0]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
-from dashboard import session
+from dashboard import report, session
 from dashboard.cli import main
-from dashboard.report import CHAPTERS, chromium, read_recipe
+from dashboard.commands import _shared
+from dashboard.commands.report import _made
+from dashboard.report import CHAPTERS, Options, Progress, chromium, read_recipe
+from dashboard.selection import Selection
 from tests.support.named import hostile_csv
 
 FEW = [word for chapter in CHAPTERS if chapter.key != "summary" for word in ("--leave-out", chapter.key)]
@@ -44,7 +49,8 @@ def test_it_writes_the_report_and_the_tables_and_says_nothing(here: Path) -> Non
     assert held.selection.bins == 7
     assert [recipe.key for recipe in held.selection.calibrators] == ["temperature"]
     assert held.options.title == "A & B"
-    assert "table-01-verdicts.csv" in zipfile.ZipFile(here / "t.zip").namelist()
+    names = zipfile.ZipFile(here / "t.zip").namelist()
+    assert [name[9:] for name in names if name.endswith("-verdicts.csv")] == ["verdicts.csv"]
 
 
 def test_without_calibrators_the_base_model_alone_is_shown(here: Path) -> None:
@@ -110,3 +116,19 @@ def test_a_pdf_needs_chromium(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_help_has_examples() -> None:
     assert "calib report predictions.csv --like report.html -o again.html" in run("--help").output
+
+
+def test_the_bar_stands_where_the_work_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    bar, places = SimpleNamespace(pos=0, label=""), []
+
+    def update(steps: int) -> None:
+        bar.pos += steps
+        places.append(bar.pos)
+
+    bar.update = update
+    monkeypatch.setattr(_shared, "progress", lambda label, length: nullcontext(bar))
+    monkeypatch.setattr(
+        report, "build", lambda *_, progress: [progress(Progress(share, "x")) for share in (0.25, 0.5, 1.0)]
+    )
+    _made(Selection(), Options())
+    assert places == [250, 500, 1000]

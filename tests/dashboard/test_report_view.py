@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,6 +13,7 @@ from calib_core import InputError
 from dashboard.report import Progress, Report
 from dashboard.report.sections import CHAPTERS
 from dashboard.selection import Selection, Source
+from dashboard.session import scene
 from dashboard.theme import markdown_plain
 from dashboard.views import report as view
 
@@ -40,28 +42,58 @@ def made(app: AppTest) -> Report:
     return report
 
 
-def test_a_click_makes_the_report_and_offers_it(app: AppTest) -> None:
-    assert view._MADE not in app.session_state
-    app.button("report.make").click().run()
-    assert not app.exception
+def offered(app: AppTest) -> list[str]:
+    return [button.label for button in app.get("download_button")]
+
+
+def test_the_report_makes_itself_and_is_offered(app: AppTest) -> None:
     assert [section.key for section in made(app).document.sections] == ["summary", "data"]
     assert made(app).document.title == "T <b>"
     assert b"<title>T &lt;b&gt;</title>" in made(app).html
-    assert app.success
-    assert "report.make" not in [button.key for button in app.button]
+    assert offered(app)[0] == "Download the report"
+    assert not {"report.make", "report.cancel"} & {button.key for button in app.button}
 
 
-def test_other_choices_ask_for_another_report(app: AppTest) -> None:
-    app.button("report.make").click().run()
+def test_its_first_page_is_shown_and_nothing_in_it_reaches_the_dashboard(app: AppTest) -> None:
+    (frame,) = app.get("iframe")
+    # A page of the dashboard's own origin could read it; an address that holds the page has no origin.
+    assert frame.proto.src.startswith("data:text/html;charset=utf-8,")
+    assert not frame.proto.srcdoc
+    page = unquote(frame.proto.src.partition(",")[2])
+    assert page == app.session_state[view._FIRST][1].html.decode()
+    assert '<section id="summary"' in page
+    assert '<section id="data"' not in page
+
+
+def test_without_its_first_section_the_next_is_shown(app: AppTest) -> None:
+    app.button_group("report.sections").set_value(["data"]).run()
+    assert [section.key for section in app.session_state[view._FIRST][1].document.sections] == ["data"]
+
+
+def test_other_choices_make_another_report(app: AppTest) -> None:
+    before = made(app)
     app.text_input("choice.author").set_value("A. Reviewer").run()
-    assert not app.success
-    app.button("report.make").click().run()
     assert made(app).document.author == "A. Reviewer"
+    assert made(app).stem != before.stem
+    assert offered(app)
+
+
+def test_where_it_takes_minutes_it_waits_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene, "LARGE", 10)
+    app = opened_on("demo:example-1")
+    assert view._MADE not in app.session_state
+    assert not offered(app)
+    assert app.get("iframe"), "the first page is there all the same"
+    app.button("report.make").click().run()
+    assert offered(app)[0] == "Download the report"
+
+
+def test_no_green_tick_for_a_file_that_was_made(app: AppTest) -> None:
+    assert not app.success
 
 
 def test_sections_are_ticked(app: AppTest) -> None:
     app.button_group("report.sections").set_value(["summary"]).run()
-    app.button("report.make").click().run()
     assert [section.key for section in made(app).document.sections] == ["summary"]
 
 
@@ -74,20 +106,27 @@ def test_a_section_that_cannot_be_made_is_not_offered_and_says_why(app: AppTest)
     assert markdown_plain(why) in [caption.value for caption in app.caption]
 
 
-def test_it_can_be_cancelled_between_steps(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+def test_it_can_be_stopped_between_steps_and_does_not_begin_again(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
 
     def stuck(*_: object) -> Generator[Progress, None, Report]:
-        asked.append("one")
+        begun.append("one")
         yield Progress(0.25, "Data")
-        asked.append("two")
+        begun.append("two")
         raise InputError("too far")
 
     monkeypatch.setattr(view, "steps", stuck)
     job = view.Job((Selection(), view.Options()), view._kept((Selection(), view.Options())))
     assert next(job.steps).what == "Data"
     job.steps.close()
-    assert asked == ["one"]
-    app.button("report.make").click().run()
+    assert begun == ["one"]
+    app.text_input("choice.author").set_value("A. Reviewer").run()
     assert app.error[0].value == "too far"
     assert view._JOB not in app.session_state
+    begun.clear()
+    app.run()
+    assert begun == [], "a report that was stopped waits for a click"
+    app.button("report.make").click().run()
+    assert begun

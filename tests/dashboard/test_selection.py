@@ -19,7 +19,8 @@ from dashboard.exhibits.by_class import NOTIONS
 from dashboard.exhibits.isotonic_curve import IsotonicCurve
 from dashboard.exhibits.kernel_curve import KernelReliability
 from dashboard.exhibits.reliability import Reliability
-from dashboard.selection import AUTO, Selection, Source, interval_schemes, model_keys
+from dashboard.schemes import interval_schemes
+from dashboard.selection import AUTO, Selection, Source, model_keys
 from dashboard.views import VIEWS
 
 
@@ -218,3 +219,40 @@ def test_links_of_release_0_1_reach_the_options_of_exhibits(name: str, exhibit: 
     assert Selection.from_query(selection.to_query()) == (selection, ())
     assert Selection.from_query({name: "False"}) == (Selection(), ())
     assert Selection.from_query({name: "maybe"})[1] == (f"The link's {name} was left out: 'maybe' is not possible.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "longest"),
+    [
+        ("reading", "x" * 30_000),
+        ("view", "x" * 100),
+        ("others", json.dumps([[f"sha256:{i}", ""] for i in range(7)])),
+        ("calibrators", json.dumps([{"key": key} for key in model_keys()[:12]])),
+        ("partitions", json.dumps([{"key": "grid", "params": {"cells": n}} for n in range(2, 8)])),
+        ("bins", "25"),
+        ("points", "2000"),
+        ("seed", str(2**31 - 1)),
+        ("share", "0.95"),
+        ("zoom", "10000"),
+        ("code", "1000000"),
+        ("eps", "0.5"),
+        ("confidence", "1"),
+        ("part", "6"),
+        ("cell", str(2**63 - 1)),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_link_reaches_every_limit_and_not_beyond(name: str, longest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.navigation.VIEWS", {})
+    assert Selection.from_query({name: longest})[1] == ()
+    if longest.startswith("["):
+        listed = json.loads(longest)
+        beyond = json.dumps([*listed, listed[0]])
+    else:
+        beyond = (
+            longest + "x"
+            if longest.startswith("x")
+            else repr(json.loads(longest) + (1 if "." not in longest else 0.01))
+        )
+    assert Selection.from_query({name: beyond}) == (Selection(), Selection.from_query({name: beyond})[1])
+    assert len(Selection.from_query({name: beyond})[1]) == 1

@@ -15,7 +15,7 @@ from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from calib_core.datasets import DEMOS
 from dashboard import session
 from dashboard.selection import Selection, Source
-from dashboard.session import Model, Shelf
+from dashboard.session import Model, Shelf, scene
 from dashboard.session.shelf import arrays
 
 CSV = b"cat,dog,label\n" + b"0.7,0.3,cat\n0.4,0.6,dog\n" * 20
@@ -201,3 +201,12 @@ def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)
     assert frame["Log loss"] == cc.estimate(test, None, "log-loss").value
+
+
+def test_what_would_take_minutes_is_told_by_rows_times_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = session.scene_of(Selection(source=Source(data="demo:wine-logistic")))
+    rows = session.parts(Source(data="demo:wine-logistic")).test
+    assert rows.n_classes is not None
+    for limit, large in ((rows.n_rows * rows.n_classes - 1, True), (rows.n_rows * rows.n_classes, False)):
+        monkeypatch.setattr(scene, "LARGE", limit)
+        assert shown.large is large

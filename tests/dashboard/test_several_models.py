@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from shown_models import fitted
+from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
@@ -60,11 +61,11 @@ def test_the_rows_of_another_file_are_divided_like_those_of_the_first() -> None:
     np.testing.assert_array_equal(second.test.probs, whole.probs[first.test_rows])
 
 
-@pytest.mark.parametrize("view", [v for v in VIEWS if v != "data"])
+@pytest.mark.parametrize("view", [v for v in VIEWS if v not in ("start", "data")])
 def test_every_view_shows_both_models(view: str) -> None:
     app = opened(BOTH.replace(view=view))
     assert not app.exception
-    text = " ".join(block.value for block in (*app.sidebar.markdown, *app.markdown, *app.caption))
+    text = " ".join(block.value for block in (*app.markdown, *app.caption)) + app.button(key="frame.data").label
     text += " ".join(table.value.to_string() for table in (*app.dataframe, *app.table))
     assert "naive Bayes" in text
     assert "random forest" in text
@@ -83,7 +84,7 @@ def test_every_pair_is_compared_on_the_same_rows_with_corrected_p_values() -> No
     half = 1.6465 * gain.std(ddof=1) / np.sqrt(len(gain))
     assert (line["low"], line["high"]) == pytest.approx((gain.mean() - half, gain.mean() + half), rel=1e-3)
     assert (frame["p_holm"] >= frame["p"]).all()
-    app = opened(selection.replace(view="calibrators"))
+    app = asked_for_pairs(selection)
     table = next(table for table in app.dataframe if "p_holm" in table.value.columns).value
     pd.testing.assert_frame_equal(table[frame.columns].reset_index(drop=True), frame)
 
@@ -100,7 +101,7 @@ def test_pairs_that_cannot_be_compared_say_why_once() -> None:
     selection = NOT_ANSWERED.replace(calibrators=())
     with pytest.raises(NotAnswerable, match="scores only"):
         shown(selection, "pairs")
-    assert any("scores only" in c.value for c in opened(selection.replace(view="calibrators")).info)
+    assert any("scores only" in c.value for c in asked_for_pairs(selection).info)
     silent = Selection(calibrators=tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "metacal-miscoverage")))
     frame = shown(silent, "pairs")
     assert (frame["note"] != "").sum() == 2
@@ -109,8 +110,15 @@ def test_pairs_that_cannot_be_compared_say_why_once() -> None:
 
 
 def test_one_model_alone_has_no_pair() -> None:
-    alone = Selection(calibrators=(), view="calibrators")
-    assert any("one model only" in info.value for info in opened(alone).info)
+    assert any("one model only" in info.value for info in asked_for_pairs(Selection(calibrators=())).info)
+
+
+def asked_for_pairs(selection: Selection) -> AppTest:
+    """The room in which calibrators are chosen, with its pairs."""
+    app = opened(selection.replace(view="calibrators"))
+    app.segmented_control(key="recalibrate.more").set_value("pairs").run()
+    assert not app.exception
+    return app
 
 
 def reported(selection: Selection) -> list[Any]:

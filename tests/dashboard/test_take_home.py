@@ -25,13 +25,14 @@ def shown():
     """The view, and what its buttons would make: by file name."""
     files = {}
     selection = Selection(source=Source(data="demo:synthetic-three-class"), view="calibrators", calibrators=TICKED)
-    app = AppTest.from_file(str(APP), default_timeout=60)
-    for name, text in selection.to_query().items():
-        app.query_params[name] = text
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(widgets, "download", lambda label, name, make, **_: files.setdefault(name, (label, make)))
-        app.run()
-    assert not app.exception
+    for recipe in TICKED:
+        app = AppTest.from_file(str(APP), default_timeout=60)
+        for name, text in selection.replace(model=recipe.title).to_query().items():
+            app.query_params[name] = text
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(widgets, "download", lambda label, name, make, **_: files.setdefault(name, (label, make)))
+            app.run()
+        assert not app.exception
     return app, files, selection
 
 

@@ -13,8 +13,11 @@ from onnx.reference import ReferenceEvaluator
 
 from calib_core import CALIBRATORS, Logits, NotAnswerable, Predictions, exporting
 from calib_core.calibrators import Composed
-from calib_core.exporting import nodes, program
+from calib_core.exporting import Interpolated, LogOdds, nodes, program
+from calib_core.exporting.score_maps import SAME
 from dashboard.takeaway import onnx_bytes
+from dashboard.takeaway.graph import Graph
+from dashboard.takeaway.maps import mapped
 
 
 def run(content, rows, outputs=("calibrated",)):
@@ -103,3 +106,18 @@ def test_without_the_package_the_sentence_says_what_to_install(monkeypatch):
     with pytest.raises(NotAnswerable) as e:
         onnx_bytes(fitted("temperature"))
     assert str(e.value) == ("writing ONNX needs the package onnx, which is not installed: pip install 'calib[onnx]'")
+
+
+def test_maps_of_several_kinds_stand_in_one_model():
+    """A group of too few rows keeps its scores as they are, whatever the maps of the others."""
+    maps = [SAME, LogOdds(2.0, 2.0, 0.0), Interpolated(np.array([0.0, 1.0]), np.array([0.2, 0.6]))]
+    graph, helper = Graph(program(fitted("temperature"))), onnx.helper
+    result = helper.make_node("Identity", [mapped(graph, "scores", "own", maps)], ["after"])
+    given = [helper.make_tensor_value_info(name, kind, ["n", 3]) for name, kind in (("scores", 11), ("own", 7))]
+    after = helper.make_tensor_value_info("after", 11, ["n", 3])
+    whole = helper.make_graph([*graph.operations, result], "maps", given, [after], graph.constants)
+    model = helper.make_model(whole, opset_imports=[helper.make_opsetid("", 17)])
+    s = np.linspace(0.1, 0.9, 5)
+    scores, own = np.column_stack([s, s, s]), np.tile([0, 1, 2], (5, 1))
+    (made,) = ReferenceEvaluator(model).run(["after"], {"scores": scores, "own": own})
+    np.testing.assert_allclose(made, np.column_stack([s, s**2 / (s**2 + (1 - s) ** 2), 0.2 + 0.4 * s]), atol=1e-12)

@@ -18,13 +18,14 @@ from calib_core.readers import FILE_FORMATS
 from dashboard.chart import drawn
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
+from dashboard.navigation import views_of
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
 from tests.dashboard.test_views import opened
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 TICKED = (CALIBRATORS.described("towards-shares", amount=0.3),)
-WINE = Selection(source=Source(data="demo:wine-logistic"), calibrators=TICKED, binning="halving")
+WINE = Selection(source=Source(data="demo:wine-logistic"), view="reliability", calibrators=TICKED, binning="halving")
 ARFF = b"""% three flowers
 @RELATION flowers
 @ATTRIBUTE 'p rose' NUMERIC
@@ -111,7 +112,7 @@ def test_the_estimators_view_has_the_estimator_and_the_notion() -> None:
     assert "rough guide" in written(app)
 
 
-def test_the_binning_is_chosen_in_the_sidebar_within_its_own_limits() -> None:
+def test_the_binning_is_chosen_on_the_page_within_its_own_limits() -> None:
     app = opened(WINE.replace(binning="auto"))
     next(box for box in app.selectbox if box.label == "Bins").set_value("halving").run()
     assert not app.exception
@@ -127,7 +128,7 @@ def test_the_binning_is_chosen_in_the_sidebar_within_its_own_limits() -> None:
 
 def test_the_exhibit_is_a_view_and_a_command() -> None:
     app = opened(WINE.replace(view="at-a-glance"))
-    assert list(VIEWS)[:3] == ["data", "at-a-glance", "reliability"]
+    assert [view.key for view in views_of("explore")][:2] == ["at-a-glance", "reliability"]
     run = CliRunner().invoke(main, ["show", "all-in-one", "demo:wine-logistic", "--calibrator", "towards-shares",
                                     "--format", "json"])  # fmt: skip
     assert run.exit_code == 0, run.stderr
@@ -166,7 +167,7 @@ def test_a_file_is_uploaded() -> None:
     app = opened(Selection(view="data"))
     app.file_uploader[0].set_value(("flowers.arff", ARFF, "text/plain")).run()
     assert not app.exception
-    assert "flowers.arff" in written(app)
+    assert "flowers.arff" in app.button(key="frame.data").label.replace("\\", "")
     assert not app.error
 
 

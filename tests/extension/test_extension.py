@@ -31,9 +31,11 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def pytest_output(package: Path, *words: str) -> str:
-    """What pytest prints with the package imported before anything is collected; a failure fails here."""
+@pytest.fixture(scope="module")
+def written(package: Path) -> list[str]:
+    """What pytest writes of the laws and of `in_use.py`, the package imported before anything is collected."""
     path = os.pathsep.join([str(package), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    words = ["tests/laws", "tests/extension/in_use.py", "-k", " or ".join((*NAMES, "in_use"))]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:randomly", "-p", "no:xdist", *words],
         cwd=ROOT,
@@ -44,18 +46,19 @@ def pytest_output(package: Path, *words: str) -> str:
         check=False,
     )
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
-    return run.stdout
+    return run.stdout.splitlines()
 
 
-def test_every_law_holds(package: Path) -> None:
-    written = pytest_output(package, "tests/laws", "-k", " or ".join(NAMES))
-    passed = [line for line in written.splitlines() if "PASSED" in line]
+def test_every_law_holds(written: list[str]) -> None:
+    passed = [line for line in written if "PASSED" in line and "tests/laws/" in line]
     for name in NAMES:
         assert sum(name in line for line in passed) >= 2, f"no law looked at {name}"
 
 
-def test_the_app_the_commands_and_the_readers_take_them(package: Path) -> None:
-    pytest_output(package, "tests/extension/in_use.py")
+def test_the_app_the_commands_and_the_readers_take_them(written: list[str]) -> None:
+    in_use = [line for line in written if "extension/in_use.py" in line]
+    assert len(in_use) > 20
+    assert all("PASSED" in line for line in in_use), in_use
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -14,6 +14,7 @@ from calib_core import ESTIMATORS
 from calib_core.binning import EqualWidth
 from calib_core.estimators import Binned
 
+pytestmark = pytest.mark.wide  # a quarter of a minute, for what no change of the code should touch
 SIZES = (60, 120, 500)
 FIXED = ("ece", "ece-convex", "ece-adaptive", "ece-adaptive-convex")
 MEMBERS = {

@@ -26,6 +26,11 @@ ALLOWED = {
     ("calibrators/saving.py", "member", "except"): "a damaged file, whatever is wrong with it",
     ("exporting/python.py", "_parts", "isinstance"): "a node of an export, which shares its name with a scale",
     ("registry.py", "value", "hasattr"): "a parameter is the member's own or its lifted part's",
+    (
+        "diagrams/forest.py",
+        "family_of",
+        "getattr",
+    ): "bins that are no parameter: where a line stands",
     ("params.py", "_domain", "getattr"): "the marks of a type hint, which a plain one has none of",
 }
 

@@ -19,6 +19,13 @@ import plotly.io as pio
 import pytest
 from click.testing import CliRunner
 from law_data import EVERYTHING, LawData, law_data
+from shown_laws import (
+    axes_hold_their_marks,
+    columns_say_their_values,
+    hovers_speak_in_percent,
+    marks_are_of_the_table,
+    models_have_their_colours,
+)
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
@@ -38,8 +45,10 @@ pytestmark = pytest.mark.law
 DATA = law_data() if EVERYTHING else [LawData("synthetic-three-class"), LawData("language-model")]
 """In an ordinary run three classes, which have all pictures, and confidences only, which are refused most."""
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
-CELL = 2
-"""The cell of a triangle that is looked at."""
+CELL, CODE = 2, 1
+"""The cell of a triangle, and the class, that are looked at."""
+ON_REQUEST = {"slow"}
+"""Switches for what takes so long that people are asked first: left to `make laws`."""
 
 
 RUN = """
@@ -78,10 +87,14 @@ def variants() -> list[Recipe]:
         found.append(Recipe("EXHIBITS", key))
         for param in EXHIBITS[key].params:
             domain = param.domain
-            options = domain.options if isinstance(domain, Choice) else (True,) if isinstance(domain, Flag) else ()
+            options = (
+                domain.options if isinstance(domain, Choice) else (True, False) if isinstance(domain, Flag) else ()
+            )
             if isinstance(domain, Key):
                 # Some members of a family take long: in an ordinary run its words and its first members.
                 options = domain.options if EVERYTHING else domain.options[: len(domain.words) + 2]
+            if param.name in ON_REQUEST and not EVERYTHING:
+                continue
             found += [EXHIBITS.described(key, **{param.name: o}) for o in options if o != param.default]
     return found
 
@@ -118,7 +131,7 @@ def scene(data: LawData) -> Scene:
     """What is on screen: several calibrators, one that abstains; fewer where rows say less."""
     key = session.hold(*data.file()).key if data.path else f"demo:{data.name}"
     ticked = tuple(Recipe("CALIBRATORS", key) for key in CALIBRATORS)
-    return session.scene_of(Selection(source=Source(data=key), calibrators=ticked, cell=CELL))
+    return session.scene_of(Selection(source=Source(data=key), calibrators=ticked, cell=CELL, code=CODE))
 
 
 @pytest.fixture
@@ -126,7 +139,8 @@ def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     """`calib show` with the same choices."""
     monkeypatch.chdir(folder)
     file = data.path.name if data.path else f"demo:{data.name}"
-    options = [*(text for key in CALIBRATORS for text in ("--calibrator", key)), "--choices", f"cell={CELL}"]
+    looked_at = f"cell={CELL}&code={CODE}"
+    options = [*(text for key in CALIBRATORS for text in ("--calibrator", key)), "--choices", looked_at]
 
     def run_it(key: str, *words: str) -> Any:
         return CliRunner().invoke(main, ["show", key, file, *options, *words], prog_name="calib")
@@ -165,6 +179,7 @@ def test_one_exhibit_is_the_same_everywhere(
         assert answer.exit_code == 2
         assert answer.stderr == f"calib show: {shown}\n"
         return
+    columns_say_their_values(shown, recipe.build().columns(shown))
     # The report's CSV, back again, is the table.
     (table,) = [block for block in blocks if isinstance(block, Table)]
     assert table.csv() == csv_bytes(shown)
@@ -177,12 +192,24 @@ def test_one_exhibit_is_the_same_everywhere(
     figures = [block for block in blocks if isinstance(block, Figure)]
     assert (figure is None) == (not figures)
     if figures:
-        assert json.loads(figure)["data"] == json.loads(pio.to_json(figures[0].drawn))["data"]
+        drawn = figures[0].drawn
+        assert json.loads(figure)["data"] == json.loads(pio.to_json(drawn))["data"]
+        hovers_speak_in_percent(drawn)
+        axes_hold_their_marks(drawn)
+        models_have_their_colours(drawn, scene.looks)
+        marks_are_of_the_table(drawn, shown)
 
 
 def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = json.loads(json.dumps(frame.to_dict("records"), default=lambda value: value.item()))
     return lines
+
+
+def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) -> None:
+    """But for what takes many fits, which is asked for."""
+    if data.name == "synthetic-three-class":
+        refused = [key for key in EXHIBITS if isinstance(table_of(Recipe("EXHIBITS", key), scene), str)]
+        assert refused == ["rates"]
 
 
 def test_every_column_that_is_printed_is_in_the_table(scene: Scene) -> None:

@@ -91,6 +91,7 @@ def examples(rows):
         diagrams.calibration_map(softened, lattice=4, cells=5),
         diagrams.class_table(rows),
         diagrams.class_panels(rows, [0, 1, 2]),
+        diagrams.class_bins(rows, 0),
         diagrams.constraint(rows, targets=[0.2], repeats=2),
         diagrams.corp(rows),
         diagrams.corp_band(rows),
@@ -98,12 +99,21 @@ def examples(rows):
         diagrams.recalibration("sierpinski", rows, rows),
         reliability,
         diagrams.error_sweep(rows, bins=[5, 10], floor=False),
+        diagrams.temperature_path(rows),
         diagrams.trade_off(rows, ["histogram"], "confidence", bins=[1, 2], repeats=2),
         diagrams.trade_points({"net": rows}, "confidence"),
         diagrams.class_curves(rows, [0, 1]),
         diagrams.class_validity(rows, [0, 1]),
         diagrams.validity(made.bins),
         diagrams.validity_pair(rows, softened.apply(rows), "confidence"),
+        (local := diagrams.local_accuracy(rows)),
+        local.answer(0.9),
+        diagrams.classes_standing_out(rows),
+        diagrams.overall_gap(rows),
+        diagrams.fitted_parameters(cc.CALIBRATORS.make("vector").fit_on(rows), rows),
+        diagrams.forest(inference.estimate_lines(inference.estimates({"net": rows}, [("confidence", "ece")]))),
+        diagrams.movement(rows, softened.apply(rows)),
+        diagrams.verdict_strip(inference.primaries({"net": rows})),
         diagrams.zoom(rows, reliability, int(np.argmax(reliability.count))),
         guarantees.binning_promise([guarantees.Cells(500, 10, 49, 0.0)], 0.1, "confidence"),
         guarantees.Bound("marginal", 0.175, 0.9, "With probability at least 90 %, " * 20),
@@ -142,22 +152,31 @@ def test_the_repr_of_a_result_is_one_short_line(examples):
 @pytest.fixture(scope="module")
 def shown(examples):
     """An example of every kind of diagram there is."""
-    kinds = {one for one in vars(diagrams).values() if inspect.isclass(one) and dataclasses.is_dataclass(one)}
+    kinds = {one for one in vars(diagrams).values() if inspect.isclass(one) and issubclass(one, Diagram)}
+    kinds -= {Diagram}
     assert len(kinds) > 10
     assert {cls for cls in examples if issubclass(cls, Diagram)} == kinds
     return [examples[cls] for cls in sorted(kinds, key=lambda cls: cls.__name__)]
 
 
-def test_every_diagram_is_its_picture_in_a_notebook(shown, monkeypatch):
+def test_every_diagram_is_its_picture_in_a_notebook_or_told_in_words(shown, monkeypatch):
     monkeypatch.setattr(pio.renderers, "default", "plotly_mimetype")
     for one in shown:
         bundle = one._repr_mimebundle_()
+        if not one.drawn:
+            assert bundle == {"text/plain": repr(one), "text/html": one.frame()._repr_html_()}
+            continue
         picture, figure = bundle[PLOTLY], cc.figures.draw(one)
         assert picture["data"], type(one)
-        assert {name: picture[name] for name in ("data", "layout")} == json.loads(figure.to_json())
+        assert {name: picture[name] for name in ("data", "layout")} == json.loads(figure.to_json(remove_uids=False))
         assert figure.layout.template == figure_template(dark=False), type(one)
         assert bundle["text/plain"] == repr(one)
         assert bundle["text/html"] == one.frame()._repr_html_()
+
+
+def test_a_fit_of_which_there_is_nothing_to_draw_is_its_frame_in_a_notebook(rows):
+    fitted = diagrams.fitted_parameters(cc.CALIBRATORS.make("temperature").fit_on(rows))
+    assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted), "text/html": fitted.frame()._repr_html_()}
 
 
 def test_without_plotly_every_diagram_is_its_frame(shown, monkeypatch):

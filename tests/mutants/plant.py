@@ -1,7 +1,10 @@
 """Plants faults in what is shown, one at a time, in a copy of the tree, and counts those that the tests see.
 
-`make mutants` makes the lines that `faults.csv` lacks, prints the share caught and lists survivors; a line is made anew
-when it is deleted. Why a survivor is let live is written into its column ``why`` by hand, and kept.
+A fault is judged by the tests that execute its line, as `executed` has recorded it: those of the nearest file first
+and the quickest before others, as many as take ``--budget`` seconds. `make mutants` makes the lines that `faults.csv`
+lacks, prints the share caught and lists survivors; a line is made anew when it is deleted. Column ``tests`` counts
+those that were to run, ``left`` those that execute the line and had no room. Why a survivor is let live is written
+into ``why`` by hand, and kept.
 """
 
 import argparse
@@ -20,29 +23,25 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from executed import Executed
 from fault_operators import Fault, Module, sample
 
 ROOT = Path(__file__).parents[2]
 TABLE = Path(__file__).with_name("faults.csv")
 NAMED = ["module", "operator", "scope", "before", "after", "nth"]
-COLUMNS = [*NAMED, "line", "outcome", "by", "seconds", "why"]
-CONCERNED = {
-    "dashboard/": ["tests/dashboard", "tests/laws/test_exhibits.py"],
-    "calib_core/figures/": ["tests/calib_core/figures", "tests/dashboard", "tests/laws/test_exhibits.py"],
-}
-"""Where faults are planted, and the tests that ought to see them; a path that is not there is left out."""
+COLUMNS = [*NAMED, "line", "outcome", "by", "tests", "left", "seconds", "why"]
+PLACES = ["dashboard", "calib_core/figures"]
+"""Where faults are planted."""
+CONCERNED = re.compile(r"\b(dashboard|figures)\b")
+"""What a test file names that ought to see them."""
 
 
-def tests_of(module: str, given: list[str]) -> list[str]:
-    """Test files, those that name the module before the rest: whoever sees the fault first ends the run."""
-    paths = given or next(paths for folder, paths in CONCERNED.items() if module.startswith(folder))
+def concerned() -> list[str]:
+    """The test files that ought to see the faults; a browser is too slow for it."""
     files = [
-        f for path in map(ROOT.joinpath, paths) for f in (sorted(path.rglob("test_*.py")) or [path]) if f.is_file()
+        file for name in ("calib_core", "dashboard", "laws") for file in (ROOT / "tests" / name).rglob("test_*.py")
     ]
-    stem = Path(module).parent.name if module.endswith("__init__.py") else Path(module).stem
-    named = re.compile(rf"\b{re.escape(stem.strip('_'))}\b")
-    ranked = sorted(files, key=lambda file: (stem not in file.stem, not named.search(file.read_text("utf-8"))))
-    return [str(file.relative_to(ROOT)) for file in ranked]
+    return sorted(str(file.relative_to(ROOT)) for file in files if CONCERNED.search(file.read_text("utf-8")))
 
 
 @contextmanager
@@ -57,11 +56,12 @@ def copy_of_the_tree() -> Iterator[Path]:
         yield Path(folder)
 
 
-def run(tree: Path, tests: list[str], seconds: float) -> tuple[str, str]:
-    """(outcome, first test that failed): "survived", "caught", or "time" where the tests do not come to an end."""
+def run(tree: Path, tests: list[str], seconds: float, *more: str) -> tuple[str, str]:
+    """(outcome, test that failed): "survived", "caught", or "time" where the tests do not come to an end."""
     shared = os.environ.get("CALIB_SHARED", str(ROOT.parent / "shared"))
     own = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1", "CALIB_SHARED": shared}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-m", "not browser", *tests]
+    (tree / "tests.txt").write_text("\n".join(tests), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:randomly", *more, "@tests.txt"]
     with tempfile.TemporaryFile("w+") as out:
         started = subprocess.Popen(
             command, cwd=tree, env=os.environ | own, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
@@ -76,10 +76,13 @@ def run(tree: Path, tests: list[str], seconds: float) -> tuple[str, str]:
             started.wait()
         out.seek(0)
         text = out.read()
-    if code not in (0, 1, 2):
+    if code not in (0, 1, 2, 4):
         raise SystemExit(f"pytest ended with {code}:\n{text[-2000:]}")
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
-    return ("survived", "") if code == 0 else ("caught", failed[1] if failed else "")
+    if code == 0:
+        return "survived", ""
+    # 2 and 4: with the fault the tests cannot even be collected, as they were without it.
+    failed = re.search(r"^(?:FAILED|ERROR) (.*)$", text, re.MULTILINE)
+    return "caught", max((test for test in tests if failed and failed[1].startswith(test)), key=len, default="")
 
 
 def read(file: Path) -> dict[tuple[str, ...], dict[str, str]]:
@@ -102,14 +105,9 @@ def lines_of(faults: list[Fault], known: dict[tuple[str, ...], dict[str, str]]) 
 
 def main() -> int:
     asks = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    asks.add_argument("--count", type=int, default=120, help="faults in all")
-    asks.add_argument(
-        "--in", dest="where", nargs="*", default=list(CONCERNED), help="folders or modules to plant them in"
-    )
-    asks.add_argument("--tests", nargs="*", default=[], help="tests to run instead of those concerned")
-    asks.add_argument(
-        "--seconds", type=float, default=900, help="a run of the tests that takes longer has seen the fault"
-    )
+    asks.add_argument("--count", type=int, default=112, help="faults in all")
+    asks.add_argument("--in", dest="where", nargs="*", default=PLACES, help="folders or modules to plant them in")
+    asks.add_argument("--budget", type=float, default=90, help="seconds that the tests of one fault may take")
     asks.add_argument("--minutes", type=float, default=600, help="stop after so many; run it again to go on")
     asks.add_argument("--jobs", type=int, default=2, help="copies of the tree in which tests run at the same time")
     asks.add_argument("--out", type=Path, default=TABLE)
@@ -121,32 +119,38 @@ def main() -> int:
     faults = sample([Module(path, source) for path, source in modules.items()], given.count)
     known, start = read(given.out), time.monotonic()
     missing = [fault for fault in faults if fault.name not in known]
+    executed = Executed(concerned(), given.jobs)
+    for test in sorted(executed.failing):
+        sys.stderr.write(f"fails without a fault, and is left out: {test}\n")
     with ExitStack() as stack:
         trees = [stack.enter_context(copy_of_the_tree()) for _ in range(given.jobs)]
-        if (
-            missing
-            and (found := run(trees[0], tests_of(missing[0].module, given.tests), given.seconds))[0] != "survived"
-        ):
-            raise SystemExit(f"without a fault: {found}; nothing can be told from tests that fail by themselves")
+        if run(trees[0], [*executed.seconds], 3600, "--collect-only")[0] != "survived":
+            raise SystemExit("without a fault the tests recorded are not found")
 
         def judge(fault: Fault) -> dict[str, str] | None:
             if time.monotonic() - start > 60 * given.minutes:
                 return None
+            tests, left = executed.chosen(fault.module, modules[fault.module], fault.line, given.budget)
             tree, begun, source = trees.pop(), time.monotonic(), modules[fault.module]
             (tree / fault.module).write_bytes(fault.planted(source))
-            outcome, by = run(tree, tests_of(fault.module, given.tests), given.seconds)
+            # On a busy machine tests take longer than they did.
+            outcome, by = run(tree, tests, 60 + 5 * given.budget) if tests else ("survived", "")
             (tree / fault.module).write_bytes(source)
             trees.append(tree)
-            line = [*fault.name, str(fault.line), outcome, by, f"{time.monotonic() - begun:.0f}", ""]
+            seconds = f"{time.monotonic() - begun:.0f}"
+            line = [*fault.name, str(fault.line), outcome, by, str(len(tests)), str(left), seconds, ""]
             return dict(zip(COLUMNS, line, strict=True))
 
-        pool = stack.enter_context(ThreadPoolExecutor(given.jobs))
+        pool, caught_by = stack.enter_context(ThreadPoolExecutor(given.jobs)), set()
         for fault, line in zip(missing, pool.map(judge, missing), strict=True):
             if line:
                 known[fault.name] = line
+                caught_by |= {line["by"]} - {""}
                 where = f"{fault.module}:{fault.line} {fault.operator}"
                 sys.stderr.write(f"{where}: {line['outcome']} {line['by']} ({line['seconds']} s)\n")
                 write(given.out, lines_of(faults, known))
+        if caught_by and (found := run(trees[0], sorted(caught_by), 3600))[0] != "survived":
+            raise SystemExit(f"without a fault: {found}; what it has caught is to be judged again")
     there = lines_of(faults, known)
     write(given.out, there)
     alive = [line for line in there if line["outcome"] == "survived"]

@@ -1,7 +1,10 @@
 """Every operator plants the fault it is named after, and the sample is the same every time."""
 
+import ast
+
 import fault_operators as operators
 import pytest
+from executed import around, nearness
 
 PLANTED = {
     "swapped name": ("lower + upper", "upper + upper"),
@@ -42,3 +45,44 @@ def test_the_sample_is_spread_and_survives_a_shift_of_lines():
     assert {fault.module for fault in taken[:2]} == {"a.py", "b.py"}
     assert len({fault.name for fault in taken}) == 24
     assert all(module.changes(fault) for module in modules for fault in taken if fault.module == module.path)
+
+
+SOURCE = """\
+MOST = 3
+
+def shown(rows, most=MOST):
+    if rows > most:
+        return (
+            most
+        )
+    return rows
+
+class Table:
+    head = 1
+
+    def lines(self):
+        return self.head
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        (4, [[4]]),
+        (6, [[5, 6, 7]]),
+        (3, [[4, 5, 6, 7, 8]]),
+        (11, [[], [14], [4, 5, 6, 7, 8, 14]]),
+        (1, [[], [4, 5, 6, 7, 8, 14]]),
+    ],
+)
+def test_a_fault_is_seen_by_who_executes_its_statement_or_what_it_is_for(line, lines):
+    """What runs at import only is for the functions of its class, or else of its module."""
+    assert [list(found) for found in around(ast.parse(SOURCE), line)] == lines
+
+
+def test_files_of_a_module_are_nearer_than_those_that_name_it():
+    module, files = (
+        "dashboard/views/pane.py",
+        (("test_pane.py", ""), ("test_x.py", "pane.draw"), ("test_x.py", "panes")),
+    )
+    assert [nearness(module, file, text) for file, text in files] == [0, 1, 2]

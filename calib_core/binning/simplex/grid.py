@@ -37,7 +37,7 @@ class Grid(FixedScheme):
     [1, 0, 0]
     """
 
-    cells: Annotated[int, Range(1, 50), "cells per side"] = 5
+    cells: Annotated[int, Range(1, 50), "Cells per side", "cells per side"] = 5
 
     def partition(self, n_classes: int, planes: Float64s) -> GridCells:
         return GridCells(n_classes, self.cells)

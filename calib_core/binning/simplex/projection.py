@@ -49,13 +49,14 @@ class Projection:
     ([[-1.0, 0.0, -0.6]], [0, 0, 1, 1, 1])
     """
 
-    bins: Annotated[int, Range(1, 200), "number of cells"] = 27
+    bins: Annotated[int, Range(1, 200), "Number of cells", "number of cells"] = 27
     directions: Annotated[
         Literal["axes", "random", "shares"],
-        Choice(("axes", "random", "shares")),
+        Choice(("axes", "random", "shares"), titles=("Classes in turn", "At random", "Classes by their share")),
+        "Where planes look",
         "where planes look: classes in turn, at random, classes by their share",
     ] = "axes"
-    random_state: Annotated[int, Range(0, 2**31 - 1), "seed of random directions"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of random directions"] = 0
 
     def placed(self, rows: Rows, weights: Float64s | None) -> Float64s:
         n, k = rows.shape

@@ -32,7 +32,7 @@ class Sierpinski(FixedScheme):
     [0, 12]
     """
 
-    depth: Annotated[int, Range(1, 6), "how often corners are cut"] = 2
+    depth: Annotated[int, Range(1, 6), "Depth of the cuts", "how often corners are cut"] = 2
 
     def partition(self, n_classes: int, planes: Float64s) -> SierpinskiCells:
         return SierpinskiCells(n_classes, self.depth)

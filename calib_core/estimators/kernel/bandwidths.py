@@ -75,9 +75,9 @@ class Fixed:
     0.1
     """
 
-    value: Annotated[float, Range(0.0005, 5.0, log=True), "standard deviation of the kernel, in units of the scale"] = (
-        0.05
-    )
+    value: Annotated[
+        float, Range(0.0005, 5.0, log=True), "Width", "standard deviation of the kernel, in units of the scale"
+    ] = 0.05
 
     def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
         return self.value

@@ -30,6 +30,10 @@ SMOOTHED = ("outcomes", "gaps")
         "Posocco and Bonnefoy's published code, but for its coarser grid and, class-wise, the first class's bandwidth "
         "used for all of them."
     ),
+    formula=(
+        r"\sum_l w_l \int \Bigl|\,\hat P_l(z = 1 \mid s) - s\,\Bigr|\,\hat f_l(s)\,ds,\quad"
+        r"\hat P_l(z = 1 \mid s) = \frac{\hat f_l(s \mid z = 1)\,\hat P_l(z = 1)}{\hat f_l(s)}"
+    ),
 )
 @dataclass(frozen=True)
 class KernelECE:
@@ -54,10 +58,21 @@ class KernelECE:
     0.25
     """
 
-    kernel: Annotated[Kernel, Part("KERNELS"), "shape of the smoothing"] = field(default_factory=Triweight)
-    bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "how wide the smoothing is"] = field(default_factory=Silverman)
-    scale: Annotated[Scale, Part("SCALES"), "smooth scores, or their log-odds"] = field(default_factory=Linear)
-    smoothed: Annotated[str, Choice(SMOOTHED), "smooth outcomes, or outcomes less scores (gaps)"] = "outcomes"
+    kernel: Annotated[Kernel, Part("KERNELS"), "Shape of the smoothing", "shape of the smoothing"] = field(
+        default_factory=Triweight
+    )
+    bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "Width of the smoothing", "how wide the smoothing is"] = field(
+        default_factory=Silverman
+    )
+    scale: Annotated[Scale, Part("SCALES"), "Scale of the scores", "smooth scores, or their log-odds"] = field(
+        default_factory=Linear
+    )
+    smoothed: Annotated[
+        str,
+        Choice(SMOOTHED, titles=("Outcomes", "Outcomes less scores")),
+        "What is smoothed",
+        "smooth outcomes, or outcomes less scores (gaps)",
+    ] = "outcomes"
 
     def __call__(self, claims: Claims) -> Estimated:
         return by_stratum(claims, [self._error(claims, s) for s in range(len(claims.strata))])

@@ -3,13 +3,17 @@
 //
 // Marks for tests, on the node: data-calib-chart is the chart's key, data-calib-pending the revision received
 // last, data-calib-revision the revision on screen. The newest figure is drawn when the last two are equal.
+// data-calib-travel is there while marks travel.
 
-const PLOTLY = new URL("../calib.plotly/plotly.min.js", import.meta.url).href;
+import { library } from "./library.js";
+import { Slider } from "./live.js";
+import { Looking } from "./looking.js";
+import { Memory } from "./memory.js";
+import { element, pageStyle, wearStyle } from "./page.js";
+import { Travel } from "./travel.js";
+
 const charts = new WeakMap();
-let plotly = null;
 let lastSeq = 0;
-
-loadPlotly().catch(() => {}); // start early; a failure is reported by the first chart that needs it
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const chart = charts.get(parentElement) ?? new Chart(parentElement);
@@ -20,29 +24,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => setTimeout(() => chart.release(), 0);
 }
 
-function loadPlotly() {
-  plotly ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = PLOTLY;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      plotly = null;
-      script.remove();
-      reject(new Error("plotly.js could not be loaded"));
-    };
-    document.head.append(script);
-  });
-  return plotly;
-}
-
 class Chart {
   constructor(parent) {
-    this.node = document.createElement("div");
-    this.node.className = "calib-chart";
-    this.node.style.width = "100%";
+    wearStyle();
+    this.frame = element("div", "calib-frame");
+    this.node = element("div", "calib-chart");
     // Not "img": the children of an image are hidden from assistive technology, and the legend is a control.
     this.node.setAttribute("role", "figure");
-    parent.append(this.node);
+    this.frame.append(this.node);
+    parent.append(this.frame);
+    this.looking = new Looking(this.frame, this.node, (what) => this.tell(what));
+    this.travel = new Travel(this.node);
+    this.slider = new Slider(this.frame, this.node, (what) => this.tell(what));
     this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
     this.observer.observe(this.node);
     this.onScreen = null;
@@ -56,10 +49,13 @@ class Chart {
     this.header = JSON.parse(text.slice(0, end));
     this.figure = text.slice(end + 1);
     this.send = send;
-    const { key, label, height, revision } = this.header;
+    const { key, label, height, revision, focus, live } = this.header;
+    if (this.memory?.key !== key) this.memory = new Memory(key);
     Object.assign(this.node.dataset, { calibChart: key, calibPending: revision });
     this.node.setAttribute("aria-label", label);
     this.node.style.height = `${height}px`; // at once, so that the page does not jump when the figure arrives
+    this.slider.show(live, revision);
+    this.looking.show(focus);
     this.draw();
   }
 
@@ -67,8 +63,7 @@ class Chart {
     if (this.drawing) return; // the loop below goes on to the newest figure and leaves out those overtaken
     this.drawing = true;
     try {
-      const library = await loadPlotly();
-      while (this.stale()) await this.react(library);
+      while (this.stale()) await this.react();
     } catch (error) {
       this.node.dataset.calibError = String(error);
       console.error("calib chart:", error);
@@ -88,16 +83,30 @@ class Chart {
     return `${this.header.revision} ${page.background} ${page.text} ${page.font}`;
   }
 
-  async react(library) {
+  async react() {
     const target = this.target();
-    const { revision, height } = this.header;
+    const { revision, height, key } = this.header;
     const { data, layout } = JSON.parse(this.figure); // anew each time, for Plotly writes into what it gets
+    const plotly = await library(data).catch((error) => {
+      this.onScreen = target;
+      throw error;
+    });
+    if (target !== this.target()) return; // overtaken while the library was loading
     this.width = this.node.clientWidth;
     Object.assign(layout, { template: this.template(), height, width: this.width, autosize: false });
     this.onScreen = target; // before drawing, so that a figure which cannot be drawn is not tried forever
-    this.config ??= configuration(library, this.header.key);
-    await library.react(this.node, data, layout, this.config);
+    if (this.plotly && this.plotly !== plotly) this.forget();
+    this.plotly = plotly;
+    this.memory.apply({ data, layout });
+    this.travel.leave();
+    this.slider.leave();
+    this.config ??= configuration(plotly, key);
+    await plotly.react(this.node, data, layout, this.config);
+    this.memory.settle(this.node);
     if (!this.listening) this.listen();
+    this.travel.arrive();
+    this.slider.arrive(plotly);
+    this.looking.draw();
     this.node.dataset.calibRevision = revision;
   }
 
@@ -112,11 +121,23 @@ class Chart {
 
   listen() {
     this.listening = true;
-    this.node.on("plotly_click", (event) => {
-      const point = event.points[0];
-      lastSeq = Math.max(lastSeq + 1, Date.now());
-      this.send("click", { ...pointOf(point), seq: lastSeq });
+    this.node.on("plotly_click", (event) => this.looking.mark(pointOf(event.points[0])));
+    this.node.on("plotly_relayouting", () => this.travel.stop());
+    this.node.on("plotly_relayout", (changes) => {
+      this.travel.stop();
+      this.memory.zoomed(this.node, changes);
     });
+    this.node.on("plotly_restyle", () => {
+      if (!this.slider.writing) this.memory.toggled(this.node);
+    });
+    this.node.on("plotly_afterplot", () => {
+      if (!this.drawing) this.looking.draw();
+    });
+  }
+
+  tell(what) {
+    lastSeq = Math.max(lastSeq + 1, Date.now());
+    this.send("click", { ...what, seq: lastSeq });
   }
 
   fit() {
@@ -125,17 +146,26 @@ class Chart {
     const width = this.node.clientWidth;
     if (!this.listening || width === 0 || width === this.width || !this.node.isConnected) return;
     this.width = width;
-    window.Plotly.relayout(this.node, { width });
+    this.travel.finish();
+    this.plotly.relayout(this.node, { width });
+  }
+
+  forget() {
+    this.travel.stop();
+    this.plotly?.purge(this.node);
+    this.listening = false;
+    this.config = null;
   }
 
   release() {
     if (this.node.isConnected || this.drawing) return;
     this.observer.disconnect();
+    this.looking.release();
     // Browsers allow some sixteen WebGL contexts and free dropped ones late: give ours back at once.
     for (const canvas of this.node.querySelectorAll("canvas")) {
       canvas.getContext("webgl")?.getExtension("WEBGL_lose_context")?.loseContext();
     }
-    window.Plotly?.purge(this.node);
+    this.forget();
   }
 }
 
@@ -164,18 +194,4 @@ function pointOf({ curveNumber, pointNumber, customdata, x, y, fullData }) {
 // Typed arrays would become objects in JSON.
 function bare(value) {
   return ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value, bare) : (value ?? null);
-}
-
-function pageStyle(node) {
-  const style = getComputedStyle(node);
-  const background = style.getPropertyValue("--st-background-color").trim() || "#ffffff";
-  const text = style.getPropertyValue("--st-text-color").trim() || style.color;
-  return { background, text, font: style.fontFamily, dark: luminance(background) < 0.5 };
-}
-
-function luminance(colour) {
-  const channels = colour.startsWith("#")
-    ? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16))
-    : colour.match(/[\d.]+/g).map(Number);
-  return (0.2126 * channels[0] + 0.7152 * channels[1] + 0.0722 * channels[2]) / 255;
 }

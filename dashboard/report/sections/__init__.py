@@ -40,13 +40,14 @@ def _no_classes(request: Request) -> str:
 
 
 CHAPTERS: tuple[Chapter, ...] = (
-    Chapter("summary", "Summary", summary.blocks),
-    Chapter("data", "Data", data.blocks),
-    Chapter("reliability", "Reliability diagrams", reliability.blocks),
-    Chapter("calibrators", "Models and calibrators", calibrators.blocks),
-    Chapter("estimators", "Estimators", estimators.blocks),
+    Chapter("summary", "The verdict", summary.blocks),
+    Chapter("reliability", "Where it is right and where it is not", reliability.blocks),
+    Chapter("classes", "Class by class", classes.blocks, _no_classes),
     Chapter("simplex", "Three classes as a triangle", simplex.blocks, simplex.why_not),
-    Chapter("classes", "Appendix: classes", classes.blocks, _no_classes),
-    Chapter("methods", "Methods", methods.blocks),
-    Chapter("again", "How to get these numbers again", again.blocks),
+    Chapter("calibrators", "What recalibration changes", calibrators.blocks),
+    Chapter("estimators", "How sure all this is", estimators.blocks),
+    Chapter("data", "Appendix: the data", data.blocks),
+    Chapter("methods", "Appendix: methods", methods.blocks),
+    Chapter("again", "Appendix: the same numbers again", again.blocks),
 )
+"""In the order of the rooms: the verdict, where, recalibration, evidence; what is looked up comes last."""

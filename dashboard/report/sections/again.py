@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from dashboard import session
 from dashboard.report import recipe
-from dashboard.report.document import Block, Code, Paragraph
+from dashboard.report.document import Beside, Block, Code, Heading, Paragraph
 from dashboard.report.request import Request
+from dashboard.report.sections.choices_behind import settings_table, versions_table
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
@@ -15,12 +16,17 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield Paragraph(
         "The same file, choices and versions give the same numbers; the recipe is also held in this file for the "
         "program to read back: calib report FILE --like REPORT.html -o again.html, with --test or --other for further "
-        "files."
+        "files. The same in Python and the recipe stand in the HTML file, not on paper."
     )
     options = request.options
     whole = request.selection.replace(title=options.title, author=options.author, left_out=options.left_out)
     yield Code(session.report_line(whole), "The command that makes this report.")
+    yield Beside((Heading("Settings"), settings_table(request)), (Heading("Versions"), versions_table()))
     if request.calls:
         wanted = {name.replace("-", "_"): call for name, call in request.calls.items()}
-        yield Code(session.python(**wanted), "The tables in Python, on the library alone, by the names of their files.")
-    yield Code(recipe.written(request.selection, request.options), "The recipe.")
+        yield Code(
+            session.python(**wanted),
+            "The tables in Python, on the library alone, by the names of their files.",
+            folded=True,
+        )
+    yield Code(recipe.written(request.selection, request.options), "The recipe.", folded=True)

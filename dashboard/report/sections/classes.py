@@ -1,4 +1,4 @@
-"""Appendix: every class, with its rows, share and error, and small diagrams of some of them."""
+"""Class by class: small diagrams, errors before and after, and the table of all classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import together
 from dashboard.report import exhibited
-from dashboard.report.document import Block
+from dashboard.report.document import Block, Folded
+from dashboard.report.exhibited import NUMBERS, shown
 from dashboard.report.request import Request
 from dashboard.session import scene_of
 
@@ -22,10 +23,18 @@ def blocks(request: Request) -> Iterator[Block | None]:
     panels = chosen["class-panels"]
     curve = panels.build().curve
     plain = EXHIBITS.described("class-panels", **{**dict(panels.params), "curve": "reliability"})
-    yield from exhibited.blocks(plain, scene, title=None)
+    drawn = [(plain, "")]
     if curve != "reliability":
-        yield from exhibited.blocks(panels, scene, name="class-curves", title=None)
+        drawn.append((panels, "class-curves"))
     if curve == "kernel":
-        yield from exhibited.blocks(chosen["class-kernel"], scene)
-    yield from exhibited.blocks(chosen["class-errors"], scene)
-    yield from exhibited.blocks(chosen["classes"], scene)
+        drawn.append((chosen["class-kernel"], ""))
+    drawn.append((chosen["class-errors"], ""))
+    for recipe, name in drawn:
+        found = yield from shown(recipe, scene, name)
+        width = "panels" if recipe.key == "class-panels" else "low"
+        yield from exhibited.folded(found, title=None if recipe.key == "class-panels" else "", width=width)
+    table = yield from shown(chosen["classes"], scene)
+    yield from table.headed()
+    yield from table.everything[:1]
+    if table.notes:
+        yield Folded(NUMBERS, table.notes)

@@ -33,9 +33,8 @@ def _found(key: str, changed: str) -> Iterator[Block]:
         yield Paragraph(str(why), lead="A file could not be used.")
         return
     findings = [f"{_SEVERITY[finding.severity]}: {finding.message}" for finding in session.findings(key, changed)]
-    yield Heading(title)
+    yield Heading(f"{title}: what the reader did and found")
     if findings or whole.notes:
-        yield Paragraph("", lead="What the reader did and found")
         yield Bullets((*findings, *whole.notes))
     else:
         yield Paragraph("Nothing stood out when the file was read.", aside=True)

@@ -1,24 +1,55 @@
-"""Every estimator in every notion for the model looked at, and curves over bins and tolerances for all."""
+"""How sure all this is: every estimator of the model looked at, bounds and tests without bins, curves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calib_core import REDUCTIONS, Recipe
+from calib_core import REDUCTIONS, NotAnswerable, Recipe
+from dashboard.exhibits import line_words
 from dashboard.report import exhibited
-from dashboard.report.document import Block, Paragraph
+from dashboard.report.document import Beside, Block, Folded, Heading, Paragraph
+from dashboard.report.exhibited import NUMBERS, shown, side_by_side
 from dashboard.report.request import Request
-from dashboard.session import scene_of
+from dashboard.session import Scene, scene_of
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """A table a notion; bounds and tests without bins; curves over bins and tolerances"""
+    """The notion that decides, printed; the others a click away; then tests and curves."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
     if request.large:
         yield Paragraph("With this many rows and classes one notion is reported.", aside=True)
-    for notion in (scene.focus.notion,) if request.large else tuple(REDUCTIONS):
-        name, title = f"estimators-{notion}", REDUCTIONS[notion].title
-        yield from exhibited.blocks(chosen("estimators"), scene.focused(notion=notion), name=name, title=title)
-    for key in ("unbinned", "tests", "sweep", "validity"):
-        yield from exhibited.blocks(Recipe("EXHIBITS", key), scene)
-    yield from exhibited.blocks(chosen("trade"), scene)
+    first = _deciding(scene) if not request.large else scene.focus.notion
+    notions = [first, *(notion for notion in REDUCTIONS if notion != first and not request.large)]
+    others: list[Block] = []
+    for notion in notions:
+        found = yield from shown(chosen("estimators"), scene.focused(notion=notion), f"estimators-{notion}")
+        title = REDUCTIONS[notion].title
+        if notion == first:
+            yield Heading(f"{found.title}, {title.lower()}: {scene.model.title}")
+            yield from found.drawn() or found.everything
+            if found.figure is not None:
+                yield Folded(NUMBERS, found.numbers)
+        else:
+            others += [Heading(title), *((found.refused,) if found.refused else found.numbers)]
+    if others:
+        yield Folded("The same in every other notion", tuple(others))
+    yield from exhibited.blocks(Recipe("EXHIBITS", "unbinned"), scene)
+    tests = yield from shown(Recipe("EXHIBITS", "tests"), scene)
+    trade = yield from shown(chosen("trade"), scene)
+    yield Beside(
+        (*tests.headed(), *tests.everything),
+        (*trade.headed(), *(trade.drawn("half") or trade.everything)),
+    )
+    if trade.figure is not None:
+        yield Folded(NUMBERS, trade.numbers)
+    sweep = yield from shown(Recipe("EXHIBITS", "sweep"), scene)
+    validity = yield from shown(Recipe("EXHIBITS", "validity"), scene)
+    yield from side_by_side((sweep, ""), (validity, ""))
+
+
+def _deciding(scene: Scene) -> str:
+    """The notion of the verdicts, else the one looked at."""
+    try:
+        return line_words.primary_notion(scene)
+    except NotAnswerable:
+        return scene.focus.notion

@@ -1,23 +1,26 @@
-"""Reliability diagrams: all models together, then each with its bands, without bins, and one bin class by class."""
+"""Where it is right and where it is not: each model with its bands, without bins, and one bin class by class."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dashboard.exhibits.stars import STAR
-from dashboard.report import exhibited
-from dashboard.report.document import Block, Paragraph
+from dashboard.report.document import Block, Folded
+from dashboard.report.exhibited import NUMBERS, shown, side_by_side
 from dashboard.report.request import Request
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """Diagrams, the numbers drawn in them, and the bin that is furthest off class by class."""
+    """Two diagrams beside each other, the numbers below; then curves, and the bin that is furthest off."""
     chosen, scene = request.selection.exhibit, request.scene
-    if len(scene.titles) > 1:
-        yield from exhibited.blocks(chosen("reliability"), scene, title=None)
-    else:
-        yield Paragraph(STAR)
+    found = []
     for i, title in enumerate(scene.titles, start=1):
-        yield from exhibited.blocks(chosen("bins"), scene.focused(model=title), name=f"bins-{i}", title=title)
-    for key in ("corp", "kernel-curve", "bin"):
-        yield from exhibited.blocks(chosen(key), scene)
+        found.append(((yield from shown(chosen("bins"), scene.focused(model=title), f"bins-{i}")), title))
+    for i in range(0, len(found), 2):
+        yield from side_by_side(*found[i : i + 2])
+    corp, kernel = (yield from shown(chosen("corp"), scene)), (yield from shown(chosen("kernel-curve"), scene))
+    yield from side_by_side((corp, ""), (kernel, ""))
+    apart = yield from shown(chosen("bin"), scene)
+    yield from apart.headed()
+    yield from apart.drawn("low") or apart.everything
+    if not apart.refused:
+        yield Folded(NUMBERS, apart.numbers)

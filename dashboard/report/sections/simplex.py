@@ -8,7 +8,7 @@ from calib_core import InputError
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report.document import Block, Paragraph
-from dashboard.report.exhibited import blocks as exhibited
+from dashboard.report.exhibited import folded, shown, side_by_side
 from dashboard.report.request import Request
 
 
@@ -27,15 +27,25 @@ def blocks(request: Request) -> Iterator[Block | None]:
     source = scene.model.source
     if source.corners:
         yield Paragraph(f"Three corners of more classes: {session.parts(source).rule}.")
-    options = dict(request.selection.exhibit("triangle").params)
+    options, drawn = dict(request.selection.exhibit("triangle").params), []
     for i, partition in enumerate(scene.partitions, start=1):
         recipe = EXHIBITS.described("triangle", **options | {"partition": partition})
-        title = f"{scene.model.title}, {partition.title}"
-        yield from exhibited(recipe, scene.focused(cell=None), name=f"triangle-{i}", title=title)
-    if scene.partitions:
-        yield from exhibited(EXHIBITS.described("canonical-errors"), scene, name="canonical")
-        yield from exhibited(EXHIBITS.described("canonical-validity"), scene, name="triangle-validity")
-    yield from exhibited(EXHIBITS.described("calibration-maps"), scene, name="maps")
+        found = yield from shown(recipe, scene.focused(cell=None), f"triangle-{i}")
+        drawn.append((found, f"{scene.model.title}, {partition.title}"))
+    maps = [((yield from shown(EXHIBITS.described("calibration-maps"), scene, "maps")), "")]
     if scene.models.recalibrated and session.truth(source):
+        wrong = EXHIBITS.described("calibration-maps", wrong=True)
         title = "What is still wrong: each map minus the true one"
-        yield from exhibited(EXHIBITS.described("calibration-maps", wrong=True), scene, name="maps-wrong", title=title)
+        maps.append(((yield from shown(wrong, scene, "maps-wrong")), title))
+    # The maps of several calibrators are as wide as the page.
+    single = len(scene.models.recalibrated) == 1
+    if scene.partitions:
+        validity = yield from shown(EXHIBITS.described("canonical-validity"), scene, "triangle-validity")
+        drawn += [*(maps if single else []), (validity, "")]
+    for i in range(0, len(drawn), 2):
+        yield from side_by_side(*drawn[i : i + 2])
+    if not (single and scene.partitions):
+        for found, title in maps:
+            yield from folded(found, title=title)
+    if scene.partitions:
+        yield from folded((yield from shown(EXHIBITS.described("canonical-errors"), scene, "canonical")))

@@ -1,30 +1,61 @@
-"""The answer first: are the models calibrated within the tolerance, as far as these rows can tell?"""
+"""The verdict: the answer in a sentence, errors on one axis, the diagram, what it is of, and what it cannot tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from calib_core import Recipe
-from calib_core._text import count
-from calib_core._text import percent as of_rows
-from calib_core.inference.number_words import percent
 from dashboard.report import exhibited
-from dashboard.report.document import Block, Paragraph
+from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
+from dashboard.report.exhibited import NUMBERS, Shown, shown
 from dashboard.report.request import Request
-from dashboard.session import scene_of
+from dashboard.report.sections.cannot_tell import limits
+from dashboard.report.sections.front_card import card
+from dashboard.report.sections.headline import headline
+
+OVERLAID = 2
+"""Models whose diagram fits beside the data card; that of more is as wide as the page."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """What was judged, a verdict for every model on its primary line, and the lines beside it."""
-    scene = scene_of(request.selection)
-    test = scene.get(scene.models.shown[0].predictions)
-    yield Paragraph(
-        f"Judged on {count(test.n_rows)} test rows{test.worth_note} that no calibrator was fitted on; accuracy of the "
-        f"base model {of_rows(test.accuracy)}. Tolerance: a calibration error of {percent(scene.tolerance)}; "
-        f"{request.binned}.",
-        lead="Question. Do the probabilities mean what they say?",
-    )
-    yield from exhibited.blocks(Recipe("EXHIBITS", "verdict"), scene, name="verdicts", title=None)
-    yield from exhibited.blocks(Recipe("EXHIBITS", "notions"), scene)
-    for model, why in scene.models.refused:
+    """Page one, in the order in which somebody with ten seconds reads it; its numbers a click away."""
+    answers: dict[str, Shown] = {}
+    hero = yield from _answer(request, answers)
+    yield hero
+    scene, titles = request.scene, request.scene.titles
+    verdicts = yield from shown(Recipe("EXHIBITS", "verdict"), scene, "verdicts")
+    yield from _strip(verdicts)
+    stars = yield from shown(request.selection.exhibit("reliability"), scene)
+    facts = (Heading("Data card"), (yield from card(request)))
+    cannot = (Heading("What these rows cannot tell"), *limits(scene, verdicts, stars))
+    heading = Heading("What it says, and how often it is right")
+    if len(titles) <= OVERLAID:
+        yield Beside((heading, *(stars.drawn("wide") or stars.everything)), (*facts, *cannot), main=True)
+    else:
+        yield heading
+        yield from stars.drawn("tall") or stars.everything
+        yield Beside(facts, cannot)
+    yield Folded(NUMBERS, tuple(block for found in (*answers.values(), stars) for block in found.numbers))
+    yield Heading("What the verdicts rest on", page=len(titles) <= OVERLAID)
+    yield from verdicts.numbers or verdicts.everything
+    # On paper those of every model stand in the table of all errors.
+    yield from exhibited.folded((yield from shown(Recipe("EXHIBITS", "notions"), scene)))
+    for model, why in request.models.refused:
         yield Paragraph(f"{why}.", lead=f"{model.title} is not reported.")
+
+
+def _answer(request: Request, answers: dict[str, Shown]) -> Generator[None, None, Headline]:
+    """The sentence; the exhibit it is of is kept, for its numbers."""
+    found = yield from headline(request)
+    if found.exhibit is not None:
+        answers["hero"] = found.exhibit
+    return found.block
+
+
+def _strip(verdicts: Shown) -> Iterator[Block]:
+    """Every model's error beside the tolerance; as a table where it cannot be drawn."""
+    yield Heading("Calibration error")
+    if verdicts.figure is not None:
+        yield from verdicts.drawn("strip")
+    elif verdicts.refused:
+        yield verdicts.refused

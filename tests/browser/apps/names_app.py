@@ -51,3 +51,5 @@ if place == "chart":
     )
     figure.update_layout(title=texts[1], xaxis_title=texts[2], legend={"orientation": "v"}, showlegend=True)
     chart(figure, key="names", label=NAMES[1], height=900)
+# The last to arrive: then nothing of the choice before is left.
+st.container(key=f"sink-{place}").text(place)

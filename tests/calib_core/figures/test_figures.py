@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import re
 import subprocess
 import sys
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from shown_laws import hovers_speak_in_percent
 
-from calib_core import Predictions, diagrams, figures
+from calib_core import Predictions, diagrams, figures, inference
 from calib_core.errors import InputError
 from calib_core.estimators.kernel import Fixed, KernelECE
+from calib_core.figures.direct_labels import _AWAY, _HEIGHT, _sides, label_places
 from calib_core.figures.look import style
 from calib_core.figures.overlay import laid_over
+from calib_core.figures.probability_axis import axis_for
+from calib_core.figures.verdict_icon import ICONS
+from calib_core.inference import per_class_tests
+from calib_core.inference.number_words import between, percent
 
 HOSTILE = ['<a href="https://x.example">a</a>', "<b>b</b>", "%{x} c"]
 
@@ -27,16 +35,195 @@ def predictions() -> Predictions:
     return Predictions(probs, labels, class_names=HOSTILE)
 
 
+def marks(figure: go.Figure, kind: str) -> list[go.Scatter]:
+    """The traces of a reliability diagram of one kind, model by model."""
+    return [trace for trace in figure.data if re.fullmatch(f"{kind}[0-9a-f]{{10}}", str(trace.uid))]
+
+
+def points(trace: go.Scatter) -> tuple[list[dict[str, object]], np.ndarray, np.ndarray]:
+    """Records and places of a trace's marks, the gaps of its line left out."""
+    x, y = (np.asarray(values, dtype=float) for values in (trace.x, trace.y))
+    kept = np.flatnonzero(~np.isnan(x))
+    assert [trace.customdata[i] is not None for i in range(len(x))] == (~np.isnan(x)).tolist()
+    return [trace.customdata[i] for i in kept], x[kept], y[kept]
+
+
+def symbols(trace: go.Scatter) -> list[str]:
+    """The shapes of a trace's marks."""
+    return [symbol for symbol, mark in zip(trace.marker.symbol, trace.customdata, strict=True) if mark]
+
+
+def joined(trace: go.Scatter) -> list[tuple[object, object]]:
+    """Bins that the line of a trace goes from and to."""
+    records = trace.customdata
+    return [(a["bin"], b["bin"]) for a, b in itertools.pairwise(records) if a and b]
+
+
 def test_reliability_draws_its_frame(predictions: Predictions) -> None:
     diagram = diagrams.reliability(predictions, 10)
     frame = diagram.frame()
-    bars, _, stars, plusses, _ = figures.reliability({"Base": diagram}).data
-    np.testing.assert_array_equal(bars.y, frame["share"])
+    figure = figures.reliability({"Base": diagram})
+    (bars,), (stars,), (plusses,) = (marks(figure, kind) for kind in ("bars", "stars", "plusses"))
+    np.testing.assert_array_equal(bars.y, frame["count"])
     np.testing.assert_allclose(np.asarray(bars.x), (frame["lower"] + frame["upper"]) / 2)
-    np.testing.assert_array_equal(stars.x, frame["confidence"])
-    np.testing.assert_array_equal(stars.y, frame["accuracy"])
-    np.testing.assert_array_equal(plusses.y, frame["top_label"])
-    assert [mark["bin"] for mark in stars.customdata] == frame["bin"].tolist()
+    records, x, y = points(stars)
+    np.testing.assert_array_equal(x, frame["confidence"])
+    np.testing.assert_array_equal(y, frame["accuracy"])
+    inside = frame["top_label"].between(0, 1).to_numpy()
+    assert inside.any()
+    np.testing.assert_array_equal(np.asarray(plusses.y)[inside], frame["top_label"][inside])
+    assert [mark["bin"] for mark in records] == frame["bin"].tolist()
+    # Stems go from star to plus, each in one of the two traces.
+    stems = {
+        round(float(t.x[i]), 12): (t.y[i], t.y[i + 1])
+        for t in marks(figure, "stems") + marks(figure, "fewstems")
+        for i in range(0, len(t.x), 3)
+    }
+    for says, star, plus in zip(x, y, plusses.y, strict=True):
+        assert stems[round(float(says), 12)] == (star, plus)
+    # The bars have a strip of their own, below the stars.
+    assert figure.layout.yaxis2.domain[1] < figure.layout.yaxis.domain[0]
+
+
+def test_lines_join_neighbours_of_rows_enough_and_go_to_no_hollow_mark() -> None:
+    counts = {0.05: 12, 0.15: 3, 0.25: 10, 0.35: 40, 0.45: 9, 0.55: 9, 0.65: 30, 0.75: 30, 0.95: 11}
+    says = np.repeat(list(counts), list(counts.values()))
+    rows = Predictions.from_confidence(says, predicted=[0] * len(says), labels=np.arange(len(says)) % 2)
+    diagram, panels = diagrams.reliability(rows, 10), diagrams.class_panels(rows, [0], bins=10)
+    few = diagram.frame().set_index("bin")["count"] < 10
+    (stars,) = marks(figures.reliability(diagram), "stars")
+    (small,) = (trace for trace in figures.class_panels(panels).data if trace.customdata)
+    for trace in (stars, small):
+        # Bins 5 and 9 have 9 rows and 11, and none are in bin 8.
+        assert joined(trace) == [(2, 3), (6, 7), (7, 9)]
+        found, _, _ = points(trace)
+        assert [symbol.endswith("-open") for symbol in symbols(trace)] == few.tolist()
+        assert [mark["bin"] for mark in found] == few.index.tolist()
+    moved = figures.movement(diagrams.movement(rows, rows, bins=10))
+    for trace in (trace for trace in moved.data if trace.customdata and trace.uid != "arrows"):
+        assert joined(trace) == [(2, 3), (6, 7), (7, 9)]
+        assert [mark["bin"] for mark in points(trace)[0]] == few.index[~few].tolist()
+
+
+def test_nothing_is_cut_at_0_or_1() -> None:
+    sure = Predictions([[1.0, 0.0]] * 30 + [[0.55, 0.45]] * 12, [0] * 30 + [1] * 12)
+    for axis in ("linear", "log-odds"):
+        figure = figures.reliability(diagrams.reliability(sure, 10), axis=axis)
+        (stars,), (plusses,) = marks(figure, "stars"), marks(figure, "plusses")
+        assert {0.0, 1.0} == set(diagrams.reliability(sure, 10).frame()["accuracy"])
+        for trace in (stars, plusses):
+            for values, span in ((trace.x, figure.layout.xaxis.range), (trace.y, figure.layout.yaxis.range)):
+                assert span[0] < np.nanmin(values) <= np.nanmax(values) < span[1], axis
+            assert trace.cliponaxis is False
+
+
+def test_log_odds_are_the_log_odds_and_their_columns_say_the_confidences(predictions: Predictions) -> None:
+    diagram = diagrams.reliability(predictions, 10)
+    frame = diagram.frame()
+    figure = figures.reliability(diagram, axis="log-odds", tolerance=0.02)
+    (stars,) = marks(figure, "stars")
+    np.testing.assert_allclose(points(stars)[1], np.log(frame["confidence"] / (1 - frame["confidence"])))
+    meta = figure.layout.meta
+    assert meta["range"] == "columns"
+    assert [column["from"] for column in meta["columns"]] == frame["lower"].tolist()
+    assert all(column["low"] < column["high"] for column in meta["columns"])
+    with pytest.raises(InputError, match="'odds'; it must be one of linear, log-odds"):
+        figures.reliability(diagram, axis="odds")
+
+
+def test_columns_are_the_bins_with_rows_of_every_model(predictions: Predictions) -> None:
+    shown = {
+        name: diagrams.reliability(predictions.take(np.arange(n)), 10) for name, n in (("a", 400), ("b", 7), ("c", 300))
+    }
+    for together in ("overlay", "side by side"):
+        figure = figures.reliability(shown, together=together)
+        columns = figure.layout.meta["columns"]
+        found = {(c["record"]["model"], c["record"]["bin"]): c for c in columns}
+        assert list(found) == [(name, b) for name, d in shown.items() for b in d.frame()["bin"]]
+        assert len({c["axis"] for c in columns}) == (1 if together == "overlay" else 3)
+        assert (columns[-1]["low"], columns[-1]["high"]) == (0.9, 1.0)
+        assert "rows, says" in columns[0]["says"]
+
+
+def test_from_three_models_on_each_has_a_panel_with_the_first_behind_it(predictions: Predictions) -> None:
+    shown = {
+        name: diagrams.reliability(predictions.take(np.arange(n)), 10)
+        for name, n in (("a", 400), ("b", 350), ("c", 300))
+    }
+    two = figures.reliability({name: shown[name] for name in ("a", "b")})
+    assert {trace.xaxis for trace in marks(two, "stars")} == {"x"}
+    three = figures.reliability(shown)
+    stars = marks(three, "stars")
+    assert [trace.xaxis for trace in stars] == ["x", "x2", "x3"]
+    ghosts = [trace for trace in three.data if str(trace.uid).startswith("ghost")]
+    assert [trace.xaxis for trace in ghosts] == ["x2", "x3"]
+    for ghost in ghosts:
+        np.testing.assert_array_equal(ghost.y, points(stars[0])[2])
+        assert list(ghost.marker.symbol) == symbols(stars[0])
+    assert three.layout.xaxis3.matches == "x"
+    assert {t.xaxis for t in marks(figures.reliability(shown, together="overlay"), "stars")} == {"x"}
+    # A model's traces keep their names, and those of others start from the first model's.
+    assert [t.uid for t in stars[:2]] == [t.uid for t in marks(two, "stars")]
+    assert [trace.meta.get("from") for trace in stars] == [None, stars[0].uid, stars[0].uid]
+
+
+def test_a_panel_says_its_error_with_the_interval_and_the_verdict(predictions: Predictions) -> None:
+    models = {name: predictions.take(np.arange(n)) for name, n in (("a", 400), ("b", 350), ("c", 300))}
+    verdicts = inference.verdicts(inference.primaries(models))
+    drawn = {name: diagrams.reliability(rows, 10) for name, rows in models.items()}
+    layout = figures.reliability(drawn, verdicts=verdicts).layout
+    texts = [note.text for note in layout.annotations]
+    for line in verdicts.to_dict("records"):
+        (text,) = (text for text in texts if f"<b>{line['model']}</b>" in text)
+        word = "within tolerance" if line["verdict"] == "within" else line["verdict"]
+        assert text.endswith(word)
+        assert f"<b>{percent(line['point']).removesuffix(' %')}</b>" in text
+        assert between(line["low"], line["high"]).removesuffix(" %") in text
+    # Signs are drawn, each in its model's colour and its verdict's: few fonts have them.
+    assert all(text.isascii() for text in texts)
+    fills = [shape.fillcolor for shape in layout.shapes if shape.fillcolor]
+    for number, word in enumerate(verdicts["verdict"]):
+        assert fills[2 * number : 2 * number + 2] == [style(number).colour, ICONS[word][0]]
+
+
+def test_bars_of_all_models_carry_their_numbers_or_none_do(predictions: Predictions) -> None:
+    fine = diagrams.reliability(predictions, 20)
+    coarse = diagrams.reliability(predictions.take(np.arange(9)), 3)
+    assert len(fine.frame()) <= 22 < 2 * len(fine.frame())
+    for drawn, written in (({"a": fine}, True), ({"a": coarse, "b": coarse}, True), ({"a": fine, "b": coarse}, False)):
+        assert [bars.text is not None for bars in marks(figures.reliability(drawn), "bars")] == [written] * len(drawn)
+
+
+def test_stems_can_be_left_out_and_the_key_tells_only_what_is_there(predictions: Predictions) -> None:
+    diagram = diagrams.reliability(predictions, 10)
+    names = [str(t.name) for t in figures.reliability(diagram, stems=False).data]
+    assert not [name for name in names if "stem" in name or "top-label" in name]
+    assert [name for name in names if name.startswith("hollow")] == ["hollow: fewer than 10 rows, not joined"] * bool(
+        (diagram.frame()["count"] < 10).any()
+    )
+    many = diagrams.reliability(predictions, 1)
+    assert not [t for t in figures.reliability(many).data if str(t.name).startswith("hollow")]
+
+
+def test_the_tolerance_is_a_band_of_its_width(predictions: Predictions) -> None:
+    figure = figures.reliability(diagrams.reliability(predictions, 10), tolerance=0.03)
+    (band,) = (trace for trace in figure.data if trace.uid == "tolerancex")
+    x, y = np.asarray(band.x), np.asarray(band.y)
+    assert np.abs(y - x).max() == pytest.approx(0.03)
+    assert (y >= 0).all()
+    assert (y <= 1).all()
+    assert band.name == "within 3 points of the diagonal"
+    assert not [t for t in figures.reliability(diagrams.reliability(predictions, 10)).data if t.uid == "tolerancex"]
+
+
+def test_names_stand_beside_their_marks_and_on_nothing_else() -> None:
+    stars = {"one": np.array([[0.2, 0.4], [0.8, 0.9]]), "two": np.array([[0.2, 0.1], [0.8, 0.5]])}
+    placed = label_places(stars, [])
+    assert set(placed) == {"one", "two"}
+    for name, (x, y, _, _) in placed.items():
+        assert np.abs(stars[name] - [x, y]).sum(axis=1).min() < 0.05
+    crowd = np.stack(np.meshgrid(np.linspace(0, 1, 60), np.linspace(0, 1, 60)), axis=-1).reshape(-1, 2)
+    assert label_places(stars, [crowd]) == {}
 
 
 def test_a_model_keeps_its_look_when_only_some_are_drawn(predictions: Predictions) -> None:
@@ -59,9 +246,9 @@ def test_a_model_keeps_its_look_when_only_some_are_drawn(predictions: Prediction
         (lambda points, looks=None: figures.trade_off(points=points, looks=looks), costs),
     ]:
         second = looks_of(draw(given))["two"]
-        assert looks_of(draw({"two": given["two"]}, looks=list(both)))["two"] == second
+        assert looks_of(draw({"two": given["two"]}, looks={"one": 0, "two": 1}))["two"] == second
         assert looks_of(draw({"two": given["two"]}))["two"] != second
-    alone, among = (figures.error_sweep(sweeps["two"], looks=looks) for looks in (None, ["one", "two"]))
+    alone, among = (figures.error_sweep(sweeps["two"], looks=looks) for looks in (None, {"one": 0, "two": 1}))
     assert looks_of(alone)["two, confidence"] == (style(0).colour,)
     assert looks_of(among)["two, confidence"] == (style(1).colour,)
 
@@ -84,17 +271,18 @@ def test_a_mark_says_what_it_stands_for(predictions: Predictions) -> None:
     """By name, and the model's title as it was given: a click finds the model by it."""
     title = "<i>net</i>"
     diagram = diagrams.reliability(predictions, 10)
-    mark = figures.reliability({title: diagram}).data[2].customdata[-1]
+    (stars,) = marks(figures.reliability({title: diagram}), "stars")
+    mark = stars.customdata[-1]
     assert (mark["model"], mark["bin"]) == (title, diagram.frame()["bin"].iloc[-1])
     zoom = diagrams.zoom(predictions, diagram, mark["bin"])
-    (points,) = (trace for trace in figures.zoom(zoom).data if trace.name == "classes")
-    assert [one["class"] for one in points.customdata] == zoom.classes.tolist()
+    (classes,) = (trace for trace in figures.zoom(zoom).data if trace.name == "classes")
+    assert [one["class"] for one in classes.customdata] == zoom.classes.tolist()
     bars = figures.class_table({title: diagrams.class_table(predictions, bins=5)}, classes=[2, 0]).data[0]
     assert [(one["model"], one["class"]) for one in bars.customdata] == [(title, 2), (title, 0)]
     panels = diagrams.class_panels(predictions, [2], bins=5)
-    (points,) = (t for t in figures.class_panels({title: panels}).data if t.mode == "lines+markers")
+    small, _ = (t for t in figures.class_panels({title: panels}).data if t.mode == "lines+markers")
     known = np.flatnonzero(panels.bins.count[2] > 0)
-    assert [(one["class"], one["bin"]) for one in points.customdata] == [(2, b) for b in known]
+    assert [(one["class"], one["bin"]) for one in points(small)[0]] == [(2, b) for b in known]
 
 
 def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
@@ -102,11 +290,24 @@ def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
         name: getattr(diagrams, name) for name in diagrams.__all__ if inspect.isfunction(getattr(diagrams, name))
     }
     # Of those that make a frame, or numbers, nothing is drawn.
-    others = ("pd.DataFrame", "tuple[int, ...]", "tuple[float, ...]", "float", "Codes", "NDArray[np.intp]")
+    others = (
+        "str",
+        "tuple[str, ...]",
+        "pd.DataFrame",
+        "tuple[int, ...]",
+        "tuple[float, ...]",
+        "float",
+        "Codes",
+        "NDArray[np.intp]",
+    )
     drawn = {name for name, f in functions.items() if inspect.signature(f).return_annotation not in others}
     # These make what another one makes too.
     same = {"canonical_validity", "kernel_curves", "map_difference", "true_map"}
-    assert drawn - set(figures.__all__) == same | {"validity_against", "validity_by_cell", "validity_of"}
+    # These are told in words.
+    kinds = {name: getattr(diagrams, inspect.signature(functions[name]).return_annotation, None) for name in drawn}
+    in_words = {name for name, kind in kinds.items() if not getattr(kind, "drawn", True)}
+    assert in_words == {"classes_standing_out", "local_accuracy", "overall_gap"}
+    assert drawn - set(figures.__all__) == in_words | same | {"validity_against", "validity_by_cell", "validity_of"}
 
 
 def test_the_core_works_without_plotly_and_loads_it_only_for_figures() -> None:
@@ -127,9 +328,9 @@ def test_only_diagrams_are_drawn() -> None:
 
 def test_bars_of_several_models_share_the_bin_without_overlap(predictions: Predictions) -> None:
     diagram = diagrams.reliability(predictions, 10)
-    figure = figures.reliability({"one": diagram, "two": diagram})
-    one, two = figure.data[:2]
+    one, two = marks(figures.reliability({"one": diagram, "two": diagram}), "bars")
     np.testing.assert_allclose(np.asarray(one.x) + one.width[0], np.asarray(two.x))
+    assert (one.marker.pattern.shape, two.marker.pattern.shape) == (None, "/")
 
 
 def test_bare_confidence_has_stars_and_no_plusses() -> None:
@@ -156,12 +357,16 @@ def test_zoom_draws_its_frame(predictions: Predictions) -> None:
 def test_small_diagrams_draw_their_frame(predictions: Predictions) -> None:
     panels = diagrams.class_panels(predictions, [2, 0], bins=5)
     figure = figures.class_panels({"Base": panels})
-    drawn = [trace for trace in figure.data if trace.name == "Base"]
+    *drawn, entry = [trace for trace in figure.data if trace.name == "Base"]
+    # The legend has a full mark, whatever the first bin.
+    assert (entry.showlegend, entry.marker.symbol, list(entry.x)) == (None, style(0).symbol, [None])
+    assert not any(trace.showlegend for trace in drawn)
     frame = panels.frame()
     for trace, c in zip(drawn, (2, 0), strict=True):
         mine = frame[frame["class"] == HOSTILE[c]]
-        np.testing.assert_array_equal(trace.x, mine["mean_score"])
-        np.testing.assert_array_equal(trace.y, mine["mean_outcome"])
+        _, x, y = points(trace)
+        np.testing.assert_array_equal(x, mine["mean_score"])
+        np.testing.assert_array_equal(y, mine["mean_outcome"])
 
 
 def test_validity_plots_end_at_one(predictions: Predictions) -> None:
@@ -185,15 +390,30 @@ def test_small_kernel_curves_draw_their_frame(predictions: Predictions) -> None:
 
 def test_class_errors_are_the_tables(predictions: Predictions) -> None:
     table = diagrams.class_table(predictions, bins=5)
-    bars = figures.class_table({"Base": table}, classes=[1, 2]).data[0]
-    np.testing.assert_array_equal(bars.y, table.error[[1, 2]])
+    tests = per_class_tests(predictions, "top-label", 5)
+    noise, marks = figures.class_table({"Base": table}, classes=[1, 2], tests=tests).data
+    np.testing.assert_array_equal(marks.x, table.error[[1, 2]])
+    np.testing.assert_array_equal(noise.x, tests["calibrated"][[1, 2]])
+    assert [mark["class"] for mark in marks.customdata] == [1, 2]
+
+
+def test_every_model_of_a_class_stands_on_its_line(predictions: Predictions) -> None:
+    table = diagrams.class_table(predictions, bins=5)
+    figure = figures.class_table({"Base": table, "Again": table, "More": table}, classes=[2, 0])
+    assert [column["record"] for column in figure.layout.meta["columns"]] == [{"class": 2}, {"class": 0}]
+    for trace in figure.data:
+        for y, mark in zip(trace.y, trace.customdata, strict=True):
+            (column,) = (c for c in figure.layout.meta["columns"] if c["low"] < y < c["high"])
+            assert column["record"]["class"] == mark["class"]
+    # Together the models of a class stand in the middle of its line.
+    np.testing.assert_allclose(np.mean([trace.y for trace in figure.data], axis=0), [0, 1], atol=1e-9)
 
 
 def test_classes_whose_names_begin_alike_have_bars_of_their_own() -> None:
     names = [f"{'long words before what tells apart, '}{letter}" for letter in "ab"]
     table = diagrams.class_table(Predictions([[0.9, 0.1], [0.2, 0.8]] * 5, [0, 1] * 5, class_names=names))
     bars = figures.class_table({"Base": table}, classes=[0, 1]).data[0]
-    assert len(set(bars.x)) == 2
+    assert len(set(bars.y)) == 2
     assert [text[-1] for text in bars.hovertext] == ["a", "b"]
 
 
@@ -263,6 +483,40 @@ def test_class_names_are_inert_in_every_figure(predictions: Predictions) -> None
     for figure in drawn:
         written = figure.to_json()
         assert "<a href" not in written.replace("\\u003c", "<")
-        assert "<b>b" not in written.replace("\\u003c", "<")
+        assert "<b>b<" not in written.replace("\\u003c", "<")
         templates = [str(trace.hovertemplate) for trace in figure.data]
         assert not any("c %{x}" in t or "%{x} c" in t for t in templates)
+
+
+def test_a_label_is_tied_to_the_side_of_its_box_that_faces_its_mark() -> None:
+    x, y, width = 0.3, 0.6, 0.2
+    for (across, up), (left, bottom), place in _sides(x, y, width):
+        assert np.abs(np.subtract(place, (x, y))).sum() == pytest.approx(_AWAY)
+        ends = {"left": left, "center": left + width / 2, "right": left + width}
+        heights = {"bottom": bottom, "middle": bottom + _HEIGHT / 2, "top": bottom + _HEIGHT}
+        assert place == pytest.approx((ends[across], heights[up]))
+        assert not (left < x < left + width and bottom < y < bottom + _HEIGHT)
+
+
+def test_the_sides_of_the_diagonal_are_named_where_they_are(predictions: Predictions) -> None:
+    notes = figures.reliability(diagrams.reliability(predictions, 10)).layout.annotations
+    over = {note.text: note.y - note.x for note in notes if "confident" in note.text}
+    assert over["<i>under-confident</i>"] > 0.9
+    assert over["<i>over-confident</i>"] < -0.9
+
+
+@pytest.mark.parametrize("values", [[0.4, 0.9], [0.02, 0.6], [0.9999, 0.99999], [1e-5, 0.5, 0.999]])
+def test_an_axis_in_log_odds_reaches_beyond_all_its_values(values: list[float]) -> None:
+    axis = axis_for("log-odds", values, [0.0, 1.0, np.nan])
+    odds = np.log(np.divide(values, np.subtract(1, values)))
+    assert axis.low < min(odds) <= max(odds) < axis.high
+    assert axis.low < 0 < axis.high
+    np.testing.assert_allclose(axis.place(values), odds)
+
+
+def test_on_an_axis_in_log_odds_a_curve_still_says_probabilities(predictions: Predictions) -> None:
+    curve = diagrams.corp(predictions)
+    figure = figures.reliability(diagrams.reliability(predictions, 10), over=[figures.corp(curve)], axis="log-odds")
+    (steps,) = (trace for trace in figure.data if trace.name == "CORP curve")
+    np.testing.assert_array_equal(steps.customdata[:, 1], np.repeat(curve.outcome, 2))
+    hovers_speak_in_percent(figure)

@@ -9,7 +9,8 @@ import pytest
 from hostile import NAMES
 
 from calib_core._text import plain
-from calib_core.figures.look import CELLS, DIVERGING, REFERENCE, figure_template, style
+from calib_core.figures.look import CELLS, DIVERGING, REFERENCE, figure_template
+from calib_core.palette import COLOURS, looks, preferred_look, style
 
 LIGHT, DARK = "#ffffff", "#171614"
 
@@ -26,22 +27,39 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("page", [LIGHT, DARK])
-def test_the_first_four_colours_and_the_reference_are_seen_on_both_pages(page: str) -> None:
-    assert all(contrast(style(i).colour, page) > 2.9 for i in range(4))
+def test_every_colour_of_a_model_is_seen_on_both_pages(page: str) -> None:
+    assert all(contrast(colour, page) > 3.4 for colour in COLOURS)
     assert contrast(REFERENCE, page) > 3.9
 
 
 @pytest.mark.parametrize("page", [LIGHT, DARK])
 def test_no_colour_vanishes(page: str) -> None:
-    assert all(contrast(style(i).colour, page) > 2.1 for i in range(7))
     assert all(contrast(colour, page) > 2.1 for colour in CELLS)
     assert len(set(CELLS)) == 10
 
 
 def test_styles_do_not_repeat() -> None:
     assert len({style(i) for i in range(168)}) == 168
-    for part in ("colour", "symbol", "dash"):
+    for part in ("colour", "symbol", "dash", "glyph"):
         assert len({getattr(style(i), part) for i in range(6)}) == 6
+
+
+def test_every_symbol_has_a_hollow_form_that_plotly_knows() -> None:
+    for i in range(8):
+        go.Scatter(marker={"symbol": f"{style(i).symbol}-open"})  # ValueError where there is none
+
+
+def test_a_model_keeps_its_look_where_its_colour_is_free_and_no_two_look_alike() -> None:
+    alone = looks([("base", 0), ("after", 3)])
+    among = looks([("base", 0), *((f"m{i}", i) for i in (1, 2, 4, 5, 6)), ("after", 3)])
+    assert alone["after"] == among["after"] == 3
+    many = looks((f"m{i}", 1) for i in range(30))
+    assert len({style(i) for i in many.values()}) == 30
+    first = [style(i) for i in [*many.values()][:7]]
+    assert len({look.colour for look in first}) == len({look.symbol for look in first}) == 7
+    # The first model's colour is nobody's first choice.
+    assert all(preferred_look(place) % len(COLOURS) for place in range(1, 60))
+    assert len({preferred_look(place) for place in range(1, 60)}) == 59
 
 
 def test_the_diverging_scale_is_light_in_the_middle_and_as_long_on_both_sides() -> None:
@@ -76,3 +94,8 @@ def test_plain_text_reads_back_as_it_was(name: str) -> None:
 
 def test_controls_become_spaces() -> None:
     assert plain("a\r\n\tb\x00c\u2028d") == "a b c d"
+
+
+def test_the_legend_begins_at_the_lower_left_corner_of_the_picture() -> None:
+    legend = figure_template(False).layout.legend
+    assert (legend.x, legend.y, legend.yref, legend.yanchor) == (0, 0, "container", "bottom")

@@ -17,7 +17,7 @@ from calib_core import diagrams, figures
 from calib_core.datasets import true_valk_kull, valk_kull
 from calib_core.diagrams.calibration_map import small_triangles
 from calib_core.figures.calibration_map import error_colours
-from calib_core.figures.raster import CLOUD, GROUND, cloud, ground, triangle_of
+from calib_core.figures.raster import _RADII, CLOUD, GROUND, _stamp, cloud, ground, triangle_of
 from calib_core.figures.triangle import (
     CORNERS,
     HEAD,
@@ -181,10 +181,15 @@ def test_maps_draw_their_frames(maps: list[diagrams.CalibrationMap]) -> None:
     assert len(figure.layout.images) == 3
 
 
-def test_maps_side_by_side_share_their_colours(maps: list[diagrams.CalibrationMap]) -> None:
+def test_a_map_keeps_its_colours_when_another_is_drawn_beside_it(maps: list[diagrams.CalibrationMap]) -> None:
     assert diagrams.shared_scale(maps) == max(one.largest for one in maps)
-    alone = figures.calibration_map([maps[2]], beside=maps).layout.images[0].source
-    assert alone == figures.calibration_map(maps).layout.images[2].source
+    first = maps[0]
+    alone, beside = (figures.calibration_map(some, scale=0.2).layout.images[0].source for some in ([first], maps))
+    assert alone == beside
+    # Without a scale the largest of those drawn has full colour.
+    free = [figures.calibration_map(some).layout.images[0].source for some in ([first], maps)]
+    widest = max(maps, key=lambda one: one.largest)
+    assert (free[0] == free[1]) == (widest is first)
 
 
 def test_names_in_a_map_are_inert(maps: list[diagrams.CalibrationMap]) -> None:
@@ -198,3 +203,17 @@ def test_a_map_without_change_is_grey_and_needs_no_scale() -> None:
     one = diagrams.calibration_map(same, 3, cells=5)
     assert one.largest < 1e-12
     assert (error_colours(one.ground, diagrams.shared_scale([one]))[:, :3] == 128).all()
+
+
+def test_a_point_covers_fewer_pixels_where_there_are_more_of_them() -> None:
+    sizes = [len(_stamp(most + more)) for most, _ in _RADII for more in (0, 1)]
+    assert sizes == sorted(sizes, reverse=True)
+    # Up to a number, that number included, they are as large as for one point fewer.
+    assert [len(_stamp(most)) for most, _ in _RADII] == [len(_stamp(most - 1)) for most, _ in _RADII]
+    assert len(set(sizes)) == len(_RADII) + 1
+
+
+def test_a_panel_lies_in_its_part_of_the_figure() -> None:
+    axes = panel_axes(1, (0.1, 0.4), (0.5, 0.9))
+    assert (axes["xaxis2"]["domain"], axes["yaxis2"]["domain"]) == ([0.1, 0.4], [0.5, 0.9])
+    assert (axes["xaxis2"]["anchor"], axes["yaxis2"]["anchor"]) == ("y2", "x2")

@@ -44,12 +44,23 @@ def test_upper_ends_hold_errors_spread_evenly_over_many_rich_cells(cells):
 
 
 @pytest.mark.parametrize("truth", [(0.318, 0.812, 6000), (0.312, 0.808, 20_000)])
-def test_an_interval_that_leaves_zero_out_is_not_called_no_error_of_any_size(truth):
+def test_beside_an_interval_that_leaves_zero_out_no_score_shows_no_error(truth):
     """Errors that cancel in the Brier score: above .3 and above .8."""
     low, high, n = truth
     made = primary(told(n, (0.3, low), (0.8, high)))
     assert made.line.low > 0
-    assert "No error of any size is shown" not in made.sentence
+    assert "shows no error" not in made.sentence
+    assert "does not see it" in made.sentence
+
+
+def test_a_test_that_sees_no_error_is_not_said_to_rule_one_out():
+    """Gupta and Ramdas 2022, Example 1: two predicted classes, each 40 points off, that cancel."""
+    n = 250
+    labels = np.repeat([0, 1, 1], [n // 5, n - n // 5, n])
+    two = Predictions.from_confidence(np.full(2 * n, 0.6), predicted=np.repeat([0, 1], n), labels=labels)
+    sentence = primary(two).sentence
+    assert "The score of all rows together shows no error" in sentence
+    assert "errors that cancel escape that test" in sentence
 
 
 @pytest.mark.parametrize(("n", "score", "right"), [(2000, 0.97, 1917), (900, 0.97, 882), (200, 1.0, 191)])
@@ -61,7 +72,7 @@ def test_printed_ends_lie_on_the_side_of_the_tolerance_that_the_word_says(n, sco
 
 def test_a_small_tolerance_and_a_small_interval_are_not_printed_as_nothing():
     sentence = estimate(told(100_000, (1.0, 1.0))).verdict(0.00004).sentence
-    assert "Within 0 %" not in sentence
+    assert "tolerance of 0 %" not in sentence
     assert "0 to 0 %" not in sentence
 
 

@@ -255,14 +255,31 @@ def test_a_model_that_was_always_right_is_not_proven_so(key):
     sure = Predictions.from_confidence(np.ones(n), np.ones(n, bool))
     nearly = Predictions.from_confidence(np.full(n, 0.99), np.ones(n, bool))
     made = paired_difference(sure, nearly, "confidence", key)
-    assert made.high >= -np.log(0.05) / n - 1e-12
-    assert made.low <= -(0.01 + beyond(n * 0.01**2, 0.05) / n) + 1e-12
+    # All right of thirty leaves a rate of mistakes of 1 - .05^(1/30) possible, at 5 %.
+    most = 1 - 0.05 ** (1 / n)
+    assert made.high >= (most if key == "ece" else most**2)
+    assert made.low <= (0.01 - most if key == "ece" else 0.01**2 - most**2)
     assert made.p_value == 1
-    assert not made.tested
+    # In the bins of one model there is no interval of each model's own.
+    shared = paired_difference(sure, nearly, "confidence", key, 1, bins_of="first")
     bounds = outer_difference(
         *(Residuals(p.correct - p.confidence, np.zeros(n, int)) for p in (sure, nearly)), 0.0, 0.9
     )
-    assert (made.low, made.high) == (bounds.low, bounds.high)
+    assert (shared.low, shared.high, shared.p_value) == (bounds.low, bounds.high, 1)
+    assert shared.low <= -(0.01 + beyond(n * 0.01**2, 0.05) / n) + 1e-12
+    assert not shared.tested
+
+
+def test_an_error_of_many_rows_that_goes_is_shown_where_few_outcomes_are_left():
+    """After recalibration nearly all rows are sure and right: too few surprises for a normal law, and yet a gain."""
+    right = np.arange(200) % 40 > 0
+    before = Predictions.from_confidence(np.full(200, 0.8), right)
+    after = Predictions.from_confidence(np.full(200, 0.975), right)
+    gain = paired_difference(before, after, "confidence", "ece")
+    assert gain.low > 0.1
+    assert gain.p_value <= 0.001
+    worse = paired_difference(after, before, "confidence", "ece")
+    assert (worse.low, worse.high) == (-gain.high, -gain.low)
 
 
 @pytest.mark.parametrize("notion", [None, "confidence", "top-label", "class-wise", "canonical"])
@@ -281,7 +298,7 @@ def test_ten_rows_get_bounds_and_rows_alone_in_their_bins_no_answer():
     a, b = pair(10)
     made = paired_difference(a, b, "confidence", "ece", 2)
     assert made.low <= made.point <= made.high
-    assert not made.tested
+    assert made.method.startswith("extremes of both models' own intervals")
     with pytest.raises(NotAnswerable, match="every row is alone in its bin"):
         paired_difference(a, b, "confidence", "debiased-l2", cc.binning.Distinct())
 

@@ -4,10 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from null_rates import gumbel_labels, spread_rows
 
 from calib_core import InputError, NotAnswerable, Predictions, estimate
-from calib_core.inference import holm, per_class_tests
+from calib_core.inference import benjamini_hochberg, holm, per_class_tests
 from calib_core.inference.per_class import SMALLEST
 
 
@@ -104,6 +106,22 @@ def test_holm_by_hand():
     assert holm([0.04, 0.005, 0.03, 0.01]) == pytest.approx([0.06, 0.02, 0.06, 0.03])
     assert holm([]).tolist() == []
     assert holm([0.6, 0.7]).tolist() == [1.0, 1.0]
+
+
+def test_benjamini_hochberg_by_hand():
+    # 4 * 0.005 / 1; 4 * 0.01 / 2; 4 * 0.03 / 3; 4 * 0.04 / 4, each at most the next
+    assert benjamini_hochberg([0.04, 0.005, 0.03, 0.01]) == pytest.approx([0.04, 0.02, 0.04, 0.02])
+    assert benjamini_hochberg([]).tolist() == []
+    assert benjamini_hochberg([np.nan, 0.9, 0.8]).tolist()[1:] == [0.9, 0.9]
+
+
+@given(st.lists(st.floats(0, 1) | st.just(np.nan), max_size=20))
+def test_corrected_for_their_share_is_never_larger_than_corrected_for_any(p):
+    shares, any_at_all = benjamini_hochberg(p), holm(p)
+    np.testing.assert_array_equal(np.isnan(shares), np.isnan(p))
+    known = ~np.isnan(shares)
+    assert (shares[known] <= any_at_all[known] + 1e-15).all()
+    assert (shares[known] >= np.asarray(p)[known] - 1e-15).all()
 
 
 @pytest.mark.parametrize("wrong", [[0.5, 1.2], [-0.1], [[0.5]]])

@@ -46,8 +46,8 @@ def test_an_interval_of_half_the_width_would_break_this(law):
 @pytest.mark.parametrize(
     ("law", "n", "k", "notion"),
     [
-        ("network", 200, 10, "confidence"),
-        ("two decimals", 150, 5, "top-label"),
+        pytest.param("network", 200, 10, "confidence", marks=pytest.mark.wide),
+        pytest.param("two decimals", 150, 5, "top-label", marks=pytest.mark.wide),
         ("network", 60, 3, "class-wise"),
         ("beta 200", 100, 10, "confidence"),
     ],

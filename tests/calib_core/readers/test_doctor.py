@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calib_core._text import percent
 from calib_core.predictions import InputError
 from calib_core.readers import Finding, Reading, examine, predictions, propose, read_table
 from calib_core.readers.table import Table
@@ -114,13 +115,13 @@ def test_one_column_says_which_class_it_is() -> None:
 def test_labels_counted_from_one() -> None:
     table = csv(P, Y + 1)
     assert found(table)["labels"].message == (
-        f'Labels run from 1 to 3 and are counted from 1: 1 is "cat", 3 is "bird"; accuracy {ACCURACY:.1%}.'
+        f'Labels run from 1 to 3 and are counted from 1: 1 is "cat", 3 is "bird"; accuracy {percent(ACCURACY)}.'
     )
     wrong = found(table, label_coding="0-based")["labels"]
     assert wrong.message == (
         'preds.csv, column "label", line 3 (row 1): 3 is not a whole number from 0 to 2; 73 of 200 rows affected. '
         'Counted from 1? choose label coding "1-based". Read as 1-based, every label is a class; '
-        f"accuracy {ACCURACY:.1%}."
+        f"accuracy {percent(ACCURACY)}."
     )
     assert settled(table, propose(table), wrong) == pytest.approx(ACCURACY)
 
@@ -133,8 +134,8 @@ def test_labels_that_fit_both_ways_show_both_accuracies() -> None:
     right = float(np.mean(P[some].argmax(axis=1) == Y[some]))
     assert (finding.severity, finding.change) == ("warning", {"label_coding": "1-based"})
     assert finding.message == (
-        f'Labels run from 1 to 2 and are counted from 0: 0 is "cat", 2 is "bird"; accuracy {other:.1%} '
-        f"(counted from 1: {right:.1%})."
+        f'Labels run from 1 to 2 and are counted from 0: 0 is "cat", 2 is "bird"; accuracy {percent(other)} '
+        f"(counted from 1: {percent(right)})."
     )
 
 
@@ -162,8 +163,8 @@ def test_labels_in_other_capitals() -> None:
 def test_a_mixed_up_order_is_found_and_offered(table: Table, changed: dict[str, Any]) -> None:
     finding = found(table)["class-order"]
     assert (finding.severity, finding.change) == ("warning", changed)
-    assert finding.message.startswith("Accuracy is 15.0% (chance is 33.3%): is the order of the classes mixed up?")
-    assert f"it would be {ACCURACY:.1%}." in finding.message
+    assert finding.message.startswith("Accuracy is 15.0 % (chance is 33.3 %): is the order of the classes mixed up?")
+    assert f"it would be {percent(ACCURACY)}." in finding.message
     assert settled(table, propose(table), finding) == pytest.approx(ACCURACY)
 
 

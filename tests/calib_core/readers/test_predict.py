@@ -61,8 +61,9 @@ def test_the_tone_of_a_refusal() -> None:
         ),
         (
             "50%,0.5,cat",
-            'preds.csv, column "p_cat", line 8 (row 6): "50%" is not a number; 1 of 7 rows affected: '
-            "remove the % sign, or choose another column.",
+            'preds.csv, column "p_cat", line 8 (row 6): "50%" has a percent sign, and other values have none; '
+            "1 of 7 rows affected: write every value as a share, such as 0.5, or every value with a percent sign; "
+            "or choose another column.",
         ),
         (
             "0x1p-3,0.5,cat",

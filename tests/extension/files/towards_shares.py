@@ -6,14 +6,16 @@ from typing import Annotated
 import numpy as np
 
 from calib_core import CALIBRATORS
-from calib_core.calibrators import Calibrator, Contract
+from calib_core.calibrators import Calibrator, Contract, Profile
 from calib_core.registry import NO_REFIT, Range
+
+_PROFILE = Profile("scaling", "Moves every row towards the shares of the classes.", rows=(0, 50, 0))
 
 
 @CALIBRATORS.register(
     "towards-shares",
     "Towards class shares",
-    flags=Contract("full", keeps_argmax=False, sums_to_one=True, exported=False),
+    flags=Contract("full", keeps_argmax=False, sums_to_one=True, exported=False, profile=_PROFILE),
 )
 @dataclass(eq=False, repr=False)
 class TowardsShares(Calibrator):

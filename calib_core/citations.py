@@ -1,0 +1,103 @@
+"""The works cited: short references become author and year, as a reader finds them, with a full entry each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+WORKS = {
+    "Arrieta-Ibarra et al. (2022)": "Arrieta-Ibarra I, Gujral P, Tannen J, Tygert M, Xu C. Metrics of calibration for "
+    "probabilistic predictions. Journal of Machine Learning Research 23, 2022.",
+    "Benjamini and Hochberg (1995)": "Benjamini Y, Hochberg Y. Controlling the false discovery rate: a practical and "
+    "powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 1995.",
+    "Błasiok and Nakkiran (2023)": "Błasiok J, Nakkiran P. Smooth ECE: principled reliability diagrams via kernel "
+    "smoothing. 2023; ICLR 2024.",
+    "Bröcker and Smith (2007)": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
+    "Forecasting 22, 2007.",
+    "Casella and Berger (2002)": "Casella G, Berger RL. Statistical inference, 2nd ed. Duxbury 2002.",
+    "Clopper and Pearson (1934)": "Clopper CJ, Pearson ES. The use of confidence or fiducial limits illustrated in "
+    "the case of the binomial. Biometrika 26, 1934.",
+    "Dimitriadis et al. (2021)": "Dimitriadis T, Gneiting T, Jordan AI. Stable reliability diagrams for probabilistic "
+    "classifiers. Proceedings of the National Academy of Sciences 118, 2021.",
+    "Donoho and Johnstone (1994)": "Donoho DL, Johnstone IM. Ideal spatial adaptation by wavelet shrinkage. "
+    "Biometrika 81, 1994.",
+    "Dufour (2006)": "Dufour J-M. Monte Carlo tests with nuisance parameters: a general approach to finite-sample "
+    "inference and nonstandard asymptotics. Journal of Econometrics 133, 2006.",
+    "Fay and Feuer (1997)": "Fay MP, Feuer EJ. Confidence intervals for directly standardized rates: a method based "
+    "on the gamma distribution. Statistics in Medicine 16, 1997.",
+    "Garwood (1936)": "Garwood F. Fiducial limits for the Poisson distribution. Biometrika 28, 1936.",
+    "Guo et al. (2017)": "Guo C, Pleiss G, Sun Y, Weinberger KQ. On calibration of modern neural networks. ICML 2017.",
+    "Gupta and Ramdas (2021)": "Gupta C, Ramdas A. Distribution-free calibration guarantees for histogram binning "
+    "without sample splitting. ICML 2021.",
+    "Gupta and Ramdas (2022)": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR "
+    "2022.",
+    "Holm (1979)": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
+    "Statistics 6, 1979.",
+    "Kull et al. (2017)": "Kull M, Silva Filho T, Flach P. Beta calibration: a well-founded and easily implemented "
+    "improvement on logistic calibration for binary classifiers. AISTATS 2017.",
+    "Kull et al. (2019)": "Kull M, Perello Nieto M, Kängsepp M, Silva Filho T, Song H, Flach P. Beyond temperature "
+    "scaling: obtaining well-calibrated multiclass probabilities with Dirichlet calibration. NeurIPS 2019.",
+    "Kumar, Liang and Ma (2019)": "Kumar A, Liang P, Ma T. Verified uncertainty calibration. NeurIPS 2019.",
+    "Ma and Blaschko (2021)": "Ma X, Blaschko MB. Meta-Cal: well-controlled post-hoc calibration by ranking. ICML "
+    "2021.",
+    "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "
+    "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
+    "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
+    "Roelofs et al. (2022)": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
+    "AISTATS 2022.",
+    "Seillier-Moiseiwitsch and Dawid (1993)": "Seillier-Moiseiwitsch F, Dawid AP. On testing the validity of "
+    "sequential probability forecasts. Journal of the American Statistical Association 88, 1993.",
+    "Shevtsova (2010)": "Shevtsova IG. An improvement of convergence rate estimates in the Lyapunov theorem. Doklady "
+    "Mathematics 82, 2010.",
+    "Silverman (1986)": "Silverman BW. Density estimation for statistics and data analysis. Chapman & Hall 1986.",
+    "Spiegelhalter (1986)": "Spiegelhalter DJ. Probabilistic prediction in patient management and clinical trials. "
+    "Statistics in Medicine 5, 1986.",
+    "Valk and Kull (2023)": "Valk K, Kull M. Assuming locally equal calibration errors for non-parametric multiclass "
+    "calibration. Transactions on Machine Learning Research, 2023.",
+    "Widmann et al. (2019)": "Widmann D, Lindsten F, Zachariah D. Calibration tests in multi-class classification: a "
+    "unifying framework. NeurIPS 2019.",
+    "Wilson (1927)": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "
+    "American Statistical Association 22, 1927.",
+    "Zadrozny and Elkan (2001)": "Zadrozny B, Elkan C. Obtaining calibrated probability estimates from decision trees "
+    "and naive Bayesian classifiers. ICML 2001.",
+    "Zadrozny and Elkan (2002)": "Zadrozny B, Elkan C. Transforming classifier scores into accurate multiclass "
+    "probability estimates. KDD 2002.",
+    "Zhang et al. (2020)": "Zhang J, Kailkhura B, Han TY-J. Mix-n-Match: ensemble and compositional methods for "
+    "uncertainty calibration in deep learning. ICML 2020.",
+}
+"""Full entries by the author and year they are cited as."""
+
+PAPERS = {
+    "P1": "Gupta and Ramdas (2022)",
+    "P2": "Kumar, Liang and Ma (2019)",
+    "P3": "Valk and Kull (2023)",
+    "P4": "Ma and Blaschko (2021)",
+    "P5": "Posocco and Bonnefoy (2021)",
+}
+"""What the code's short names of its five source papers stand for."""
+
+_SHORT = re.compile(r"\b(P[1-5])\b(?: (?=[A-Z§]|eq))?")
+_AUTHORS = re.compile(r"(?<=[\w.]) (?P<year>(?:19|20)\d\d)\b(?!\))")
+_RANGE = re.compile(r"(?<=\d)-(?=\d)")
+
+
+def cited(reference: str) -> str:
+    """A reference of a registry as readers see it: authors and year, then the place in the work.
+
+    >>> cited("P1 eq. 3-4; Guo et al. 2017"), cited("Platt 1999; P2 App. E")
+    ('Gupta and Ramdas (2022), eq. 3–4; Guo et al. (2017)', 'Platt (1999); Kumar, Liang and Ma (2019), App. E')
+    >>> cited(cited("P2 §3")) == cited("P2 §3")
+    True
+    """
+    text = _SHORT.sub(lambda found: PAPERS[found[1]] + ", " * found[0].endswith(" "), reference)
+    return _RANGE.sub("–", _AUTHORS.sub(r" (\g<year>)", text).replace(" & ", " and "))
+
+
+def bibliography(references: Iterable[str]) -> tuple[str, ...]:
+    """The entries of the works that these references cite, in alphabetical order.
+
+    >>> bibliography(["Guo et al. 2017; P3"])[1][:7]
+    'Valk K,'
+    """
+    text = "; ".join(cited(reference) for reference in references)
+    return tuple(entry for name, entry in WORKS.items() if name in text)

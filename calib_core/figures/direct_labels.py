@@ -1,0 +1,67 @@
+"""Names written beside the marks they belong to, where nothing else stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from calib_core._arrays import Float64s
+
+_WIDTH, _LETTER, _HEIGHT = 0.03, 0.0125, 0.05
+"""Size of a label as shares of the picture: its ends, a letter, a line."""
+_AWAY = 0.035
+
+
+def label_places(names: Mapping[str, Float64s], others: Iterable[Float64s]) -> dict[str, tuple[float, float, str, str]]:
+    """Where each name stands beside one of its points: x, y and the label's sides that lie there; none without room.
+
+    ``names`` are points (n, 2) of each name and ``others`` everything else that is drawn, all in shares of the picture.
+
+    >>> points = {"a": np.array([[0.5, 0.2]])}
+    >>> label_places(points, [np.array([[0.5, 0.5]])])["a"][2:]
+    ('left', 'middle')
+    """
+    drawn = [*names.values(), *others]
+    everything = np.concatenate([each for each in drawn if len(each)] or [np.empty((0, 2))])
+    found: dict[str, tuple[float, float, str, str]] = {}
+    boxes: list[tuple[float, float, float, float]] = []
+    for name, points in names.items():
+        width = _WIDTH + _LETTER * len(name)
+        best = None
+        for x, y in points[::-1]:
+            for anchor, (left, bottom), place in _sides(float(x), float(y), width):
+                box = (left, bottom, left + width, bottom + _HEIGHT)
+                if left < 0 or box[2] > 1 or bottom < 0 or box[3] > 1 or any(_meet(box, other) for other in boxes):
+                    continue
+                inside = (everything > box[:2]).all(axis=1) & (everything < box[2:]).all(axis=1)
+                if best is None or inside.sum() < best[0]:
+                    best = int(inside.sum()), (*place, *anchor), box
+        if best is not None and best[0] == 0:
+            found[name] = best[1]
+            boxes.append(best[2])
+    return found
+
+
+def along(points: Float64s, steps: int = 24) -> Float64s:
+    """Points on the line through points (n, 2); pieces end where a point is missing."""
+    if len(points) < 2:
+        return points
+    share = np.linspace(0, 1, steps)[:, None, None]
+    every = (points[None, :-1] * (1 - share) + points[None, 1:] * share).reshape(-1, 2)
+    return np.asarray(every[~np.isnan(every).any(axis=1)])
+
+
+def _sides(x: float, y: float, width: float) -> list[tuple[tuple[str, str], tuple[float, float], tuple[float, float]]]:
+    """Anchors of a label, the lower left corner of its box, and where it is tied: right, left, above, below."""
+    middle = y - _HEIGHT / 2
+    return [
+        (("left", "middle"), (x + _AWAY, middle), (x + _AWAY, y)),
+        (("right", "middle"), (x - _AWAY - width, middle), (x - _AWAY, y)),
+        (("center", "bottom"), (x - width / 2, y + _AWAY), (x, y + _AWAY)),
+        (("center", "top"), (x - width / 2, y - _AWAY - _HEIGHT), (x, y - _AWAY)),
+    ]
+
+
+def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,173 @@
+"""The numbers of a fit as pictures: a table of colours for grids, a row of dots for one number a class."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from PIL import Image
+from plotly.colors import sample_colorscale
+
+from calib_core._text import plain
+from calib_core.diagrams import FittedParameters
+from calib_core.diagrams.fitted_numbers import Grid
+from calib_core.figures.look import DIVERGING, REFERENCE, SEQUENTIAL, finished, style
+from calib_core.figures.shown import draws
+from calib_core.predictions import NotAnswerable
+
+CELLS = 1600
+"""Grids of up to so many cells are drawn cell by cell, which can be pointed at; larger ones as one image."""
+NAMES = 40
+"""Classes that are named on an axis at most."""
+_STEPS = 256
+
+
+@draws(FittedParameters)
+def fitted_parameters(diagram: FittedParameters) -> go.Figure:
+    """Each grid of the fit in a panel of its own: colours for tables, dots for one number a class.
+
+    NotAnswerable where the fit has none.
+    """
+    if not diagram.grids:
+        raise NotAnswerable(f"{diagram.short} is all there is: no picture says more")
+    wide = [max(len(grid.columns), 3) for grid in diagram.grids]
+    ends = np.cumsum([0, *wide]) / sum(wide)
+    gap = 0.0 if len(wide) == 1 else 0.06
+    figure = go.Figure()
+    layout: dict[str, Any] = {}
+    for i, grid in enumerate(diagram.grids):
+        domain = [float(ends[i]) + gap * (i > 0), float(ends[i + 1])]
+        layout |= _axes(i, grid, domain, names=i == 0)
+        figure.add_traces(_dots(i, grid) if len(grid.columns) == 1 else _cells(i, grid))
+        figure.add_annotation(_title(grid, domain[0]))
+        if grid.values.size > CELLS and len(grid.columns) > 1:
+            layout.setdefault("images", []).append(_image(i, grid))
+        if grid.chosen is not None:
+            layout.setdefault("shapes", []).append(_frame(i, *grid.chosen))
+    lines = max(len(grid.rows) for grid in diagram.grids)
+    return finished(
+        figure,
+        **layout,
+        barmode="stack",
+        bargap=0,
+        showlegend=False,
+        margin={"l": 60, "r": 12, "t": 30, "b": 44},
+        uirevision=f"fitted {diagram.title}",
+        height=int(np.clip(110 + 22 * lines, 220, 520)),
+    )
+
+
+def _axes(i: int, grid: Grid, domain: list[float], names: bool) -> dict[str, dict[str, object]]:
+    n = "" if i == 0 else str(i + 1)
+    lines, columns = len(grid.rows), len(grid.columns)
+    rows: dict[str, object] = {"range": [lines - 0.5, -0.5], "anchor": f"x{n}", "showgrid": False, "zeroline": False}
+    if names and lines <= NAMES:
+        rows |= {"tickvals": list(range(lines)), "ticktext": [plain(name)[:24] for name in grid.rows]}
+    rows |= {"showticklabels": names, "title": plain(grid.row_title) if names else ""}
+    across: dict[str, object] = {"domain": domain, "anchor": f"y{n}"}
+    if columns > 1:
+        across |= {"range": [-0.5, columns - 0.5], "showgrid": False, "zeroline": False}
+        across |= {"title": plain(grid.column_title)}
+        if columns <= NAMES:
+            across |= {"tickvals": list(range(columns)), "ticktext": [plain(name)[:24] for name in grid.columns]}
+    return {f"xaxis{n}": across, f"yaxis{n}": rows}
+
+
+def _dots(i: int, grid: Grid) -> list[go.Scatter]:
+    """One number a class, and a line where it would change nothing."""
+    n, where = "" if i == 0 else str(i + 1), np.arange(len(grid.rows))
+    values = grid.values[:, 0]
+    marks = go.Scatter(
+        x=values,
+        y=where,
+        mode="markers",
+        uid=f"grid-{i}",
+        xaxis=f"x{n}",
+        yaxis=f"y{n}",
+        marker={"color": style(1).colour, "size": 9, "opacity": 1},
+        customdata=[{"class": int(c)} for c in where],
+        hovertext=[plain(name) for name in grid.rows],
+        hovertemplate="%{hovertext}: %{x:.4g}<extra></extra>",
+    )
+    if grid.middle is None:
+        return [marks]
+    line = go.Scatter(
+        x=[grid.middle] * 2,
+        y=[-0.5, len(grid.rows) - 0.5],
+        mode="lines",
+        xaxis=f"x{n}",
+        yaxis=f"y{n}",
+        line={"color": REFERENCE, "dash": "dash", "width": 1.5},
+        hoverinfo="skip",
+    )
+    return [line, marks]
+
+
+def _cells(i: int, grid: Grid) -> list[go.Bar]:
+    """A table of colours, as bars stacked up; as nothing but its corners where an image stands for it."""
+    n, (lines, columns) = "" if i == 0 else str(i + 1), grid.values.shape
+    if grid.values.size > CELLS:
+        return [go.Bar(x=[0, columns - 1], y=[0, 0], base=[0, 0], xaxis=f"x{n}", yaxis=f"y{n}", hoverinfo="skip")]
+    row, column = (index.ravel() for index in np.indices((lines, columns)))
+    texts = [
+        f"{plain(grid.rows[r])}, {plain(grid.columns[c])}: {grid.values[r, c]:.4g}"
+        for r, c in zip(row, column, strict=True)
+    ]
+    return [
+        go.Bar(
+            x=column,
+            y=np.ones(len(row)),
+            base=row - 0.5,
+            width=1,
+            uid=f"grid-{i}",
+            xaxis=f"x{n}",
+            yaxis=f"y{n}",
+            marker={"color": [_hex(c) for c in _colours(grid).reshape(-1, 3)], "line": {"width": 0}},
+            hovertext=texts,
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
+    ]
+
+
+def _colours(grid: Grid) -> NDArray[np.uint8]:
+    """A colour for each cell, (rows, columns, 3): from the middle both ways, or from the least to the largest."""
+    values = np.nan_to_num(grid.values, posinf=0.0, neginf=0.0)
+    if grid.middle is None:
+        low, high = float(values.min()), float(np.quantile(values, 0.9))
+        share = (values - low) / max(high - low, 1e-300)
+    else:
+        largest = max(float(np.abs(values - grid.middle).max()), 1e-300)
+        share = 0.5 + (values - grid.middle) / (2 * largest)
+    scale = SEQUENTIAL if grid.middle is None else [list(stop) for stop in DIVERGING]
+    steps = sample_colorscale(scale, np.linspace(0, 1, _STEPS), colortype="tuple")
+    table = np.round(255 * np.asarray(steps)).astype(np.uint8)
+    return np.asarray(table[np.clip(np.round(share * (_STEPS - 1)), 0, _STEPS - 1).astype(int)])
+
+
+def _hex(colour: NDArray[np.uint8]) -> str:
+    return "#" + bytes(colour.tolist()).hex()
+
+
+def _image(i: int, grid: Grid) -> dict[str, object]:
+    n, (lines, columns) = "" if i == 0 else str(i + 1), grid.values.shape
+    drawn = io.BytesIO()
+    Image.fromarray(_colours(grid), "RGB").save(drawn, format="PNG")
+    where = {"x": -0.5, "y": -0.5, "xanchor": "left", "yanchor": "top", "sizex": columns, "sizey": lines}
+    source = "data:image/png;base64," + base64.b64encode(drawn.getvalue()).decode("ascii")
+    return {"source": source, "xref": f"x{n}", "yref": f"y{n}", **where, "sizing": "stretch", "layer": "above"}
+
+
+def _title(grid: Grid, x: float) -> dict[str, object]:
+    at_top = {"xref": "paper", "yref": "paper", "y": 1, "xanchor": "left", "yanchor": "bottom"}
+    return {"text": f"<b>{plain(grid.title)}</b>", "x": x, **at_top, "showarrow": False}
+
+
+def _frame(i: int, row: int, column: int) -> dict[str, object]:
+    """The cell that was chosen."""
+    n = "" if i == 0 else str(i + 1)
+    ends = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    return {"type": "rect", "xref": f"x{n}", "yref": f"y{n}", **ends, "line": {"color": "#D55E00", "width": 3}}

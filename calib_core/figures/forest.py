@@ -1,0 +1,294 @@
+"""A forest plot: a line an estimator, families apart, the numbers in columns at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from calib_core._text import plain
+from calib_core.diagrams import Forest
+from calib_core.figures.look import REFERENCE, Style, finished, style
+from calib_core.figures.marks import numbers, records
+from calib_core.figures.shown import draws
+from calib_core.figures.verdict_icon import icon
+from calib_core.inference import in_full
+
+_NAMES, _PLOT, _COLUMNS = (0.0, 0.25), (0.26, 0.66), (0.66, 1.0)
+"""Shares of the width: names, picture, columns of numbers."""
+_ENDS = {"points": 0.18, "interval": 0.51, "measured": 0.73, "noise": 0.86}
+"""Where the columns of numbers end, in their part."""
+_VERDICT = 0.95
+_LINE, _ABOVE, _BELOW = 22, 30, 52
+"""Pixels of a line, above the first and below the last."""
+_FIRST_GAP, _HEADING = 0.45, 0.85
+"""Lines left free after the first, and for the name of a family."""
+_FLOOR = "rgba(128, 128, 128, 0.3)"
+_NOTHING = {"showticklabels": False, "showline": False, "showgrid": False, "zeroline": False, "ticks": ""}
+
+
+@draws(Forest)
+def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figure:
+    """Point and interval of every estimator; the line that decides first, the tolerance dashed.
+
+    A tick is what was measured, noise included, over the noise floor of the same. What lies beyond the axis is an arrow
+    at its end; a hollow point has no interval. A model keeps its look, by its number in ``looks``.
+    """
+    places = _Places.of(forest)
+    look = style(numbers([forest.model], looks)[forest.model])
+    figure = go.Figure(
+        [_floors(forest, places), _values(forest, places), *_marks(forest, places, look), *_texts(forest, places)]
+    )
+    figure.add_traces([_verdicts(forest, places)])
+    figure.update_layout(shapes=[*_lines(forest, places), *_icons(forest, places)], annotations=_words(forest, places))
+    return finished(
+        figure,
+        xaxis={
+            "domain": _PLOT,
+            # Marks at 0 are not cut.
+            "range": [-1.5 * forest.top, 100 * forest.top],
+            "title": _axis(forest),
+            "showline": False,
+            "zeroline": True,
+            "zerolinecolor": REFERENCE,
+            "fixedrange": True,
+        },
+        xaxis2={"domain": _COLUMNS, "range": [0, 1], "anchor": "y", "fixedrange": True, **_NOTHING},
+        xaxis3={"domain": _NAMES, "range": [0, 1], "anchor": "y", "fixedrange": True, **_NOTHING},
+        yaxis={"range": [places.last + 0.7, -0.8], "fixedrange": True, **_NOTHING},
+        margin={"l": 8, "r": 8, "t": _ABOVE, "b": _BELOW},
+        showlegend=False,
+        uirevision="forest",
+        height=round(_LINE * (places.last + 1.5)) + _ABOVE + _BELOW,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Where the lines stand, the first at 0, and where the names of families do."""
+
+    y: np.ndarray[Any, Any]
+    headings: dict[str, float]
+    last: float
+
+    @classmethod
+    def of(cls, forest: Forest) -> _Places:
+        y, headings, place = [], dict[str, float](), 0.0
+        for i, line in enumerate(forest.lines.itertuples()):
+            if i and line.family not in headings:
+                place += _FIRST_GAP if i == 1 else 0.25
+                headings[str(line.family)] = place
+                place += _HEADING
+            y.append(place)
+            place += 1.0
+        return cls(np.array(y), headings, place - 1.0)
+
+
+def _record(forest: Forest, lines: pd.DataFrame) -> list[dict[str, object]]:
+    kept = lines[["estimator", "title", "points", "interval", "measured", "noise", "verdict"]].copy()
+    kept["verdict"] = [in_full(word) if word else "no verdict" for word in kept["verdict"].fillna("").tolist()]
+    return records(kept, model=forest.model)
+
+
+_HOVER = (
+    "%{customdata.title}: %{customdata.points} points (%{customdata.interval})<br>as measured %{customdata.measured}, "
+    "noise floor %{customdata.noise}<br>"
+    "%{customdata.verdict}<extra></extra>"
+)
+
+
+def _floors(forest: Forest, places: _Places) -> go.Bar:
+    lines = forest.lines
+    return go.Bar(
+        x=100 * np.minimum(lines["floor"], forest.top),
+        y=places.y,
+        width=0.55,
+        orientation="h",
+        marker={"color": _FLOOR},
+        name="noise floor: 95 % of calibrated models stay within it",
+        customdata=_record(forest, lines),
+        hovertemplate=_HOVER,
+    )
+
+
+def _values(forest: Forest, places: _Places) -> go.Scatter:
+    """What the formulas give, noise included; an arrow at the end of the axis where that is beyond it."""
+    known = (forest.lines["low"].notna() & forest.lines["value"].notna()).to_numpy()
+    lines = forest.lines[known]
+    beyond = lines["value"].to_numpy() > forest.top
+    return go.Scatter(
+        x=100 * np.minimum(lines["value"], forest.top),
+        y=places.y[known],
+        mode="markers",
+        name="as measured",
+        marker={
+            "symbol": np.where(beyond, "triangle-right-open", "line-ns").tolist(),
+            "size": np.where(beyond, 8, 13).tolist(),
+            "opacity": 1,
+            "color": REFERENCE,
+            "line": {"width": 2, "color": REFERENCE},
+        },
+        cliponaxis=False,
+        customdata=_record(forest, lines),
+        hovertemplate=_HOVER,
+    )
+
+
+def _marks(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]:
+    """A trace for each kind of mark, so that thousands of lines would be four."""
+    lines, top = forest.lines, forest.top
+    beyond, sure = lines["point"] > top, lines["low"].notna()
+    first = lines["estimator"] == forest.first
+    kinds = (
+        ("the estimator that decides", first & sure & ~beyond, {"symbol": look.symbol, "size": 17}, 4.5),
+        ("estimate with interval", ~first & sure & ~beyond, {"symbol": "circle", "size": 9}, 2.5),
+        ("no interval yet", ~sure & ~beyond & lines["point"].notna(), {"symbol": "circle-open", "size": 10}, 0.0),
+        ("off the scale", beyond, {"symbol": "triangle-right", "size": 13}, 1.5),
+    )
+    traces = []
+    for name, which, marker, thick in kinds:
+        part, line = lines[which], {"color": look.colour, "width": 2 if "open" in str(marker["symbol"]) else 0}
+        error = {
+            "type": "data",
+            "symmetric": False,
+            "array": 100 * np.maximum(np.minimum(part["high"], top * 1.05) - np.minimum(part["point"], top), 0.0),
+            "arrayminus": 100 * np.maximum(np.minimum(part["point"], top) - part["low"], 0.0).fillna(0.0),
+            "thickness": thick,
+            "width": 2 + thick,
+            "color": look.colour,
+        }
+        traces.append(
+            go.Scatter(
+                x=np.minimum(100 * part["point"], 100 * top),
+                y=places.y[which.to_numpy()],
+                mode="markers",
+                name=name,
+                # Plotly draws marks of several kinds see-through unless told not to.
+                marker={"color": look.colour, "opacity": 1, "line": line, **marker},
+                cliponaxis=not beyond.any() or name != "off the scale",
+                customdata=_record(forest, part),
+                hovertemplate=_HOVER,
+                **({"error_x": error} if thick else {}),
+            )
+        )
+    return traces
+
+
+def _texts(forest: Forest, places: _Places) -> list[go.Scatter]:
+    """Names at the left, numbers in columns that are aligned at their ends."""
+    lines = forest.lines
+    keys = lines["estimator"]
+    columns = {"title": (0.0, "x3", "middle right")} | {n: (x, "x2", "middle left") for n, x in _ENDS.items()}
+    traces = []
+    for column, (x, axis, where) in columns.items():
+        texts = [plain(text) for text in lines[column]]
+        bold = [f"<b>{text}</b>" if key == forest.first else text for text, key in zip(texts, keys, strict=True)]
+        traces.append(
+            go.Scatter(
+                x=np.full(len(lines), x),
+                y=places.y,
+                mode="text",
+                text=bold,
+                textposition=where,
+                cliponaxis=False,
+                xaxis=axis,
+                name={"title": "estimator", "noise": "noise floor"}.get(column, column),
+                customdata=_record(forest, lines),
+                hovertemplate=_HOVER,
+            )
+        )
+    return traces
+
+
+def _verdicts(forest: Forest, places: _Places) -> go.Scatter:
+    judged = forest.lines["verdict"].notna()
+    return go.Scatter(
+        x=np.full(int(judged.sum()), _VERDICT),
+        y=places.y[judged.to_numpy()],
+        mode="markers",
+        xaxis="x2",
+        name="verdict",
+        # The icons are shapes, which hear no pointer.
+        marker={"size": 18, "opacity": 0},
+        cliponaxis=False,
+        customdata=_record(forest, forest.lines[judged]),
+        hovertemplate=_HOVER,
+    )
+
+
+def _icons(forest: Forest, places: _Places) -> list[dict[str, Any]]:
+    words = zip(forest.lines["verdict"], places.y, strict=True)
+    place = {"xref": "x2", "xanchor": _VERDICT, "yref": "y"}
+    return [
+        shape
+        for word, y in words
+        if isinstance(word, str)
+        for shape in icon(word, 0, 0, 7.5, yanchor=float(y), **place)
+    ]
+
+
+def _lines(forest: Forest, places: _Places) -> list[dict[str, Any]]:
+    """The band of the first line, the tolerance, and a hair line before every family."""
+    across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "line": {"color": "rgba(128,128,128,.25)", "width": 1}}
+    rules = [{**across, "y0": y - 0.55, "y1": y - 0.55} for y in places.headings.values()]
+    band = {"type": "rect", "xref": "paper", "x0": -0.004, "x1": 1.004, "y0": -0.62, "y1": 0.62, "layer": "below"}
+    eps = 100 * forest.tolerance
+    return [
+        *([{**band, "fillcolor": "rgba(0, 114, 178, 0.1)", "line": {"width": 0}}] if _first(forest) else []),
+        *rules,
+        {
+            "type": "line",
+            "x0": eps,
+            "x1": eps,
+            "y0": -0.8,
+            "y1": places.last + 0.7,
+            "line": {"color": REFERENCE, "dash": "dash", "width": 1.8},
+        },
+    ]
+
+
+def _first(forest: Forest) -> bool:
+    """Whether the line that decides is there, and stands first."""
+    return bool((forest.lines["estimator"] == forest.first).any())
+
+
+def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
+    """The heads of the columns, what is dashed, and the names of the families."""
+    head = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 13}}
+    heads = {
+        "points": "points off",
+        "interval": f"{100 * forest.level:g} % interval",
+        "measured": "measured",
+        "noise": "floor",
+    }
+    words = [
+        {**head, "xref": "x2", "x": _ENDS[column], "xanchor": "right", "xshift": 2, "text": text}
+        for column, text in heads.items()
+    ]
+    words.append({**head, "xref": "x2", "x": _VERDICT, "xanchor": "center", "text": "verdict"})
+    eps = f"tolerance {100 * forest.tolerance:.6g}"
+    words.append({**head, "xref": "x", "x": 100 * forest.tolerance, "xanchor": "center", "text": f"<b>{eps}</b>"})
+    if _first(forest) and forest.declared:
+        words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "text": "chosen beforehand, decides"})
+    for family, y in places.headings.items():
+        words.append(
+            {
+                "xref": "x3",
+                "x": 0,
+                "y": y,
+                "xanchor": "left",
+                "yanchor": "middle",
+                "showarrow": False,
+                "text": family,
+                "font": {"size": 12, "color": REFERENCE},
+            }
+        )
+    return words
+
+
+def _axis(forest: Forest) -> str:
+    return "calibration error, points" + (" of the most it can be" if forest.shares else "")

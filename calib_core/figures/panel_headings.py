@@ -1,0 +1,55 @@
+"""What stands above a panel: the model, its error with the interval, and the verdict in a word, with drawn signs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from calib_core._text import plain
+from calib_core.figures.symbol import symbol
+from calib_core.figures.verdict_icon import icon
+from calib_core.inference.number_words import between, percent
+from calib_core.inference.verdict import in_full
+from calib_core.palette import Style
+
+_LONGEST = 30
+_SIGNS, _LETTERS, _LINE, _ABOVE = 18, 13, 16.9, 4
+"""Pixels of the column of signs, of the letters, from line to line, and from the picture up to the last line."""
+
+
+def heading(title: str, look: Style, verdicts: pd.DataFrame | None, x: float, y: float) -> dict[str, Any]:
+    """An annotation and shapes, as arguments of a layout, whose lower left corner lies there on the paper.
+
+    The title stands alone where nothing was judged.
+    """
+    name = plain(title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}…")
+    judged = _judged(title, verdicts)
+    word = None if judged is None else judged["verdict"]
+    lines = [f"<b>{name}</b>", *([] if judged is None else [_error(judged)]), *([in_full(word)] if word else [])]
+    text = {
+        "text": "<br>".join(lines), "x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left",
+        "yanchor": "bottom", "xshift": _SIGNS, "yshift": _ABOVE, "align": "left", "showarrow": False,
+        "font": {"size": _LETTERS},
+    }  # fmt: skip
+    place: dict[str, Any] = {"xref": "paper", "xanchor": x, "yref": "paper", "yanchor": y}
+    first, last = _ABOVE + _LINE * (len(lines) - 0.5), _ABOVE + _LINE / 2
+    signs = [
+        symbol(look, _SIGNS / 2, first, **place),
+        *(icon(word, _SIGNS / 2, last, 6.5, **place) if word else []),
+    ]
+    return {"annotations": [text], "shapes": signs}
+
+
+def _judged(title: str, verdicts: pd.DataFrame | None) -> Mapping[Hashable, Any] | None:
+    """The line of a model whose error is a share of rows."""
+    if verdicts is None:
+        return None
+    line = next(iter(verdicts[verdicts["model"] == title].to_dict("records")), None)
+    return None if line is None or pd.isna(line["point"]) or line["unit"] != "share" else line
+
+
+def _error(line: Mapping[Hashable, Any]) -> str:
+    ends = between(line["low"], line["high"]).removesuffix(" %")
+    return f"<b>{percent(line['point']).removesuffix(' %')}</b> ({ends}) points off"

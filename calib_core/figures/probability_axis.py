@@ -1,0 +1,108 @@
+"""Axes of probabilities: linear, or in log-odds for models that live above 0.99."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from calib_core._arrays import Float64s
+from calib_core.errors import InputError
+
+AXES = ("linear", "log-odds")
+"""Kinds of axes of probabilities."""
+_ROOM = 0.025
+"""Share of a linear axis left free beyond 0 and 1: no mark is cut there."""
+_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+_MORE = (0.01, 0.05, 0.3, 0.7, 0.95, 0.99, 0.9999)
+_FINEST = 1e-7
+"""Probabilities nearer to 0 or 1 than this stand at the end of a log-odds axis."""
+
+
+@dataclass(frozen=True)
+class ProbabilityAxis:
+    """Where probabilities stand on an axis from ``low`` to ``high``, in the axis' own numbers."""
+
+    kind: str
+    low: float
+    high: float
+
+    def place(self, values: ArrayLike) -> Float64s:
+        """Places of probabilities; in log-odds those beyond the ends of the axis stand at its ends.
+
+        >>> ProbabilityAxis("log-odds", -5, 5).place([0.0, 0.5, 0.9]).round(2).tolist()
+        [-5.0, 0.0, 2.2]
+        """
+        shares = np.asarray(values, dtype=np.float64)
+        if self.kind == "linear":
+            return shares
+        inside = np.clip(shares, 1e-15, 1 - 1e-15)
+        return np.asarray(np.clip(np.log(inside) - np.log1p(-inside), self.low, self.high))
+
+    def layout(self, room: float = _ROOM, few: bool = False) -> dict[str, Any]:
+        """Range and ticks, in percent, perhaps only few; ``room`` beyond the ends, as a share of the axis."""
+        more = room * (self.high - self.low)
+        found: dict[str, Any] = {"range": [self.low - more, self.high + more], "zeroline": False}
+        if self.kind == "linear":
+            return {**found, **percent_ticks([0, 0.5, 1] if few else [0, 0.2, 0.4, 0.6, 0.8, 1])}
+        ticks = [
+            tick for tick in _TICKS if self.low < np.log(tick / (1 - tick)) < self.high and not (few and tick in _MORE)
+        ]
+        words = [f"{100 * tick:.6g} %" for tick in ticks]
+        return {**found, "tickvals": [float(self.place(tick)) for tick in ticks], "ticktext": words}
+
+    def between(self, n: int = 201) -> Float64s:
+        """Probabilities that are evenly spread over the axis."""
+        places = np.linspace(self.low, self.high, n)
+        return places if self.kind == "linear" else np.asarray(1 / (1 + np.exp(-places)))
+
+
+def percent_ticks(ticks: Sequence[float]) -> dict[str, Any]:
+    """Ticks of an axis at these shares, the last with the unit.
+
+    >>> percent_ticks([0, 0.5, 1])["ticktext"]
+    ['0', '50', '100 %']
+    """
+    texts = [f"{100 * tick:.4g}" for tick in ticks]
+    return {"tickvals": list(ticks), "ticktext": [*texts[:-1], f"{texts[-1]} %"]}
+
+
+def axis_for(kind: str, *values: ArrayLike) -> ProbabilityAxis:
+    """The axis that shows all these probabilities; NaN are passed over.
+
+    >>> axis_for("linear", [0.5, 0.9])
+    ProbabilityAxis(kind='linear', low=0.0, high=1.0)
+    """
+    if kind not in AXES:
+        raise InputError(f"the axis is {kind!r}; it must be one of {', '.join(AXES)}")
+    if kind == "linear":
+        return ProbabilityAxis(kind, 0.0, 1.0)
+    every = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])
+    inside = every[(every > _FINEST) & (every < 1 - _FINEST)]
+    if not len(inside):
+        inside = np.array([0.1, 0.9])
+    ends = np.log(inside / (1 - inside))
+    return ProbabilityAxis(kind, min(float(ends.min()) - 0.7, -0.5), max(float(ends.max()) + 0.7, 0.5))
+
+
+def on_axis(trace: go.Scatter, axis: ProbabilityAxis) -> go.Scatter:
+    """A trace of probabilities over probabilities, as it stands on this axis, its error bars too."""
+    if axis.kind == "linear":
+        return trace
+    x, y = (np.asarray(values, dtype=np.float64) for values in (trace.x, trace.y))
+    moved = go.Scatter(trace).update(x=axis.place(x), y=axis.place(y))
+    if trace.hovertemplate:  # it goes on to say the probabilities
+        hover = trace.hovertemplate.replace("%{x", "%{customdata[0]").replace("%{y", "%{customdata[1]")
+        moved.update(customdata=np.column_stack([x, y]), hovertemplate=hover)
+    whiskers = trace.error_y
+    if whiskers.array is not None:
+        up = np.asarray(whiskers.array, dtype=np.float64)
+        down = up if whiskers.arrayminus is None else np.asarray(whiskers.arrayminus, dtype=np.float64)
+        middle = axis.place(y)
+        ends = {"array": axis.place(y + up) - middle, "arrayminus": middle - axis.place(y - down)}
+        moved.update(error_y={**ends, "symmetric": False})
+    return moved

@@ -1,0 +1,165 @@
+"""The verdict strip: floor, tolerance, interval and point of every model on one axis, with word and icon beside it."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib_core._text import plain
+from calib_core.diagrams.tolerance_axis import VerdictStrip
+from calib_core.figures.look import REFERENCE, finished
+from calib_core.figures.marks import numbers
+from calib_core.figures.shown import draws
+from calib_core.figures.verdict_icon import icon
+from calib_core.inference.number_words import at_level, percent
+from calib_core.palette import style
+
+ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
+"""Pixels of a model's row, of what stands above and below the rows, and of the words at the right."""
+_LONGEST = 24
+
+
+@draws(VerdictStrip)
+def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None) -> go.Figure:
+    """Noise floor (hatched), tolerance (dashed), interval and point of every model; its verdict at the right.
+
+    A model keeps its look, that of its number in ``looks``.
+    """
+    places = numbers(strip.names, looks)
+    rows = range(len(strip.names))
+    most = 106 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.value, *strip.floor], initial=0.0))
+    height = HEAD + FOOT + ROW * len(strip.names)
+    each = (_row(strip, i, places[name]) for i, name in enumerate(strip.names))
+    figure = go.Figure([_floors(strip), _values(strip), *each])
+    # The key of the interval, once: rows differ in colour and shape.
+    figure.add_scatter(
+        x=[None], y=[None], mode="lines", name=f"{at_level(strip.level)} interval", hoverinfo="skip",
+        line={"color": REFERENCE, "width": 3},
+    )  # fmt: skip
+    tolerance = f"tolerance {percent(strip.eps)}"
+    left = 100 * strip.eps < 0.12 * most
+    figure.update_layout(
+        shapes=[*_tolerance(100 * strip.eps), *(shape for i in rows for shape in _icon(strip.words[i], i))],
+        annotations=[
+            {"x": 100 * strip.eps, "y": 1, "yref": "paper", "text": f"<b>{tolerance}</b>", "showarrow": False,
+             "xanchor": "left" if left else "center", "yanchor": "bottom", "yshift": 2, "xshift": -8 if left else 0},
+            *(words for i in rows for words in _words(strip, i)),
+        ],
+    )  # fmt: skip
+    return finished(
+        figure,
+        xaxis={"range": [0, most], "ticksuffix": " %", "zeroline": False, "showgrid": False, "nticks": 8},
+        yaxis={
+            "range": [len(strip.names) - 0.5, -0.5],
+            "tickvals": list(rows),
+            "ticktext": [f"<b>{'<br>'.join(map(plain, _folded(name)))}</b>" for name in strip.names],
+            "ticks": "",
+            "ticklabelstandoff": 8,
+            "showgrid": False,
+            "showline": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+        legend={"xref": "container", "x": 0, "xanchor": "left", "yref": "container", "y": 0, "yanchor": "bottom"},
+        barmode="overlay",
+        margin={"l": _left(strip.names), "r": RIGHT, "t": HEAD, "b": FOOT, "autoexpand": False},
+        height=height,
+        uirevision=f"verdict {most:.3g}",
+    )
+
+
+def _floors(strip: VerdictStrip) -> go.Bar:
+    """What calibrated models show by chance, from 0: one hatched bar a model."""
+    return go.Bar(
+        x=100 * strip.floor,
+        y=list(range(len(strip.names))),
+        orientation="h",
+        width=0.36,
+        name="noise floor",
+        marker={
+            "color": "rgba(0,0,0,0)",
+            "pattern": {"shape": "/", "fgcolor": REFERENCE, "size": 6, "solidity": 0.35},
+            "line": {"color": REFERENCE, "width": 0.5},
+        },
+        customdata=[{"model": name} for name in strip.names],
+        hovertemplate="noise floor (95 % point): %{x:.3~g} %<extra></extra>",
+    )
+
+
+def _values(strip: VerdictStrip) -> go.Scatter:
+    """What the formula gives, noise included: what the floor is to be compared with, where the point is not."""
+    return go.Scatter(
+        x=100 * strip.value,
+        y=list(range(len(strip.names))),
+        mode="markers",
+        name="as measured",
+        marker={"symbol": "line-ns", "size": 20, "line": {"width": 2, "color": REFERENCE}},
+        customdata=[{"model": name} for name in strip.names],
+        hovertemplate="by its formula, noise included: %{x:.3~g} %<extra></extra>",
+    )
+
+
+def _row(strip: VerdictStrip, i: int, look: int) -> go.Scatter:
+    """The interval and the point of one model."""
+    own = style(look)
+    low, point, high = (100 * float(part[i]) for part in (strip.low, strip.point, strip.high))
+    known = math.isfinite(point)
+    return go.Scatter(
+        x=[point] if known else [None],
+        y=[i],
+        error_x={
+            "array": [high - point if known else 0], "arrayminus": [point - low if known else 0],
+            "symmetric": False, "thickness": 3, "width": 8, "color": own.colour,
+        },
+        mode="markers",
+        marker={"color": own.colour, "symbol": own.symbol, "size": 17, "line": {"width": 1.5, "color": "#ffffff"}},
+        cliponaxis=False,
+        name=plain(strip.names[i]),
+        showlegend=False,
+        customdata=[{"model": strip.names[i]}],
+        hovertext=[f"{plain(strip.names[i])}: {percent(point / 100)}, {strip.notes[i]}" if known else ""],
+        hoverinfo="text",
+    )  # fmt: skip
+
+
+def _tolerance(eps: float) -> list[dict[str, Any]]:
+    """The zone of errors one can live with, and its end."""
+    across = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    zone = {"type": "rect", "x0": 0, "x1": eps, "fillcolor": "rgba(46, 139, 87, 0.13)", "line": {"width": 0}}
+    end = {"type": "line", "x0": eps, "x1": eps, "line": {"color": REFERENCE, "width": 2, "dash": "dash"}}
+    return [zone | across, end | across]
+
+
+def _icon(word: str, i: int) -> list[dict[str, Any]]:
+    """A disc with its sign, at the right of row i."""
+    return icon(word, 27, 11, xref="paper", xanchor=1, yref="y", yanchor=i)
+
+
+def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
+    """The number above its point, and the verdict in words at the right."""
+    word = {"": "No verdict", "within": "Within tolerance"}.get(strip.words[i], strip.words[i].capitalize())
+    note = strip.notes[i] if len(strip.notes[i]) <= 40 else f"{strip.notes[i][:39]}…"
+    right = {"xref": "paper", "x": 1, "yref": "y", "y": i, "showarrow": False, "xanchor": "left", "align": "left"}
+    found = [
+        right | {"text": f"<b>{word}</b>", "xshift": 42, "yshift": 11, "font": {"size": 15}},
+        right | {"text": plain(note), "xshift": 18, "yshift": -10, "font": {"size": 13}},
+    ]
+    if math.isfinite(float(strip.point[i])):
+        number = {"x": 100 * float(strip.point[i]), "y": i, "showarrow": False, "yshift": 19, "font": {"size": 15}}
+        found.append(number | {"text": f"<b>{percent(float(strip.point[i]))}</b>"})
+    return found
+
+
+def _left(names: Sequence[str]) -> int:
+    """Pixels of the longest line of a name in bold; measured, for room made later would take it from the rows."""
+    return 24 + round(8.2 * max((len(line) for name in names for line in _folded(name)), default=0))
+
+
+def _folded(name: str) -> list[str]:
+    """A name in lines that fit beside its row, at most two of them; only then is it cut."""
+    return textwrap.wrap(name, _LONGEST, max_lines=2, placeholder="…") or [name]

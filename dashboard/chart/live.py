@@ -1,0 +1,72 @@
+"""The temperature slider below a chart, which moves a model's stars in the browser without asking the server."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calib_core._arrays import Float64s
+from calib_core.diagrams import TemperaturePath
+from calib_core.figures.marks import FEW_ROWS
+
+
+def live_path(
+    path: TemperaturePath,
+    uid: str,
+    *,
+    bars: str | None = None,
+    hides: Sequence[str] = (),
+    value: float = 1.0,
+    marks: Mapping[float, str] | None = None,
+) -> dict[str, Any]:
+    """What `chart(..., live=...)` takes: a slider that moves the stars of one trace to where a temperature puts them.
+
+    Beside the slider stands the error as measured at its temperature, on the bins of the path. Letting go sends
+    ``{"temperature": T}``, so that the page can draw the figure for it.
+
+    Parameters
+    ----------
+    path : TemperaturePath
+        ``calib_core.diagrams.temperature_path`` of the model before recalibration, on the bins of the figure.
+    uid : str
+        The ``uid`` of the trace of stars: marks with records that name their ``bin``, with or without a line.
+    bars : str, optional
+        The ``uid`` of the trace of bars whose heights grow with the share of rows; their records name ``bin`` and
+        ``share``. They move where the edges of the bins do not depend on the temperature.
+    hides : sequence of str
+        The ``uid`` of traces that the slider cannot move: hidden as long as it stands elsewhere than at ``value``.
+    value : float
+        The temperature the figure is drawn at, where the slider stands at first.
+    marks : mapping, optional
+        Temperatures with a name below the track, such as ``{1.0: "as it is", 1.69: "fitted"}``: a click goes there.
+
+    >>> import calib_core as cc
+    >>> path = cc.diagrams.temperature_path(cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1]))
+    >>> live = live_path(path, "stars", marks={1.0: "as it is"})
+    >>> live["low"], live["high"], live["marks"]
+    (0.25, 8.0, [{'value': 1.0, 'label': 'as it is'}])
+    """
+    low, high = float(path.temperatures[0]), float(path.temperatures[-1])
+    fixed = not np.isnan(path.lower).any()
+    return {
+        "trace": uid,
+        "bars": bars,
+        "hides": list(hides),
+        "value": min(max(float(value), low), high),
+        "marks": [{"value": float(t), "label": name} for t, name in (marks or {}).items() if low <= t <= high],
+        "low": low,
+        "high": high,
+        "bins": path.n_bins,
+        "few": FEW_ROWS,
+        "temperatures": path.temperatures.tolist(),
+        "lower": path.lower.tolist() if fixed else None,
+        "upper": path.upper.tolist() if fixed else None,
+        "rows": _packed(path.count),
+        "sums": _packed(path.confidence_sum),
+        "right": _packed(path.right),
+    }
+
+
+def _packed(table: Float64s) -> str:
+    return base64.b64encode(table.astype("<f4").tobytes()).decode()

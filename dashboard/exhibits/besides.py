@@ -1,0 +1,48 @@
+"""What a calibrator does besides, and what it promises, in sentences: a line of a table in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calib_core._text import count
+from calib_core._text import percent as to_a_tenth
+from calib_core.inference.number_words import percent
+
+SURE = percent(0.95)
+"""How sure a model is of the rows that are counted."""
+
+
+def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """What one calibrator does besides, in sentences, each with the name of the icon that goes before it.
+
+    ``line`` is a line of the table of side effects.
+
+    >>> line = {"accuracy": 0.9, "accuracy_before": 0.9, "class_changed": 0.0, "keeps_order": True, "abstained": 0.0}
+    >>> line |= {"sure": 10, "sure_before": 12, "sure_right": 0.9, "sure_right_before": 0.5}
+    >>> for icon, sentence in effects(line):
+    ...     print(icon, sentence)
+    check Accuracy stays 90.0 %, and so does the order of the classes.
+    equal Rows that say 95 % or more: 12 before, 10 after; right 50.0 % before and 90.0 % after.
+    """
+    silent = [("block", f"It leaves {percent(line['abstained'])} of the rows unanswered.")] if line["abstained"] else []
+    return (_decisions(line), *silent, ("equal", _sure(line)))
+
+
+def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
+    now, was = (to_a_tenth(line[name]) for name in ("accuracy", "accuracy_before"))
+    if line["class_changed"] == 0 and not line["abstained"]:
+        order = ", and so does the order of the classes" if line["keeps_order"] else "; no prediction changes"
+        return "check", f"Accuracy stays {now}{order}."
+    moved = line["class_changed"]
+    changed = "" if moved != moved else f"; {percent(moved) if moved else 'none'} of the predictions change"
+    among = " among the rows answered" if line["abstained"] else ""
+    verb = f"stays {now}" if now == was else f"goes from {was} to {now}"
+    return "swap_horiz", f"Accuracy {verb}{among}{changed}."
+
+
+def _sure(line: Mapping[Any, Any]) -> str:
+    rows = f"Rows that say {SURE} or more: {count(int(line['sure_before']))} before, {count(int(line['sure']))} after"
+    known = [(when, line[name]) for when, name in (("before", "sure_right_before"), ("after", "sure_right"))]
+    right = [f"{to_a_tenth(value)} {when}" for when, value in known if value == value]
+    return f"{rows}; right {' and '.join(right)}." if right else f"{rows}."

@@ -1,0 +1,179 @@
+"""One class of the models on show: what it says and how often it is right, its bins, its confusions, its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core._text import count
+from calib_core.inference.number_words import at_level, between, in_percent, share_range
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+_MOST = 3
+"""Confusions that are said in words."""
+
+
+class OfClass(Exhibit):
+    """What is shown of the class looked at."""
+
+    def code(self, scene: Scene) -> int:
+        """The class looked at."""
+        if scene.focus.code is None:
+            raise NotAnswerable("no class is chosen: click into one of the small diagrams, and it appears here")
+        return scene.focus.code
+
+    def name(self, scene: Scene) -> str:
+        """What it is called."""
+        return scene.class_names[self.code(scene)]
+
+    def claims(self, scene: Scene) -> Call[pd.DataFrame]:
+        """What every model that names classes says of it, and how often it is right."""
+        code = self.code(scene)
+        able, _ = scene.answered(
+            {title: call(cc.diagrams.class_confusions, rows, code) for title, rows in scene.predictions().items()}
+        )
+        rows = {title: rows for title, rows in scene.predictions().items() if title in able}
+        return call(cc.diagrams.class_claims, rows, code, stem="claims")
+
+    def sentence(self, scene: Scene) -> str:
+        """What the model looked at says of the class, and how often it is right, with the exact interval."""
+        frame, name, title = scene.get(self.claims(scene)), self.name(scene), scene.model.title
+        line = frame[frame["model"] == title]
+        if not len(line) or not line["rows"].iloc[0] > 0:
+            return f"{title} predicts no row as {name}."
+        rows, says, right, low, high = line.iloc[0][["rows", "says", "right", "low", "high"]]
+        interval = "" if pd.isna(low) else f"{share_range(low, high)}, "
+        many = f"{count(round(rows))} row{'' if round(rows) == 1 else 's'}"
+        return (
+            f"Where {title} predicts {name}, it says {in_percent(says)} on average and is right {in_percent(right)} of "
+            f"the time ({interval}{many})."
+        )
+
+
+@EXHIBITS.register("class", "One class")
+@dataclass(frozen=True)
+class OneClass(OfClass):
+    """What every model says where it predicts the class looked at, and how often it is right."""
+
+    static = True
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.claims(scene)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("model"),
+            of.share("says"),
+            of.share("right"),
+            of.between(f"{at_level(cc.defaults.LEVEL)} interval", "low", "high"),
+            of.whole("rows"),
+            of.share("found"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(self.sentence(scene)).also(
+            f"Found: the share of all rows of {self.name(scene)} that are predicted as it."
+        )
+
+
+@EXHIBITS.register("class-bins", "Bins of a class", reference="P1 Fig. 4")
+@dataclass(frozen=True)
+class BinsOfClass(OfClass):
+    """How often the class looked at is right in each bin of the confidence, with exact intervals."""
+
+    printed = 10
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.stacked, {scene.model.title: self._bins(scene)})
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.between("bin", "lower", "upper"),
+            of.whole("rows", "count"),
+            of.share("says"),
+            of.share("right"),
+            of.between(f"{at_level(cc.defaults.LEVEL)} interval", "low", "high"),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        drawn = {scene.model.title: self._bins(scene)}
+        return call("figures.class_bins", drawn, code=self.code(scene), looks=scene.looks)
+
+    def words(self, scene: Scene) -> Words:
+        name, title = self.name(scene), scene.model.title
+        return Words(
+            f"Mark: how often rows predicted as {name} are right, with its exact {at_level(cc.defaults.LEVEL)} "
+            f"interval; tick: what {title} says; at the right: rows. Hollow: fewer than 10 rows.",
+            f"Share of rows predicted as {name} that are right, in {len(scene.get(self.table(scene)))} bins.",
+        )
+
+    def _bins(self, scene: Scene) -> Call[Any]:
+        return call(cc.diagrams.class_bins, scene.model.predictions, self.code(scene), scene.bins)
+
+
+@EXHIBITS.register("class-confusions", "What it is taken for")
+@dataclass(frozen=True)
+class Confusions(OfClass):
+    """What rows predicted as the class looked at really are, where they are wrong."""
+
+    static = True
+    printed = 5
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.diagrams.class_confusions, scene.model.predictions, self.code(scene))
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return of.text("true class"), of.whole("rows"), of.share("share")
+
+    def words(self, scene: Scene) -> Words:
+        return Words(self.sentence_of(scene))
+
+    def sentence_of(self, scene: Scene) -> str:
+        """The largest confusions in a sentence."""
+        frame, name = scene.get(self.table(scene)), self.name(scene)
+        if not len(frame):
+            return f"No row predicted as {name} is of another class."
+        largest = [
+            f"{line['true class']} ({count(round(line['rows']))})" for line in frame.head(_MOST).to_dict("records")
+        ]
+        listed = ", ".join(largest) if len(largest) < 2 else f"{', '.join(largest[:-1])} and {largest[-1]}"
+        others = f", {count(len(frame) - _MOST)} other classes less often" if len(frame) > _MOST else ""
+        return f"Where {name} is wrong, the row is most often {listed}{others}."
+
+
+@EXHIBITS.register("class-rows", "Rows of a class")
+@dataclass(frozen=True)
+class ClassRows(OfClass):
+    """The test rows predicted as the class looked at, the surest mistakes first; with a bin, those in it alone."""
+
+    printed = 20
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        model, b = scene.model, scene.focus.bin
+        numbers = model.division.part("test_rows")
+        if b is None:
+            return call(cc.diagrams.class_rows, model.predictions, self.code(scene), numbers)
+        return call(cc.diagrams.class_rows, model.predictions, self.code(scene), numbers, bins=scene.bins, b=b)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return tuple(
+            of.share("confidence") if name == "confidence" else of.given(str(name), frame[name])
+            for name in frame.columns
+        )
+
+    def words(self, scene: Scene) -> Words:
+        frame, b = scene.get(self.table(scene)), scene.focus.bin
+        where = ""
+        if b is not None:
+            bins = scene.get(BinsOfClass()._bins(scene)).frame().set_index("bin")
+            where = f" at {between(bins.loc[b, 'lower'], bins.loc[b, 'upper'])}"
+        right = in_percent(float(frame["correct"].mean()))
+        return Words(
+            f"Rows predicted as {self.name(scene)}{where}: {count(len(frame))}, {right} right; surest mistakes first."
+        )

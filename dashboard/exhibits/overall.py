@@ -1,0 +1,42 @@
+"""Over- or under-confident over all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.diagrams import OverallGap
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("overall", "Overall")
+@dataclass(frozen=True)
+class Overall(Exhibit):
+    """What each model says on average beside how often it is right, with an exact interval."""
+
+    def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
+        """Every model's gap over all rows, by title."""
+        return scene.answered(scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions)))[0]
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.stacked, self.gaps(scene))
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("model"),
+            of.whole("rows"),
+            of.share("says", "claimed"),
+            of.share("right"),
+            of.between("90 % interval", "low", "high"),
+            of.text("shown", "headline"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(
+            "A gap is shown where the interval of how often it is right excludes what it says on average. Gaps of "
+            "opposite sign cancel here."
+        ).also(*(f"{name}: {scene.get(gap).basis}" for name, gap in self.gaps(scene).items()))

@@ -1,0 +1,78 @@
+"""What was simulated: how often intervals of the library hold, and how often its tests reject calibrated models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core._text import count
+from calib_core.defaults import LEVEL
+from calib_core.inference.number_words import at_level, percent
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.line_words import caption
+from dashboard.session import Call, Scene, call
+
+_CASE = {"law": "law of the scores", "truth": "truth about them"}
+
+
+@EXHIBITS.register("coverage", "How often do the intervals hold?")
+@dataclass(frozen=True)
+class Coverage(Exhibit):
+    """How often default intervals held the truth in simulations, a line a case."""
+
+    printed = 10
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.inference.coverage_table)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return _columns(frame, ("level", "coverage", "below", "above", "half"))
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        tested = frame[(frame["tested"] == 1) & (frame["level"] == LEVEL)]
+        middle, low = (float(tested["coverage"].quantile(q)) for q in (0.5, 0.05))
+        return Words(
+            f"In {count(len(tested))} simulated cases called tested, {at_level(LEVEL)} intervals held the truth in "
+            f"{percent(middle, 0)} of runs at the median, and in {percent(low, 0)} or more "
+            "in 19 of 20 cases. Look for the line nearest to your data: its coverage should be near its level."
+        ).also(caption(cc.inference.coverage_table))
+
+
+@EXHIBITS.register("rejection", "How often is a calibrated model rejected?")
+@dataclass(frozen=True)
+class Rejection(Exhibit):
+    """How often calibrated models were rejected at the 5 % level in simulations, a line a case."""
+
+    printed = 10
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.inference.rejection_table)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return _columns(frame, ("rejected", "rejected_exact"))
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        return Words(
+            f"In {count(len(frame))} simulated cases calibrated models were rejected in at most "
+            f"{percent(frame['rejected'].max())} of runs. It should be about 5 % or less: less only means that a "
+            "test is careful."
+        ).also(caption(cc.inference.rejection_table))
+
+
+def _columns(frame: pd.DataFrame, shares: tuple[str, ...]) -> tuple[of.Column, ...]:
+    """Shares in percent, counts as they are, the rest in words."""
+    names = {name: _CASE.get(name, name.replace("_", " ")) for name in frame.columns}
+    return tuple(_column(heading, name, frame[name], name in shares) for name, heading in names.items())
+
+
+def _column(heading: str, name: str, values: pd.Series, share: bool) -> of.Column:
+    if share:
+        return of.share(heading, name)
+    if not pd.api.types.is_numeric_dtype(values):
+        return of.text(heading, name)
+    return of.whole(heading, name) if (values.dropna() % 1 == 0).all() else of.number(heading, name)

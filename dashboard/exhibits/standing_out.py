@@ -1,0 +1,48 @@
+"""Which classes stand out of the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.diagrams import StandingOut
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("standing-out", "Classes that stand out")
+@dataclass(frozen=True)
+class ClassesStandingOut(Exhibit):
+    """Predicted classes of the first model, those first that add most to its error beyond noise."""
+
+    printed = 20
+
+    def found(self, scene: Scene) -> Call[StandingOut]:
+        """The first model's classes."""
+        return call(cc.diagrams.classes_standing_out, scene.models.shown[0].predictions, scene.bins, stem="classes")
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("class"),
+            of.whole("rows"),
+            of.share("says", "claimed"),
+            of.share("right"),
+            of.error("error"),
+            of.error("calibrated"),
+            of.error("adds", "excess"),
+            of.probability("p (Holm)", "p_holm"),
+            of.flag("stands out", "stands_out"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(
+            f"{scene.titles[0]}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its error "
+            "beyond what calibrated models show on average. p: an exact test by bins, corrected for the number of "
+            "predicted classes; at most 0.05 stands out."
+        )

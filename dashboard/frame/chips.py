@@ -1,0 +1,86 @@
+"""The models on show as chips, all others one click away, and the settings of those ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from calib_core import CALIBRATORS, InputError, Recipe
+from dashboard import session, widgets
+from dashboard.model_marks import mark
+from dashboard.selection import Selection, model_keys
+from dashboard.session import model_looks
+from dashboard.theme import markdown_plain
+
+OFFERED = 5
+"""Chips at most before all others are behind a button; those ticked always have one."""
+
+
+def model_chips(selection: Selection) -> None:
+    """Draw a chip for each calibrator ticked and the first few others, and a button with all of them."""
+    usable = session.usable(selection, dict.fromkeys((*model_keys(), *(r.key for r in selection.calibrators))))
+    ticked = [key for key in dict.fromkeys(recipe.key for recipe in selection.calibrators) if key in usable]
+    first = [key for key in model_looks.order() if key in usable and key not in ticked]
+    first = first[: max(OFFERED - len(ticked), 0)]
+    with st.container(key="frame-models", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"{mark(0)} **{markdown_plain(session.BASE.title)}**", width="content")
+        label, marks = "Calibrators shown beside the base model", _marks(selection)
+        _pills(label, [*ticked, *first], ticked, "calibrators", marks)
+        with st.popover("More calibrators", key="frame.calibrators"):
+            _pills("Calibrators, fitted on the calibration rows", usable, ticked, "calibrators.all", {})
+            for place, recipe in enumerate(selection.calibrators):
+                if recipe.key in usable:
+                    settings_of(selection, place)
+
+
+def settings_of(selection: Selection, place: int) -> None:
+    """The parameters of one ticked calibrator; a link may hold one several times, with different settings."""
+    recipe = selection.calibrators[place]
+    before = [other.key for other in selection.calibrators[:place]].count(recipe.key)
+    entry = CALIBRATORS[recipe.key]
+
+    def changed(new: Recipe) -> None:
+        old = widgets.selection().calibrators
+        widgets.change(calibrators=tuple(dict.fromkeys((*old[:place], new, *old[place + 1 :]))))
+
+    with st.expander(markdown_plain(entry.title + (f" ({before + 1})" if before else ""))):
+        st.caption(markdown_plain(entry.caption) + (f" ({markdown_plain(entry.reference)})" if entry.reference else ""))
+        key = f"set.{recipe.key}.{before}"
+        widgets.recipe_controls(recipe, key=key, changed=changed, class_names=_class_names(selection))
+
+
+def _marks(selection: Selection) -> dict[str, str]:
+    """The mark of each ticked calibrator's model, by key: its symbol in its colour, as in every picture."""
+    models = [session.Model(selection.source, recipe) for recipe in (session.BASE, *selection.calibrators)]
+    looks = model_looks.numbered((0, model) for model in models)
+    return {model.recipe.key: f"{mark(looks[model.title])} " for model in reversed(models)}
+
+
+def _pills(label: str, keys: Sequence[str], ticked: list[str], key: str, marks: Mapping[str, str]) -> None:
+    """Chips, those ticked with their marks; with marks they stand in a line without their label."""
+    hidden = bool(marks)
+
+    def tick(chosen: list[str]) -> None:
+        # Those already ticked keep their place, and what is not offered here stays as it is.
+        old = widgets.selection().calibrators
+        stay = [recipe for recipe in old if recipe.key in chosen or recipe.key not in keys]
+        new = [Recipe("CALIBRATORS", each) for each in chosen if each not in {recipe.key for recipe in old}]
+        widgets.change(calibrators=(*stay, *new))
+
+    st.pills(
+        label,
+        keys,
+        selection_mode="multi",
+        format_func=lambda each: marks.get(each, "") + markdown_plain(CALIBRATORS[each].title),
+        label_visibility="collapsed" if hidden else "visible",
+        width="content" if hidden else "stretch",
+        **widgets.tied(key, [each for each in ticked if each in keys], tick),
+    )
+
+
+def _class_names(selection: Selection) -> tuple[str, ...]:
+    try:
+        return session.parts(selection.source).test.class_names or ()
+    except InputError:
+        return ()

@@ -1,0 +1,105 @@
+"""The first lines of every page: the data in use, the five rooms, the views of the room."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from calib_core import InputError
+from calib_core._text import begun, count
+from dashboard import session, widgets
+from dashboard.navigation import DATA, ROOMS, VIEWS, views_of
+from dashboard.selection import Selection
+from dashboard.theme import markdown_plain
+
+_LAST = "calib.frame.last"
+"""The view of each room that was shown last: who comes back finds what was left."""
+
+
+def header(selection: Selection) -> None:
+    """Draw the frame's first lines; without data only what the page is called."""
+    view = VIEWS[selection.view]
+    st.session_state.setdefault(_LAST, {})[view.room] = view.key
+    with st.container(
+        key="frame-top", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"
+    ):
+        if view.key == "start":
+            st.markdown("**:material/target: Calibration**")
+            st.caption(":material/lock: Your rows stay on the computer this runs on.")
+            return
+        with st.container(key="frame-file", width="content"):
+            st.button(_data_in_use(selection), on_click=lambda: widgets.change(view=DATA), key="frame.data")
+        _rooms(view.room)
+        with st.container(horizontal=True, width="content", gap="small"):
+            _link(selection)
+            present = {"present": not selection.present}
+            st.button(
+                "Leave" if selection.present else "Present",
+                on_click=lambda: widgets.change(**present),
+                help="A picture and its models alone, in larger letters.",
+                key="frame.present",
+            )
+
+
+def tabs(selection: Selection) -> None:
+    """The views of the room, where it has several."""
+    every = views_of(VIEWS[selection.view].room)
+    if len(every) < 2:
+        return
+    why = {each.key: each.missing() if each.missing else "" for each in every}
+    keys = [each.key for each in every if not why[each.key] or each.key == selection.view]
+    st.segmented_control(
+        "View",
+        keys,
+        format_func=lambda key: VIEWS[key].title,
+        label_visibility="collapsed",
+        **widgets.tied_to(keys, "choice.view", selection.view, lambda key: widgets.change(view=key)),
+    )
+    for each in every:
+        if each.key not in keys:
+            reason = markdown_plain(why[each.key])
+            st.caption(f"No view “{each.title}” of these data", help=f"{begun(reason)}.")
+
+
+def _rooms(room: str) -> None:
+    def enter(chosen: str | None) -> None:
+        if chosen in ROOMS:
+            first = views_of(chosen)[0].key
+            widgets.change(view=st.session_state.get(_LAST, {}).get(chosen, first))
+
+    st.segmented_control(
+        "Room",
+        tuple(ROOMS),
+        format_func=ROOMS.__getitem__,
+        label_visibility="collapsed",
+        width="content",
+        **widgets.tied("frame.room", room if room in ROOMS else None, enter),
+    )
+
+
+def _data_in_use(selection: Selection) -> str:
+    """The data in use on a button: its name, and on how many rows everything is judged."""
+    try:
+        names = session.file_names(selection)
+        parts = session.parts(selection.source)
+    except InputError:
+        return ":material/database: **No data** · choose a file"
+    title = " and ".join(names[:1] if len(names) == 1 else session.told_apart(names))
+    classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
+    rows = f"judged on {count(parts.test.n_rows)} rows"
+    return f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
+
+
+def _warnings(selection: Selection) -> str:
+    """How many warnings there are about how the file was read, where there are any; a click leads to them."""
+    number = sum(f.severity == "warning" for f in session.findings(selection.source.data, selection.source.reading))
+    return f" · :material/warning: {number} warning{'s' if number > 1 else ''}" if number else ""
+
+
+def _link(selection: Selection) -> None:
+    with st.popover("Copy link", key="frame.link"):
+        st.caption("Whoever opens it on this computer sees what you see now, as long as the file is here.")
+        base = (st.context.url or "").split("?")[0]
+        query = widgets.link_query(selection)
+        st.code(base + (f"?{urlencode(query)}" if query else ""), language=None, wrap_lines=True)

@@ -1,0 +1,41 @@
+"""Terms on screen: a word that opens what it means, and several explained one below the other."""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+
+import streamlit as st
+
+from dashboard.glossary.terms import TERMS
+from dashboard.theme import markdown_plain, unbroken
+
+
+def term(label: str, *keys: str, place: str) -> None:
+    """A word that opens what terms mean; ``place`` names the place, which has it once."""
+    with st.popover(label, type="tertiary", key=f"term-{place}"):
+        explained(*keys, place=place)
+
+
+def the_words(*keys: str, place: str) -> None:
+    """A button with the terms of a place; none where it has none."""
+    if keys:
+        with st.popover("The words", key=f"words-{place}"):
+            explained(*keys, place=place)
+
+
+def explained(*keys: str, place: str) -> None:
+    """Terms one below the other, each with its picture; keys that are none are left out."""
+    known = [key for key in keys if key in TERMS]
+    if known:
+        with st.container(key=f"glossary-{place}", width=480):
+            st.markdown("\n\n".join(map(_written, known)))
+
+
+@cache
+def _written(key: str) -> str:
+    """A term as Markdown: its picture, its name, its sentence."""
+    found = TERMS[key]
+    picture = base64.b64encode(found.picture.encode()).decode()
+    words = f"**{markdown_plain(found.title)}**  \n{markdown_plain(unbroken(found.sentence))}"
+    return f"![{found.alt}](data:image/svg+xml;base64,{picture}){words}"

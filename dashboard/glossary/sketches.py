@@ -1,0 +1,169 @@
+"""The pictures of the terms: no text in them, in colours that read on a light and on a dark page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+from calib_core.figures.look import REFERENCE
+from calib_core.figures.verdict_icon import ICONS
+from calib_core.palette import outline, style
+from dashboard.hero.sparks import DASHED, diagram_spark, dot, line, svg
+
+WIDE, HIGH = 120, 88
+_BLUE, _ORANGE = style(0).colour, style(1).colour
+_LEFT = 8.0
+
+
+def calibration_error() -> str:
+    """Points on both sides of the diagonal, with their distances from it."""
+    return diagram_spark(((0.2, 0.36, 0.1), (0.42, 0.5, 0.1), (0.64, 0.46, 0.2), (0.88, 0.64, 0.5)), HIGH)
+
+
+def over_confident() -> str:
+    """All points below the diagonal."""
+    return diagram_spark(((0.3, 0.25, 0.05), (0.5, 0.36, 0.1), (0.7, 0.47, 0.2), (0.92, 0.6, 0.5)), HIGH)
+
+
+def noise_floor() -> str:
+    """A hatched bar, and twenty calibrated models of which one lies beyond it."""
+    end, top, bottom = 84.0, 12.0, 40.0
+    hatching = (line(x, bottom, min(x + 12, end), top, REFERENCE, 1.4) for x in range(int(_LEFT), int(end), 9))
+    outer = f'<path d="M{_LEFT} {top}H{end}V{bottom}H{_LEFT}Z" stroke="{REFERENCE}" stroke-width="1.2"/>'
+    models = (dot(_LEFT + 6 + 3.6 * i, 54 + 11 * (i * 7 % 3), 3, REFERENCE) for i in range(19))
+    return _picture([*hatching, outer, *models, dot(end + 16, 65, 3.6, _ORANGE), _upright(end, REFERENCE)])
+
+
+def tolerance() -> str:
+    """The zone one can live with; an interval within it, one across its end, one beyond."""
+    end = 56.0
+    words = (("within", 16, 44), ("too close to call", 38, 80), ("miscalibrated", 68, 112))
+    zone = f'<rect x="{_LEFT}" y="6" width="{end - _LEFT}" height="76" fill="{ICONS["within"][0]}" fill-opacity=".18"/>'
+    bars = (_bar(low, high, 20 + 24 * i, ICONS[word][0]) for i, (word, low, high) in enumerate(words))
+    return _picture([zone, _upright(end, REFERENCE), *bars])
+
+
+def interval() -> str:
+    """Ten intervals, of which nine hold what is true."""
+    middles = (62, 54, 68, 58, 50, 65, 92, 60, 71, 56)
+    bars = (_bar(x - 17, x + 17, 8 + 8 * i, _ORANGE if x > 80 else _BLUE) for i, x in enumerate(middles))
+    return _picture([_upright(60, REFERENCE), *bars])
+
+
+def confidence() -> str:
+    """Two classes off to either side, and their mean on the diagonal."""
+    box, place = _square(16, 0, HIGH)
+    above, below, mean = place(0.68, 0.9), place(0.68, 0.46), place(0.68, 0.68)
+    hollow = (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" stroke="{_BLUE}" stroke-width="2"/>' for x, y in (above, below))
+    return _picture([*box, line(*above, *below, _BLUE, 1.4, DASHED), *hollow, dot(*mean, 6, _BLUE)])
+
+
+def top_label() -> str:
+    """Two classes, each on a diagonal of its own."""
+    return _picture([*_small(2, 14, 56, _BLUE, 0.17), *_small(62, 14, 56, _ORANGE, -0.2)])
+
+
+def class_wise() -> str:
+    """Three classes, each over the whole range of its probability."""
+    parts: list[str] = []
+    for i, (colour, gap) in enumerate(((_BLUE, 0.14), (_ORANGE, -0.16), (style(2).colour, 0.06))):
+        parts += _small(1 + 40 * i, 25, 38, colour, gap, (0.12, 0.5, 0.88))
+    return _picture(parts)
+
+
+def canonical() -> str:
+    """A triangle, and arrows from what is said to what comes true."""
+    corners = f'<path d="M60 5L110 83H10Z" stroke="{REFERENCE}" stroke-width="1.4" stroke-linejoin="round"/>'
+    arrows = ((56, 22, 58, 40), (34, 68, 46, 62), (86, 70, 72, 64), (66, 56, 62, 49))
+    return _picture([corners, *(part for arrow in arrows for part in _arrow(*arrow))])
+
+
+def bins() -> str:
+    """Rows stacked in five parts of an axis."""
+    floor, step = 76, (WIDE - 2 * _LEFT) / 5
+    edges = (line(_LEFT + step * i, 10, _LEFT + step * i, floor + 6, REFERENCE, 1.2) for i in range(6))
+    rows = [
+        dot(_LEFT + step * (b + (0.3, 0.7)[i % 2]), floor - 7 - 9 * (i // 2), 3.2, _BLUE)
+        for b, n in enumerate((2, 3, 5, 8, 12))
+        for i in range(n)
+    ]
+    return _picture([*edges, line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.6), *rows])
+
+
+def star_and_stem() -> str:
+    """A star below the diagonal, and its stem down to the plus."""
+    box, place = _square(16, 0, HIGH)
+    (x, y), (_, end) = place(0.66, 0.52), place(0.66, 0.2)
+    corners = " ".join(f"{x + 10 * a:.1f},{y - 10 * b:.1f}" for a, b in outline(style(0).symbol))
+    plus = (line(x - 5, end, x + 5, end, _BLUE, 2), line(x, end - 5, x, end + 5, _BLUE, 2))
+    return _picture([*box, line(x, y, x, end, _BLUE, 2), *plus, f'<polygon points="{corners}" fill="{_BLUE}"/>'])
+
+
+def log_loss() -> str:
+    """Minus the logarithm of the probability of what came true."""
+    return _cost(lambda p: -math.log(p) / 3.4)
+
+
+def brier_score() -> str:
+    """The square of what is missing to 1."""
+    return _cost(lambda p: (1 - p) ** 2 / 1.7)
+
+
+def _cost(of: Callable[[float], float]) -> str:
+    """What a probability costs, from 0.035 to 1, as a curve over its axis."""
+    floor, span = 78.0, WIDE - 2 * _LEFT
+    points = ((_LEFT + span * p, floor - 70 * of(p)) for p in (0.035 + 0.965 * i / 40 for i in range(41)))
+    curve = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    axes = (line(_LEFT, 6, _LEFT, floor, REFERENCE, 1.4), line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.4))
+    return _picture([*axes, f'<path d="M{curve}" stroke="{_BLUE}" stroke-width="2.4"/>'])
+
+
+Place = Callable[[float, float], tuple[float, float]]
+
+
+def _square(left: float, top: float, size: float) -> tuple[list[str], Place]:
+    """A square with its diagonal, and where two probabilities lie in it."""
+    margin = 3
+    span = size - 2 * margin
+
+    def place(across: float, up: float) -> tuple[float, float]:
+        return left + margin + span * across, top + margin + span * (1 - up)
+
+    (x, y), width = place(0, 1), f'width="{span}" height="{span}"'
+    box = f'<rect x="{x:.1f}" y="{y:.1f}" {width} stroke="{REFERENCE}" stroke-opacity=".5"/>'
+    return [box, line(*place(0, 0), *place(1, 1), REFERENCE, 1.2, DASHED)], place
+
+
+def _small(
+    left: float, top: float, size: float, colour: str, gap: float, scores: Iterable[float] = (0.45, 0.75)
+) -> Iterator[str]:
+    """A small diagram whose points lie so far above or below the diagonal."""
+    box, place = _square(left, top, size)
+    yield from box
+    for says in scores:
+        right = min(max(says + gap, 0.06), 0.94)
+        yield line(*place(says, says), *place(says, right), colour, 1.4)
+        yield dot(*place(says, right), size / 15, colour)
+
+
+def _bar(low: float, high: float, y: float, colour: str) -> str:
+    """An interval with its point."""
+    return line(low, y, high, y, colour, 2.2) + dot((low + high) / 2, y, 3.4, colour)
+
+
+def _upright(x: float, colour: str) -> str:
+    """A dashed line from top to bottom."""
+    return line(x, 4, x, HIGH - 4, colour, 1.6, DASHED)
+
+
+def _arrow(x1: float, y1: float, x2: float, y2: float) -> Iterator[str]:
+    """A dot, and an arrow that starts there."""
+    way = math.atan2(y2 - y1, x2 - x1)
+    yield dot(x1, y1, 3, _BLUE)
+    yield line(x1, y1, x2, y2, _BLUE, 2)
+    for turn in (2.6, -2.6):
+        yield line(x2, y2, x2 + 6 * math.cos(way + turn), y2 + 6 * math.sin(way + turn), _BLUE, 2)
+
+
+def _picture(parts: Iterable[str]) -> str:
+    return svg(WIDE, HIGH, parts)

@@ -1,0 +1,208 @@
+// The sentence and its slider. Every answer came with the data: while the slider is dragged only this page works,
+// and the confidence is sent once it is let go. Words are the library's own; nothing is computed here.
+
+const SVG = "http://www.w3.org/2000/svg";
+const heroes = new WeakMap();
+const RIGHT = 118, TOP = 40, ROW = 48, FIRST = 56;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const hero = heroes.get(parentElement) ?? new Hero(parentElement);
+  heroes.set(parentElement, hero);
+  hero.show(data, setTriggerValue);
+  return () => setTimeout(() => hero.release(), 0);
+}
+
+class Hero {
+  constructor(parent) {
+    this.node = element("section", "calib-hero");
+    this.node.setAttribute("aria-label", "How often it is right where it says so");
+    this.words = element("div", "words");
+    const picture = element("div", "picture");
+    this.svg = document.createElementNS(SVG, "svg");
+    this.svg.setAttribute("aria-hidden", "true"); // the sentence and the slider's value say it all
+    this.slider = element("input");
+    Object.assign(this.slider, { type: "range", step: 1, max: 100 });
+    this.slider.setAttribute("aria-label", "Confidence asked about, in percent");
+    this.slider.addEventListener("input", () => this.draw());
+    this.slider.addEventListener("change", () => this.leave());
+    picture.append(this.svg, this.slider);
+    this.node.append(this.words, picture);
+    parent.append(this.node);
+    this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.data && this.draw()));
+    this.observer.observe(picture);
+    this.picture = picture;
+  }
+
+  show(data, send) {
+    this.send = send;
+    const same = this.data && this.data.asked === data.asked;
+    this.data = data;
+    this.slider.min = data.low;
+    // A run for something else must not move what somebody is dragging.
+    if (!same || !this.node.dataset.asked) this.slider.value = data.asked;
+    this.draw();
+  }
+
+  // Arrow keys report every step: the last one of a walk is sent.
+  leave() {
+    clearTimeout(this.leaving);
+    this.leaving = setTimeout(() => {
+      const asked = Number(this.slider.value);
+      if (asked === this.data.asked) return;
+      this.data.asked = asked;
+      this.send("asked", asked);
+    }, 250);
+  }
+
+  draw() {
+    const asked = Number(this.slider.value);
+    this.node.dataset.asked = asked;
+    this.say(asked);
+    this.paint(asked);
+  }
+
+  say(asked) {
+    const [first, ...others] = this.data.models;
+    const title = element("h1");
+    title.append(...marked(first, asked));
+    const parts = [title, text("p", `${first.basis[asked]}.`, "basis")];
+    for (const model of others) {
+      const line = element("p", "after");
+      const number = text("b", model.brief[asked]);
+      if (model.enough[asked]) number.style.color = ink(model);
+      line.append(`${model.title}: `, number);
+      parts.push(line, text("p", `${model.basis[asked]}.`, "basis"));
+    }
+    this.words.replaceChildren(...parts);
+    const after = others.map((m) => ` ${m.title}: ${m.headline[asked]}`).join("");
+    this.slider.setAttribute("aria-valuetext", `${first.headline[asked]} ${first.basis[asked]}.${after}`);
+  }
+
+  paint(asked) {
+    const { models, low } = this.data;
+    const width = this.picture.clientWidth;
+    if (!width) return;
+    const height = TOP + FIRST + ROW * (models.length - 1) + 60;
+    const left = width > 520 ? 150 : 118;
+    const span = width - left - RIGHT;
+    const x = (percent) => left + (span * Math.max(percent - low, 0)) / (100 - low);
+    const bottom = height - 34;
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.style.height = `${height}px`;
+    const thumb = 24;
+    Object.assign(this.slider.style, { left: `${left - thumb / 2}px`, width: `${span + thumb}px` });
+    const marks = [
+      write(left - 16, TOP + 5, "It says", { "text-anchor": "end", "font-weight": 600 }),
+      line(left, TOP, x(100), TOP, { "stroke-width": 6, "stroke-linecap": "round", opacity: 0.22 }),
+      line(left, TOP, x(asked), TOP, { "stroke-width": 6, "stroke-linecap": "round" }),
+      line(x(asked), TOP + 14, x(asked), bottom, { "stroke-width": 2, "stroke-dasharray": "2 4" }),
+      write(x(asked), TOP - 22, `${asked} %`, { "text-anchor": "middle", "font-size": 18, "font-weight": 700 }),
+      line(left, bottom, x(100), bottom, { opacity: 0.5 }),
+    ];
+    if (x(asked) - left > 275) marks.push(write(left, TOP - 22, "drag to ask about another confidence", { opacity: 0.85 }));
+    const step = (10 * span) / (100 - low) < 44 ? 20 : 10; // a label is about 40 pixels wide
+    for (let percent = 100; percent >= low; percent -= step) {
+      marks.push(line(x(percent), bottom, x(percent), bottom + 5, { opacity: 0.5 }));
+      marks.push(write(x(percent), bottom + 20, `${percent} %`, { "text-anchor": "middle", "font-size": 13.5 }));
+    }
+    models.forEach((model, i) => marks.push(...this.row(model, asked, x, left, TOP + FIRST + ROW * i)));
+    this.svg.replaceChildren(...marks);
+  }
+
+  // One model: what its rows say on average, how often they are right, and the gap between the two.
+  row(model, asked, x, left, y) {
+    const lines = folded(model.title, left - 16, `14px ${getComputedStyle(this.node).fontFamily}`);
+    const labels = lines.map((words, i) => write(left - 16, y + 5 + 16 * (i - (lines.length - 1) / 2), words, { "text-anchor": "end" }));
+    const rail = line(left, y, x(100), y, { opacity: 0.15 });
+    const beside = { "font-size": 15, "font-weight": 600 };
+    // What it is short of, where that is not what was asked, stands below: beside there is no room.
+    const [gap, of] = model.near[asked] ? model.difference[asked].split(/ (?=of |than )/) : [`never says ${asked} %`];
+    const difference = [write(x(100) + 14, y + (of ? -2 : 5), gap, beside)];
+    if (of) difference.push(write(x(100) + 14, y + 15, of, { "font-size": 14 }));
+    if (!model.enough[asked]) return [...labels, rail, ...difference];
+    const [right, low, high, says] = ["right", "low", "high", "claimed"].map((name) => x(100 * model[name][asked]));
+    const halo = { "paint-order": "stroke", stroke: "var(--st-background-color)", "stroke-width": 4 };
+    const paint = { stroke: model.colour };
+    return [
+      ...labels, rail, ...difference,
+      line(right, y, says, y, { ...paint, "stroke-width": 12, opacity: 0.2 }),
+      line(low, y, high, y, { ...paint, "stroke-width": 3 }),
+      line(low, y - 6, low, y + 6, { ...paint, "stroke-width": 3 }),
+      line(high, y - 6, high, y + 6, { ...paint, "stroke-width": 3 }),
+      drawn("path", { d: shape(model.outline, right, y, 12), fill: model.colour, stroke: "var(--st-background-color)", "stroke-width": 1.5 }),
+      write(right, y - 15, model.share[asked], { "text-anchor": "middle", "font-size": 17, "font-weight": 700, style: `fill:${ink(model)}`, ...halo }),
+    ];
+  }
+
+  release() {
+    if (!this.node.isConnected) this.observer.disconnect();
+  }
+}
+
+// The headline with the confidence asked about and the answer set apart.
+function marked(model, asked) {
+  const sentence = model.headline[asked];
+  const parts = [];
+  const answer = model.enough[asked] ? sentence.lastIndexOf(model.share[asked]) : -1;
+  const head = answer < 0 ? sentence : sentence.slice(0, answer);
+  const question = head.indexOf(`${asked} %`);
+  if (question < 0) parts.push(kept(head));
+  else parts.push(kept(head.slice(0, question)), text("u", `${asked} %`), kept(head.slice(question + `${asked} %`.length)));
+  if (answer < 0) return parts;
+  const number = text("em", model.share[asked]);
+  number.style.color = ink(model);
+  return [...parts, number, kept(sentence.slice(answer + model.share[asked].length))];
+}
+
+// A model's mark: the corners of its symbol, as on every other picture.
+function shape(outline, x, y, size) {
+  return `M ${outline.map(([across, up]) => `${x + across * size} ${y - up * size}`).join(" L ")} Z`;
+}
+
+// A model's colour as words have it: nearer to the page's text, which both themes need.
+const ink = (model) => `color-mix(in srgb, ${model.colour} 70%, var(--st-text-color))`;
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+// A title in lines that fit so many pixels, at most three of them; only then is it cut.
+function folded(title, room, font) {
+  ruler.font = font;
+  const lines = [""];
+  for (const word of title.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (lines.at(-1) && ruler.measureText(longer).width > room) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.length > 3 ? [...lines.slice(0, 2), `${lines[2]} …`] : lines;
+}
+
+function element(name, kind = "") {
+  const node = document.createElement(name);
+  if (kind) node.className = kind;
+  return node;
+}
+
+function text(name, words, kind = "") {
+  const node = element(name, kind);
+  node.textContent = kept(words);
+  return node;
+}
+
+// A percent sign stays on the line of its number.
+function kept(words) {
+  return words.replaceAll(" %", "\u00a0%");
+}
+
+function drawn(name, attributes) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
+}
+
+const line = (x1, y1, x2, y2, more) => drawn("line", { x1, y1, x2, y2, stroke: "currentColor", ...more });
+
+function write(x, y, words, more = {}) {
+  const node = drawn("text", { x, y, "font-size": 14, ...more });
+  node.textContent = words;
+  return node;
+}

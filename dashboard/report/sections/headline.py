@@ -1,0 +1,83 @@
+"""The first sentence of a report: how often the model is right when it says it is nearly sure."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from calib_core import NotAnswerable, Recipe
+from calib_core._text import inside
+from calib_core.inference.number_words import percent
+from dashboard.exhibits import EXHIBITS, line_words
+from dashboard.report.document import Headline
+from dashboard.report.exhibited import Shown, shown
+from dashboard.report.request import Request
+
+HERO = "hero"
+"""The exhibit that answers it."""
+AFTER = 2
+"""Recalibrated models that the lines below it speak of; more stand in the figure."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The headline, and the exhibit its numbers are of, where there is one."""
+
+    block: Headline
+    exhibit: Shown | None = None
+
+
+def headline(request: Request) -> Generator[None, None, Answer]:
+    """The sentence about the model before recalibration, then what becomes of it after; else the first verdict."""
+    if HERO in EXHIBITS:
+        found = yield from shown(request.selection.exhibit(HERO), request.scene)
+        if found.table is not None:
+            return Answer(_spoken(request, found.table.frame), found)
+    return Answer(_judged(request))
+
+
+def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
+    """What the frame says at the confidence asked for, model by model."""
+    distance = (frame["confidence"] - request.scene.confidence).abs()
+    nearest = frame.loc[distance.groupby(frame["model"]).idxmin()].set_index("model")
+    first, *others = [title for title in request.scene.titles if title in nearest.index]
+    later = [model.title for model in request.models.recalibrated if model.title in others][:AFTER]
+    headlines, basis = nearest["headline"].to_dict(), nearest["basis"].to_dict()
+    after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
+    small = [f"{title}: {basis[title]}." for title in (first, *later)]
+    return Headline(headlines[first], (*after, *_errors(request, later)), " ".join(small))
+
+
+def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
+    """The errors the verdicts rest on, before and after, as they are estimated."""
+    try:
+        lines = request.scene.get(line_words.primaries(request.scene))
+    except NotAnswerable:
+        return ()
+    first = request.scene.titles[0]
+    if first not in lines:
+        return ()
+    texts = {}
+    for title in (first, *later):
+        line = lines[title].line if title in lines else None
+        if line is not None and line.point is not None:
+            most = f" and at most {percent(line.high)}" if line.point == 0 and line.high is not None else ""
+            texts[title] = f"{percent(line.point)}{most}"
+    after = [f"after {inside(title)} at {text}" for title, text in texts.items() if title != first]
+    return (f"Its calibration error is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
+
+
+def _judged(request: Request) -> Headline:
+    """The first model's verdict, where nothing says how often it is right at one confidence."""
+    scene = request.scene
+    try:
+        frame = scene.get(Recipe("EXHIBITS", "verdict").build().table(scene)).set_index("model")
+    except NotAnswerable as why:
+        return Headline("These rows do not say whether the model is calibrated.", (f"{why}.",))
+    first, *others = [title for title in scene.titles if title in frame.index]
+    return Headline(
+        f"{first}: {frame.loc[first, 'headline']}.",
+        tuple(f"After {inside(title)}: {frame.loc[title, 'headline']}." for title in others[:AFTER]),
+    )

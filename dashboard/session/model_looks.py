@@ -1,0 +1,50 @@
+"""The look of every model shown: one number, the same in every picture, table and chip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from calib_core.palette import looks, preferred_look
+from calib_core.registry import Recipe
+from dashboard.selection import model_keys
+
+FIRST = ("temperature", "vector", "dirichlet", "class-wise-hb", "isotonic-ovr", "top-label-hb")
+"""Calibrators often shown together: their colours differ. Those that are not here follow in the registry's order."""
+
+
+class Shown(Protocol):
+    """What has a look: a model, recalibrated or not, of one of the files."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+    @property
+    def is_base(self) -> bool: ...
+
+
+def numbered(models: Iterable[tuple[int, Shown]]) -> dict[str, int]:
+    """The number of every model by title, from the place of its file and what it is: that of the first file is 0.
+
+    A model's number does not depend on the order of the models, and on others only where two would look alike: the
+    first file's go before those of files compared with it, and calibrators in the order of ``order``.
+    """
+    liked = sorted((file, _liked(file, model), model.title) for file, model in models)
+    return looks((title, number) for _, number, title in liked)
+
+
+def order() -> tuple[str, ...]:
+    """Keys of the calibrators in the order of their looks."""
+    every = model_keys()
+    return (*(key for key in FIRST if key in every), *(key for key in every if key not in FIRST))
+
+
+def _liked(file: int, model: Shown) -> int:
+    if model.is_base:
+        # Bases of further files begin at the colours' end, where calibrators come last.
+        return 0 if not file else max(1, 7 - file)
+    keys = order()
+    return preferred_look(keys.index(model.recipe.key) + 1 if model.recipe.key in keys else len(keys) + 1)

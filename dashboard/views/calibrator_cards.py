@@ -1,0 +1,246 @@
+"""The drawer of calibrators: families of cards, each ticks and unticks its calibrator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+import calib_core as cc
+from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
+from calib_core.calibrators import FAMILY_TITLES, Contract
+from calib_core.inference.number_words import between, percent
+from calib_core.palette import COLOURS
+from dashboard import frame, session, widgets
+from dashboard.exhibits import EXHIBITS
+from dashboard.model_marks import mark
+from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
+from dashboard.session import Model, Scene, call
+from dashboard.theme import label_plain, markdown_plain
+from dashboard.views import card_words
+from dashboard.views.exhibited import progress
+
+_OPEN = "calib.drawer.open"
+"""Families of which every card is shown."""
+_SHOWN = {"scaling": 3, "binning": 2}
+"""Cards of a family that are shown at once; more are a click away, as all of the other families are."""
+
+
+def draw(scene: Scene, looked_at: Model | None) -> None:
+    """Draw the headline and the families."""
+    selection = widgets.selection()
+    base = scene.get(scene.models.shown[0].base.predictions)
+    fit = session.parts(selection.source).fit
+    with progress(scene) as watched:
+        lines = _lines(watched)
+        _headline(watched, recommended(base.kind))
+    drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at)
+    members = {family: drawn.members(family) for family in FAMILY_TITLES}
+    for family, keys in members.items():
+        if family in _SHOWN or _is_open(family) or drawn.ticked & set(keys):
+            drawn.family(family, keys)
+    seen = {family for family, keys in members.items() if drawn.ticked & set(keys)} | _SHOWN.keys()
+    _closed({f: keys for f, keys in members.items() if f not in seen and not _is_open(f)})
+
+
+def _headline(scene: Scene, first: tuple[str, ...]) -> None:
+    """What is asked, how the model does as it is, and the way to try the first ones."""
+    ticked = {recipe.key for recipe in widgets.selection().calibrators}
+    left, right = st.columns([0.66, 0.34], vertical_alignment="center")
+    left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(_as_it_is(scene))}]")
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        st.button(
+            f"Try the recommended {_NUMBERS.get(len(first), len(first))}",
+            on_click=lambda: tick(*first),
+            disabled=not first or set(first) <= ticked,
+            key="drawer.recommended",
+        )
+
+
+_NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}
+
+
+def _as_it_is(scene: Scene) -> str:
+    """The base model's error and log loss, in a sentence."""
+    base = scene.models.shown[0].base
+    parts = []
+    try:
+        table = scene.get(EXHIBITS.make("verdict").table(scene))
+        line = next((line for line in table.to_dict("records") if line["model"] == base.title), None)
+        if line is not None and line["point"] == line["point"]:
+            ends = between(line["low"], line["high"]).removesuffix(" %")
+            parts.append(f"error {percent(line['point'])} ({ends})")
+    except NotAnswerable:
+        pass
+    loss = call(cc.estimate, base.predictions, None, "log-loss")
+    if not scene.refusal(loss):
+        parts.append(f"log loss {scene.get(loss).value:.3f}")
+    return f"as it is: {', '.join(parts)}" if parts else ""
+
+
+def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
+    """The table of gains by title; empty where nothing is ticked."""
+    if not scene.models.recalibrated:
+        return {}
+    table = scene.get(EXHIBITS.make("gains").table(scene))
+    return {line["calibrator"]: line for line in table.to_dict("records")}
+
+
+def tick(*keys: str) -> None:
+    """Tick calibrators beside those ticked already, as many as there can be; the first of them is looked at."""
+    old = widgets.selection().calibrators
+    new = [Recipe("CALIBRATORS", key) for key in keys if key not in {recipe.key for recipe in old}]
+    kept = (*old, *new)[:MOST_CALIBRATORS]
+    looked_at = next((recipe for recipe in kept if recipe.key in keys), None)
+    widgets.change(calibrators=kept, **({} if looked_at is None else {"model": looked_at.title}))
+
+
+def _untick(recipe: Recipe) -> None:
+    widgets.change(calibrators=tuple(each for each in widgets.selection().calibrators if each != recipe))
+
+
+def _is_open(family: str) -> bool:
+    return family in st.session_state.get(_OPEN, ())
+
+
+def _turn(family: str) -> None:
+    opened = st.session_state.get(_OPEN, frozenset())
+    st.session_state[_OPEN] = opened ^ {family}
+
+
+def _closed(families: Mapping[str, tuple[str, ...]]) -> None:
+    """The families of which no card is shown, each as a button that opens it."""
+    if not families:
+        return
+    with st.container(horizontal=True, gap="small", key="drawer-closed"):
+        for family, keys in families.items():
+            label = f"{FAMILY_TITLES[family][0]} · {len(keys)}"
+            st.button(label, icon=":material/chevron_right:", on_click=_turn, args=(family,), key=f"drawer.{family}")
+
+
+class _Drawer:
+    """The cards as they stand: what is ticked, what its numbers are, and which rows there are."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        selection: Selection,
+        lines: Mapping[str, Mapping[Any, Any]],
+        base: Predictions,
+        rows: int,
+        looked_at: Model | None,
+    ) -> None:
+        self.scene, self.selection, self.lines, self.rows = scene, selection, lines, rows
+        self.kind, self.classes = base.kind, base.n_classes or 2
+        self.usable = tuple(recipe for recipe in selection.calibrators if not self._why_unfit(recipe.key))
+        self.ticked = {recipe.key for recipe in self.usable}
+        self.first = recommended(base.kind)
+        self.looked_at = looked_at
+        source = scene.models.shown[0].source
+        self.models = {model.recipe: model for model in scene.models.recalibrated if model.source == source}
+        self.refused = {model.recipe: why for model, why in scene.models.refused}
+
+    def members(self, family: str) -> tuple[str, ...]:
+        """A family's calibrators: recommended ones first, then those that these rows can be calibrated with."""
+        every = dict.fromkeys((*model_keys(), *(recipe.key for recipe in self.selection.calibrators)))
+        keys = [key for key in every if _family(key) == family]
+        return tuple(sorted(keys, key=lambda key: (key not in self.first, bool(self._why_unfit(key)))))
+
+    def family(self, family: str, keys: tuple[str, ...]) -> None:
+        """A family's title and its cards: some of them, or all where it is open."""
+        chosen = [key for key in keys if key in self.ticked or (key in self.first and family in _SHOWN)]
+        most = max(_SHOWN.get(family, 0), len(chosen))
+        others = [key for key in keys if key not in chosen]
+        shown = set(keys) if _is_open(family) else {*chosen, *others[: most - len(chosen)]}
+        title, what = FAMILY_TITLES[family]
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=f"family-{family}"
+        ):
+            st.markdown(f"**{title}** :gray[{what}]", width="content")
+            if len(shown) < len(keys):
+                label = f"{len(keys) - len(shown)} more"
+                st.button(label, type="tertiary", on_click=_turn, args=(family,), key=f"more.{family}")
+            elif _is_open(family):
+                st.button("Fewer", type="tertiary", on_click=_turn, args=(family,), key=f"more.{family}")
+        for key in keys:
+            if key in shown:
+                self.cards(key)
+
+    def cards(self, key: str) -> None:
+        """A card for each time a calibrator is ticked, or the one that ticks it; what cannot be used is not ticked."""
+        recipes = [recipe for recipe in self.usable if recipe.key == key]
+        for number, recipe in enumerate(recipes):
+            self._ticked(key, recipe, number)
+        if not recipes:
+            self._plan(key)
+
+    def _plan(self, key: str) -> None:
+        why = self._why_unfit(key)
+        full = len(self.selection.calibrators) >= MOST_CALIBRATORS
+        with st.container(border=True, key=f"calibrator-{key}"):
+            self._head(
+                key,
+                CALIBRATORS[key].title,
+                disabled=bool(why) or full,
+                help=f"At most {MOST_CALIBRATORS} at once." if full and not why else None,
+                **widgets.tied(f"tick.{key}", False, lambda on: tick(key) if on else None),
+            )
+            st.markdown(card_words.unfit(key, why) if why else card_words.plan(key, self.classes, self.rows))
+
+    def _ticked(self, key: str, recipe: Recipe, number: int) -> None:
+        model, line = self.models.get(recipe), self.lines.get(recipe.title)
+        if model is not None and line is None:
+            line = self.lines.get(model.title)
+        is_looked_at = self.looked_at is not None and model == self.looked_at
+        state = "look" if is_looked_at else "on"
+        look = None if model is None else self.scene.looks[model.title]
+        colour = "" if look is None else f"-colour{look % len(COLOURS)}"
+        with st.container(border=True, key=f"calibrator-{state}{colour}-{key}-{number}"):
+            self._head(
+                key,
+                recipe.title,
+                look,
+                **widgets.tied(f"ticked.{key}.{number}", True, lambda on: None if on else _untick(recipe)),
+            )
+            if model is None or line is None:
+                why = self.refused.get(recipe) or "it could not be fitted"
+                st.markdown(card_words.unfit(key, why))
+                return
+            why = CALIBRATORS[key].flags.profile.why_first if key in self.first and is_looked_at else ""
+            st.markdown(card_words.fitted(key, line, why))
+            lost = card_words.lost(key, line)
+            if lost:
+                st.caption(markdown_plain(lost))
+            with st.container(horizontal=True, gap="small"):
+                if not is_looked_at:
+                    st.button(
+                        "Before and after",
+                        type="tertiary",
+                        icon=":material/visibility:",
+                        on_click=lambda: widgets.change(model=model.title),
+                        key=f"look.{key}.{number}",
+                    )
+                if CALIBRATORS[key].params:
+                    with st.popover(
+                        "Settings", type="tertiary", icon=":material/tune:", key=f"settings.{key}.{number}"
+                    ):
+                        frame.settings_of(self.selection, self.selection.calibrators.index(recipe))
+
+    def _head(self, calibrator: str, title: str, look: int | None = None, **box: Any) -> None:
+        """The box with the calibrator's name alone, as screen readers say it; its mark and its badge beside it."""
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{box['key']}"):
+            st.checkbox(label_plain(title), **box)
+            badge = ":orange-badge[:material/star: Recommended]" if calibrator in self.first else ""
+            beside = " ".join(filter(None, ("" if look is None else mark(look), badge)))
+            if beside:
+                st.markdown(beside, width="content")
+
+    def _why_unfit(self, key: str) -> str:
+        flags: Contract = CALIBRATORS[key].flags
+        return flags.unfit(self.kind)
+
+
+def _family(key: str) -> str:
+    family: str = CALIBRATORS[key].flags.profile.family
+    return family if key in model_keys() else "advanced"

@@ -1,0 +1,120 @@
+"""A calibrator's card in Markdown: what it is, what it needs, and once it is fitted what it gains and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calib_core import CALIBRATORS
+from calib_core._text import count
+from calib_core.calibrators import Contract
+from calib_core.inference.number_words import between, percent
+from dashboard.theme import markdown_plain
+
+VERDICTS = {
+    "within": ("green", "●", "within tolerance"),
+    "miscalibrated": ("red", "▲", "miscalibrated"),
+    "too close to call": ("gray", "◆", "too close to call"),
+    "too few rows to tell": ("gray", "○", "too few rows to tell"),
+}
+"""Colour, sign and words of every verdict."""
+
+
+def plan(key: str, classes: int, rows: int) -> str:
+    """The card of a calibrator that is not fitted: its sentence, what it needs, what it can promise."""
+    flags: Contract = CALIBRATORS[key].flags
+    needed = flags.profile.rows_needed(classes)
+    badges = [_badge(_STAY if flags.keeps_argmax else f"{_CHANGE} predictions can change")]
+    if needed:
+        badges.append(_badge(f"needs about {count(needed)} rows", "orange" if rows < needed else "gray"))
+    badges.append(_badge(f"{_SEAL} can carry a guarantee" if flags.profile.promises else f"{_NO_SEAL} no guarantee"))
+    return f"{_sentence(key)}\n\n{' '.join(badges)}"
+
+
+def unfit(key: str, why: str) -> str:
+    """The card of a calibrator that these rows cannot be calibrated with."""
+    return f"{_sentence(key)} :gray[Not here: {markdown_plain(why)}.]"
+
+
+def fitted(key: str, line: Mapping[Any, Any], why: str = "") -> str:
+    """The card of a fitted calibrator; ``line`` is its line of the table of gains, ``why`` it is recommended."""
+    badges = [_badge(_changes(line)), _promise(CALIBRATORS[key].flags, line)]
+    if line["abstained"]:
+        badges.insert(1, _badge(f":material/block: leaves {count(int(line['abstained']))} rows unanswered"))
+    items = [_verdict(str(line["verdict"])), *(f"{term} {value}" for term, value in _numbers(line))]
+    numbers = "\n".join(f"- {item}" for item in items if item)
+    reason = f"\n\n> **Why this one:** {markdown_plain(why)}." if why else ""
+    return f"{_sentence(key)}\n\n{' '.join(badges)}\n\n{numbers}{reason}"
+
+
+_STAY = ":material/check: predictions stay"
+_CHANGE, _SEAL, _NO_SEAL = ":material/swap_horiz:", ":material/verified:", ":material/remove_moderator:"
+
+
+def _sentence(key: str) -> str:
+    """What it does in plain words."""
+    entry = CALIBRATORS[key]
+    return markdown_plain(entry.flags.profile.sentence or entry.caption)
+
+
+def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
+    """Terms and their values: the error with its interval, the log loss, what was fitted."""
+    found = []
+    if line["point"] == line["point"]:
+        ends = markdown_plain(between(line["low"], line["high"]).removesuffix(" %"))
+        found.append((f"error{_fall(line)}", f"**{markdown_plain(percent(line['point']))}** {ends}"))
+    else:
+        found.append(("error", "not defined"))
+    loss, was = line["log_loss"], line["log_loss_before"]
+    if loss == loss:
+        found.append((f"log loss, {_direction(was - loss)} {abs(was - loss):.3f}", f"**{loss:.3f}**"))
+    else:
+        found.append(("log loss", "not defined"))
+    found.append(("fitted", f"**{markdown_plain(line['fitted'] or 'see below')}**"))
+    return found
+
+
+def _fall(line: Mapping[Any, Any]) -> str:
+    """By how many points the error has fallen, where both are of the same notion."""
+    fall = 100 * (line["point_before"] - line["point"])
+    return "" if fall != fall else f", {_direction(fall)} {abs(fall):.1f}"
+
+
+def _direction(fall: float) -> str:
+    return "down" if fall >= 0 else "up"
+
+
+def _changes(line: Mapping[Any, Any]) -> str:
+    changed = line["changed"]
+    if changed != changed:
+        return "predictions not known"
+    if changed == 0:
+        return _STAY
+    return f"{_CHANGE} {count(int(changed))} of {count(int(line['rows']))} predictions change"
+
+
+def _promise(flags: Contract, line: Mapping[Any, Any]) -> str:
+    """Whether there is a guarantee, has been lost, or never was one."""
+    if line["promised"]:
+        return _badge(f"{_SEAL} guarantee")
+    if not flags.profile.promises:
+        return _badge(f"{_NO_SEAL} no guarantee")
+    return _badge(f"{_NO_SEAL} guarantee lost", "orange")
+
+
+def lost(key: str, line: Mapping[Any, Any]) -> str:
+    """Why a guarantee that this calibrator can carry does not hold here; empty where it does, or never could."""
+    flags: Contract = CALIBRATORS[key].flags
+    return "" if line["promised"] or not flags.profile.promises else str(line["promise"])
+
+
+def _verdict(word: str) -> str:
+    if word not in VERDICTS:
+        return ""
+    colour, sign, words = VERDICTS[word]
+    return _badge(f"{sign} {words}", colour)
+
+
+def _badge(text: str, colour: str = "gray") -> str:
+    """Words of this module in a frame; nobody else's, which could be Markdown."""
+    return f":{colour}-badge[{text}]"

@@ -1,0 +1,74 @@
+"""What a number is: its formula typeset, where it misleads, and what to read about it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from calib_core import ESTIMATORS, REDUCTIONS
+from calib_core._text import begun
+from calib_core.citations import bibliography
+from calib_core.registry import Entry
+from dashboard.glossary import explained
+from dashboard.theme import markdown_plain
+
+SYMBOLS = (
+    r"Row $i$ of $n$ claims the score $s_i$; $z_i$ is 1 where the claim comes true, else 0. Bars are means over the "
+    r"$n_{lb}$ rows of bin $b$ and class $l$; classes count with weights $w_l$ that sum to 1. $p_i$: all probabilities "
+    r"of a row, $y_i$ its label, $e_{y_i}$ the vector with a 1 there; $h$ the largest probability, $c$ its class."
+)
+"""What the letters of the formulas stand for."""
+
+
+def meaning(entry: Entry[Any]) -> None:
+    """Caption, formula, where it misleads, the works that define it, and the whole text of the library."""
+    st.markdown(f"**{markdown_plain(entry.caption)}**")
+    if entry.formula:
+        st.latex(entry.formula)
+        st.caption(SYMBOLS)
+    if warning := misleads(entry):
+        st.markdown(f":material/warning: **Where it misleads.** {markdown_plain(warning)}")
+    works(entry.reference)
+    if entry.elsewhere:
+        st.caption(f"**In other packages.** {markdown_plain(entry.elsewhere)}")
+    with st.expander("The library's own words"):
+        st.text((inspect.getdoc(entry.cls) or "").partition("\n>>>")[0].replace("``", ""))
+
+
+def works(reference: str) -> None:
+    """What a short reference cites, in full."""
+    for work in filter(None, (reference, *bibliography([reference]))):
+        st.caption(markdown_plain(work))
+
+
+def misleads(entry: Entry[Any]) -> str:
+    """What the documentation says can mislead, as running text; empty where it says nothing.
+
+    >>> misleads(REDUCTIONS["top-label"])
+    'With few rows per class the plug-in error is mostly noise.'
+    """
+    text = inspect.getdoc(entry.cls) or ""
+    found = re.search(r"What can\s+mislead:\s*(.*?)(?:\n\n|\Z)", text, re.DOTALL)
+    words = " ".join((found[1] if found else "").replace("``", "").split())
+    return begun(words)
+
+
+def notion_box(key: str) -> None:
+    """A button with what the notion of calibration says, its formula and works."""
+    with st.popover(f"What is {REDUCTIONS[key].title.lower()} calibration?", key=f"meaning.{key}"):
+        explained(key, place="notion")
+        meaning(REDUCTIONS[key])
+
+
+@st.dialog("What is this number?", width="medium")
+def estimator_dialog(first: str, lines: Mapping[str, str]) -> None:
+    """The meaning of an estimator over the page, with the sentence that says what it is of the model looked at."""
+    every = tuple(ESTIMATORS)
+    key = st.selectbox("Estimator", every, every.index(first), lambda k: ESTIMATORS[k].title, key=f"about.{first}")
+    if key in lines:
+        st.markdown(markdown_plain(lines[key]))
+    meaning(ESTIMATORS[key])

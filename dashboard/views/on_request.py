@@ -1,0 +1,57 @@
+"""Exhibits that take long where rows or classes are many: shown when they are asked for, and stopped by a click."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from calib_core import NotAnswerable
+from dashboard import widgets
+from dashboard.exhibits import EXHIBITS, Exhibit
+from dashboard.session import Scene
+from dashboard.theme import markdown_plain
+from dashboard.views.exhibited import exhibited
+
+_WANTED = "calib.on-request"
+
+
+def on_request(key: str, scene: Scene, *, title: str | None = "", **how: Any) -> None:
+    """Draw an exhibit at once where that takes a second or so, or its result is here; else a button that makes it."""
+    exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
+    if _at_once(exhibit, scene):
+        exhibited(key, scene, title=title, **how)
+        return
+    if title is not None:
+        st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
+    if wanted(f"{key} {exhibit.table(scene).key}", f"{EXHIBITS[key].caption} With so many classes this takes a while."):
+        exhibited(key, scene, title=None, **how)
+
+
+def _at_once(exhibit: Exhibit, scene: Scene) -> bool:
+    try:
+        return not (exhibit.costly and many(scene)) or scene.knows(exhibit.table(scene))
+    except NotAnswerable:
+        return True
+
+
+def many(scene: Scene) -> bool:
+    """Whether rows and classes are so many that tables of several models, notions or bins take seconds."""
+    rows = scene.get(scene.models.shown[0].predictions)
+    return rows.n_rows * (rows.n_classes or 1) > MANY
+
+
+MANY = 1_000_000
+"""Probabilities."""
+
+
+def wanted(name: str, why: str, label: str = "Compute") -> bool:
+    """Whether this was asked for; until then its button with the reason, while it is made the one that stops it."""
+    chosen: set[str] = st.session_state.setdefault(_WANTED, set())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if name in chosen:
+            st.button("Cancel", key=f"cancel.{name}", on_click=chosen.discard, args=(name,))
+            return True
+        st.button(label, key=f"compute.{name}", on_click=chosen.add, args=(name,))
+        st.caption(markdown_plain(why))
+    return False

@@ -1,0 +1,106 @@
+"""The overview: can these probabilities be trusted, and what is to be done?"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from calib_core import NotAnswerable
+from calib_core.diagrams import reconciled
+from dashboard import session, widgets
+from dashboard.chart import chart
+from dashboard.exhibits import line_words
+from dashboard.exhibits.hero import Hero
+from dashboard.exhibits.overall import Overall
+from dashboard.exhibits.standing_out import ClassesStandingOut
+from dashboard.exhibits.verdict import Verdict
+from dashboard.glossary import term, the_words
+from dashboard.hero import hero
+from dashboard.navigation import view
+from dashboard.session import Scene
+from dashboard.theme import markdown_plain
+from dashboard.views import next_step, overview_cards
+from dashboard.views.exhibited import below, numbers, progress
+
+
+@view("overview", "Overview", 10, room="overview")
+def render() -> None:
+    """Draw the view for the present choices."""
+    scene = session.scene_of(widgets.selection())
+    _hero(scene)
+    _verdicts(scene)
+    overview_cards.draw(scene)
+    next_step.draw(scene)
+
+
+def _hero(scene: Scene) -> None:
+    """The sentence, and its slider."""
+    exhibit = Hero()
+    try:
+        answers = {title: scene.get(wanted) for title, wanted in exhibit.answers(scene).items()}
+    except NotAnswerable as why:
+        st.info(markdown_plain(f"How often it is right cannot be said: {why}."))
+        return
+    hero(
+        answers,
+        scene.confidence,
+        key="hero",
+        chosen=lambda confidence: widgets.change(confidence=confidence),
+        looks=scene.looks,
+    )
+
+
+def _verdicts(scene: Scene) -> None:
+    """Every model's verdict on one axis, and why it may seem to say otherwise than the sentence."""
+    exhibit = Verdict()
+    with st.container(border=True, key="verdict-strip"):
+        with progress(scene) as watched:
+            try:
+                strip, words = watched.get(exhibit.strip(watched)), exhibit.words(watched)
+                figure = watched.get(exhibit.figure(watched))
+            except NotAnswerable as why:
+                st.markdown(f"**No verdict.** {markdown_plain(f'{why}.')}")
+                return
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                notion = line_words.primary_notion(scene)
+                term("**Calibration error**", "calibration-error", notion, place="calibration-error")
+                st.markdown(_error_meant(notion))
+            with st.container(horizontal=True, width="content", gap="small"):
+                the_words(*exhibit.terms, place="strip")
+                with st.popover("Why?", key="verdict.why"):
+                    below(words)
+                with st.popover("The numbers", key="verdict.numbers"):
+                    numbers("verdict", scene)
+        chart(figure, key="verdict", label=words.alt, height=figure.layout.height)
+        both = _reconciled(scene)
+        if both:
+            st.markdown(f":material/info: {markdown_plain(both)}")
+        if len(strip.names) < len(scene.titles):
+            for sentence in line_words.answering(scene)[1]:
+                st.caption(markdown_plain(sentence))
+
+
+def _error_meant(notion: str) -> str:
+    """What the axis shows, in words."""
+    if notion == "confidence":
+        return "average gap between what it says and how often it is right"
+    return "average gap between what it says and how often it is right, for each predicted class by itself"
+
+
+def _reconciled(scene: Scene) -> str:
+    """One sentence where the first model's answer and verdict seem to disagree."""
+    local = Hero().answers(scene)
+    line = scene.get(line_words.primaries(scene))
+    title = next((name for name in local if name in line), "")
+    if not title or title != scene.titles[0]:
+        return ""
+    judged = dataclasses.replace(line[title], eps=scene.tolerance)
+    classes = ClassesStandingOut()
+    try:
+        found = scene.get(classes.found(scene))
+    except NotAnswerable:
+        found = None
+    overall = scene.get(Overall().gaps(scene)[title])
+    return reconciled(scene.get(local[title]), scene.confidence, judged.line, found, overall)

@@ -1,0 +1,129 @@
+"""The detail pane: the place looked at in words, its models, its classes, its rows, and the way back."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core import NotAnswerable
+from dashboard import widgets
+from dashboard.chart import chart
+from dashboard.exhibits import EXHIBITS, Exhibit
+from dashboard.exhibits.stars import ends_said, is_picked
+from dashboard.session import Scene
+from dashboard.theme import markdown_plain, unbroken
+from dashboard.views import place_detail
+from dashboard.views.exhibited import CLEARED, exhibited
+
+CLASSES, MODELS = "detail-classes", "detail-models"
+"""Keys of the pictures of the classes and of the models in the place looked at, whose marks can be clicked."""
+ACROSS = 2
+"""Up to this many models stand in a table, and the one looked at is chosen by buttons; of more, from a list."""
+
+
+def draw(scene: Scene) -> None:
+    """Draw the pane for the focus of the scene, in the view that is open."""
+    view, focus = widgets.selection().view, scene.focus
+    try:
+        if view == "simplex" and focus.cell is not None and scene.partitions:
+            _cell(scene)
+        elif focus.code is not None and (view == "classes" or not is_picked(scene)):
+            _head(_class_name(scene))
+            place_detail.of_class(scene)
+        elif view != "simplex" and is_picked(scene):
+            _place(scene)
+        else:
+            _nothing(view)
+    except NotAnswerable as why:
+        st.caption(markdown_plain(f"{why}."))
+
+
+def _head(title: str, hint: str = "") -> None:
+    """What is looked at, and the way back to looking at all."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"**{markdown_plain(title)}**" + (f" :small[{markdown_plain(hint)}]" if hint else ""))
+        st.button("Clear", on_click=lambda: widgets.change(**CLEARED), key="detail.clear", icon=":material/close:")
+
+
+def _place(scene: Scene) -> None:
+    """A bin, or a range of the confidence."""
+    ranged = scene.focus.between is not None
+    _head(f"{'Confidence' if ranged else 'Bin'} {ends_said(scene)}", "" if ranged else "← → to step")
+    models: Exhibit = EXHIBITS.make("bin-models")
+    frame, words = scene.get(models.table(scene)), models.words(scene)
+    st.markdown(markdown_plain(unbroken(words.caption)))
+    if len(scene.titles) > ACROSS:
+        _many(models, scene)
+    else:
+        place_detail.lines(models, scene, frame)
+        st.caption(markdown_plain(words.notes[0]))
+    if scene.get(scene.model.predictions).kind != "confidence":
+        _classes(scene)
+    _rows(scene)
+
+
+def _many(exhibit: Exhibit, scene: Scene) -> None:
+    """Many models: each one's interval in a picture, and what each costs."""
+    words, wanted = exhibit.words(scene), exhibit.figure(scene)
+    assert wanted is not None
+    figure = scene.get(wanted)
+    chart(figure, key=MODELS, label=words.alt, height=figure.layout.height)
+    st.caption(markdown_plain(words.notes[1]))
+    costs: Exhibit = EXHIBITS.make("costs")
+    st.markdown("**What it costs**")
+    place_detail.lines(costs, scene, scene.get(costs.table(scene)))
+    st.caption(markdown_plain(costs.words(scene).caption))
+
+
+def _classes(scene: Scene) -> None:
+    """The predicted classes in it, of one of the models."""
+    st.markdown("**Predicted classes in it**")
+    titles = list(scene.titles)
+    choice = widgets.tied_to(titles, "detail.model", scene.model.title, lambda title: widgets.change(model=title))
+    if 1 < len(titles) <= ACROSS:
+        st.segmented_control("Model", titles, label_visibility="collapsed", required=True, **choice)
+    elif len(titles) > ACROSS:
+        st.selectbox("Model", titles, label_visibility="collapsed", **choice)
+    exhibit: Exhibit = EXHIBITS.make("bin", marks="intervals")
+    try:
+        words, wanted = exhibit.words(scene), exhibit.figure(scene)
+    except NotAnswerable as why:
+        st.caption(markdown_plain(f"{why}."))
+        return
+    assert wanted is not None
+    figure = scene.get(wanted)
+    chart(figure, key=CLASSES, label=words.alt, height=figure.layout.height, focus={"class": scene.focus.code})
+    st.caption(markdown_plain(" ".join((*words.headline, *words.notes))))
+
+
+def _rows(scene: Scene) -> None:
+    """Its rows, perhaps of one predicted class only."""
+    if scene.focus.code is not None and scene.class_names:
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**Rows predicted {markdown_plain(_class_name(scene))}**")
+            st.button("All rows", on_click=lambda: widgets.change(code=None), key="detail.all-classes")
+    else:
+        st.markdown("**Rows in it**")
+    exhibited("bin-rows", scene, title=None)
+
+
+def _cell(scene: Scene) -> None:
+    """A cell of the triangle."""
+    _head("Cell of the triangle")
+    place_detail.of_cell(scene)
+
+
+def _nothing(view: str) -> None:
+    """What can be picked out, where nothing is."""
+    st.markdown("**Look closer**")
+    ways = {
+        "reliability": "Click a column: its models, classes and rows appear here. Drag along the numbers of the "
+        "confidence axis to pick a range. Arrow keys step from bin to bin; Escape clears.",
+        "classes": "Click a class: what is said of it, what it is taken for, and its rows appear here.",
+        "simplex": "Click an arrow or a cell of the triangle: its rows appear here.",
+    }
+    st.caption(ways.get(view, ways["reliability"]))
+
+
+def _class_name(scene: Scene) -> str:
+    names, code = scene.class_names, scene.focus.code
+    return names[code] if code is not None and code < len(names) else "class"

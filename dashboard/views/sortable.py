@@ -1,0 +1,88 @@
+"""A table on screen that can be sorted: numbers stay numbers, written as readers see them everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from calib_core._text import count
+from dashboard import widgets
+from dashboard.exhibits import Exhibit
+from dashboard.exhibits.columns import NOT_KNOWN, Column, written
+
+TALLEST = 460
+"""Pixels of a table on screen at most; it scrolls."""
+SHOWN = 5000
+"""Lines put on screen; the download has all of them."""
+WRITTEN = 500
+"""Lines whose cells are written one by one; in a longer table a column has one format, which costs nothing a line."""
+_BOLD = "background-color: rgba(213, 94, 0, 0.2)"
+"""Lines that a page prints in bold."""
+
+
+def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
+    """The table, sortable; what no column is made of stays in the download."""
+    columns = exhibit.columns(frame)
+    shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
+    whole = len(shown) <= WRITTEN
+    config = {part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole)}
+    st.dataframe(
+        styled(shown, columns, exhibit.bold(frame)) if whole else shown,
+        key=f"{name}.table",
+        hide_index=True,
+        width="stretch",
+        height=min(widgets.table_height(len(frame)), TALLEST),
+        column_order=list(config),
+        column_config=config,
+    )
+    if len(frame) > SHOWN:
+        st.caption(f"The first {count(SHOWN)} lines are shown; the download has all {count(len(frame))}.")
+
+
+def words_added(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
+    """The frame with a column for all words that readers see otherwise than they stand in it."""
+    texts: dict[str, list[Any]] = {}
+    for column in (column for column in columns if not column.digits):
+        # What is not there stays so: a dash would be one more word to sort.
+        cells = [None if line[0] == NOT_KNOWN else line[0] for line in written(frame, (column,))]
+        empty = frame[column.made_of[0]].tolist() if not column.made_of[1:] else cells
+        texts[_place(column)] = [old if cell is None else cell for cell, old in zip(cells, empty, strict=True)]
+    return frame.assign(**texts)
+
+
+def styled(frame: pd.DataFrame, columns: tuple[Column, ...], bold: tuple[int, ...]) -> Styler:
+    """The frame with every number written as in the report, and the lines that matter most marked."""
+    style = frame.style
+    for name, texts in ((name, column.alone(frame, name)) for column in columns for name in column.numbers):
+        for known, lines in _layers(frame[name].tolist(), texts):
+            style = style.format(known.__getitem__, subset=(lines, [name]), na_rep=NOT_KNOWN)
+    return style.apply(lambda line: [_BOLD * (line.name in bold)] * len(line), axis=1) if bold else style
+
+
+def _layers(values: list[Any], texts: list[str]) -> list[tuple[dict[Any, str], list[int]]]:
+    """Lines in which equal values are written alike, with what each value is written as: few calls, not one a cell."""
+    layers: list[tuple[dict[Any, str], list[int]]] = []
+    for line, (value, text) in enumerate(zip(values, texts, strict=True)):
+        layer = next((layer for layer in layers if layer[0].get(value, text) == text), None)
+        if layer is None:
+            layers.append(layer := ({}, []))
+        layer[0][value] = text
+        layer[1].append(line)
+    return layers
+
+
+def _place(column: Column) -> str:
+    return column.made_of[0] if not column.made_of[1:] else column.heading
+
+
+def _settings(column: Column, first: bool, whole: bool) -> Iterator[tuple[str, Any]]:
+    """How the parts of a column are shown; the first column stays where a wide table is scrolled."""
+    if not column.digits:
+        yield _place(column), st.column_config.Column(column.heading, pinned=first or None)
+    for name, heading in column.headings().items():
+        # A format would win over what the cells are written as.
+        yield name, st.column_config.NumberColumn(heading, format=None if whole else column.digits)

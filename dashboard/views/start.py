@@ -1,0 +1,70 @@
+"""The first visit: what this is for, a place to drop a file, and examples that teach something."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core._text import begun, count
+from calib_core.datasets import DEMOS, Demo
+from calib_core.inference.number_words import in_percent
+from dashboard import widgets
+from dashboard.hero import TILES, diagram_spark
+from dashboard.navigation import view
+from dashboard.theme import markdown_plain, unbroken
+from dashboard.views.data_trial import choose
+
+IN_A_ROW = 4
+
+
+def headline() -> None:
+    """The question that brings people here."""
+    st.markdown("# When your model says 90\u00a0%, how often is it right?")
+    st.markdown(
+        "Open its predictions with the true labels: see where its probabilities can be trusted, where not, and what "
+        "repairs them."
+    )
+
+
+@view("start", "Start", 0, room="overview", needs_data=False, listed=False)
+def render() -> None:
+    """Draw the examples."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown("## Or start with one that teaches something", width="content")
+        st.caption("Across: what it says. Up: how often it is right. On the dashed line both agree.", width="content")
+    for first in range(0, len(DEMOS), IN_A_ROW):
+        places = st.columns(IN_A_ROW, gap="small")
+        for place, demo in zip(places, DEMOS[first : first + IN_A_ROW], strict=False):
+            with place, st.container(border=True, height="stretch", key=f"tile-{demo.key}"):
+                _tile(demo)
+
+
+def _tile(demo: Demo) -> None:
+    """One example: its picture, what it says beside how often it is right, its moral, and the way into it."""
+    tile = TILES[demo.key]
+    picture, numbers = st.columns([1.5, 1], gap="small", vertical_alignment="bottom")
+    picture.image(diagram_spark(tile.points), alt=f"{demo.title}: a tiny reliability diagram", width="stretch")
+    numbers.markdown(
+        f"says  \n**{markdown_plain(unbroken(in_percent(tile.claimed)))}**\n\n"
+        f"is right  \n**{markdown_plain(unbroken(in_percent(tile.right)))}**"
+    )
+    moral, _, rest = demo.lesson.partition(": ")
+    st.markdown(f"### {markdown_plain(moral)}")
+    st.markdown(markdown_plain(unbroken(begun(rest))))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.caption(f"{markdown_plain(demo.title)} · {count(demo.rows)} rows", width="stretch")
+        st.button(
+            "Open",
+            key=f"start.{demo.key}",
+            type="tertiary",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            help=f"Open {markdown_plain(demo.title)}",
+            on_click=_open,
+            args=(f"demo:{demo.key}",),
+        )
+
+
+def _open(key: str) -> None:
+    """Use a demo, with nothing left of how another file was read, and show the answer."""
+    choose("data", key)
+    widgets.change(view="overview")

@@ -1,0 +1,21 @@
+"""The workspace of Explore: a picture, and beside it what is said about the place looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from dashboard.session import Scene
+from dashboard.views import pane
+
+
+@contextmanager
+def workspace(scene: Scene) -> Iterator[None]:
+    """Draw what follows on the left; the detail pane stays on screen at the right."""
+    left, right = st.columns([0.68, 0.32], gap="medium")
+    with left:
+        yield
+    with right, st.container(key="detail"):
+        pane.draw(scene)

@@ -1,0 +1,60 @@
+"""Every room, in both themes, asked by axe: nothing of ours is hard to read or without a name."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.views import VIEWS
+from tests.browser.test_app import settled
+
+AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
+RUN = """() => axe.run(document, { resultTypes: ["violations"] }).then(found => found.violations.flatMap(rule =>
+    rule.nodes.map(node => [rule.id, node.target.flat().join(" "), node.html.slice(0, 300)])))"""
+STREAMLITS = {
+    # The field for files stands for a button and can be given focus, so that its role cannot be "presentation".
+    "presentation-role-conflict": 'data-testid="stFileUploaderDropzone"',
+}
+"""Violations of Streamlit's own widgets, by rule: what the element is, with the reason it is not ours to mend."""
+PATIENT = 10.0
+"""Seconds after which what is found is found: letters are pale while the page fades in."""
+FIRST = {("overview", True), ("calibrators", False)}
+"""Asked at every check, rooms and themes by turns; `make wide` asks of every view in both themes."""
+ASKED = [
+    pytest.param(key, dark, marks=() if (key, dark) in FIRST else pytest.mark.wide)
+    for key in VIEWS
+    for dark in (False, True)
+]
+PLACES = dict.fromkeys(VIEWS, "") | {"reliability": "&zoom=9", "classes": "&code=3"}
+"""What is looked at in each view: details have words of their own."""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: `make test` does so where there is npm")
+    return AXE.read_text("utf-8")
+
+
+def ours(page: Page, axe: str) -> list[Any]:
+    """What axe finds, without what Streamlit's widgets bring along."""
+    page.evaluate(axe)
+    deadline = time.monotonic() + PATIENT
+    while True:
+        found = [each for each in page.evaluate(RUN) if STREAMLITS.get(each[0], "no such text") not in each[2]]
+        if not found or time.monotonic() > deadline:
+            return found
+        page.wait_for_timeout(500)
+
+
+@pytest.mark.parametrize(("key", "dark"), ASKED)
+def test_axe_finds_nothing_of_ours(open_page, served, axe: str, key: str, dark: bool) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view={key}{PLACES[key]}", dark=dark)
+    expect(page.locator(f".st-key-view-{key}")).to_be_visible()
+    settled(page)
+    assert ours(page, axe) == []

@@ -1,0 +1,144 @@
+"""The evidence room: forest plot and finding, what a number is, curves beside their controls, costly things."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib_core import ESTIMATORS, REDUCTIONS, Recipe
+from calib_core.inference import coverage_table
+from dashboard import session
+from dashboard.chart import drawn, slot
+from dashboard.chart.click import Click
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.tests import shown
+from dashboard.navigation import views_of
+from dashboard.selection import Selection, Source
+from dashboard.theme import markdown_plain
+from dashboard.views import on_request, one_curve
+from dashboard.views.estimators import _sentence
+from dashboard.views.explained import misleads
+from tests.dashboard.test_views import opened
+
+WINE = Source(data="demo:wine-logistic")
+
+
+def texts(app: AppTest) -> str:
+    """All that is written on the page, without the marks of Markdown."""
+    return " ".join(element.value for element in (*app.markdown, *app.caption)).replace("\\", "")
+
+
+def test_the_room_has_its_views_in_order() -> None:
+    assert [view.key for view in views_of("evidence")] == ["estimators", "tests", "curves", "coverage"]
+
+
+def test_the_forest_is_the_exhibits_and_its_finding_stands_above_it() -> None:
+    selection = Selection(source=WINE, view="estimators", reduction="confidence")
+    app = opened(selection)
+    scene = session.scene_of(selection)
+    forest = scene.get(EXHIBITS.make("estimators").forest(scene))
+    traces = {trace["name"]: trace for trace in drawn(app)["estimators"].figure["data"]}
+    assert traces["points"]["text"][0] == f"<b>{forest.frame()['points'][0]}</b>"
+    verdict, _, rest = forest.headline.partition("). ")
+    assert verdict in texts(app)
+    assert rest in texts(app)
+    assert len(traces["no interval yet"]["x"]) == len(forest.missing)
+
+
+def test_a_button_makes_the_missing_intervals() -> None:
+    app = opened(Selection(source=WINE, view="estimators", reduction="confidence", calibrators=()))
+    app.button(key="estimators.slow").click().run()
+    assert not app.exception
+    trace = next(t for t in drawn(app)["estimators"].figure["data"] if t["name"] == "no interval yet")
+    assert not len(trace["x"])
+    assert '"slow":true' in app.query_params["exhibits"]
+    app.button(key="estimators.quick").click().run()
+    assert "exhibits" not in app.query_params
+
+
+def test_a_click_on_a_line_opens_what_this_number_is() -> None:
+    app = opened(Selection(source=WINE, view="estimators", reduction="confidence", calibrators=()))
+    assert not any("Smooth ECE: principled" in text for text in texts(app).splitlines())
+    app.session_state[slot("estimators")] = Click(1, 0, {"model": "Base model", "estimator": "smece"}, None, None, 1)
+    app.run()
+    assert not app.exception
+    assert ESTIMATORS["smece"].formula in [element.value.strip("$\n ") for element in app.latex]
+    assert misleads(ESTIMATORS["smece"]) in texts(app)
+    assert "Smooth ECE: principled reliability diagrams" in texts(app)
+    app.run()
+    assert ESTIMATORS["smece"].formula not in [element.value.strip("$\n ") for element in app.latex]
+
+
+def test_only_notions_that_can_be_answered_are_offered() -> None:
+    app = opened(Selection(source=Source(data="demo:language-model"), view="estimators", reduction="class-wise"))
+    (group,) = [group for group in app.get("button_group") if group.key == "evidence.notion"]
+    assert [option.content for option in group.proto.options] == ["Confidence", "Top-label"]
+    assert drawn(app)["estimators"].trace("points")["customdata"][0]["estimator"] == "ece"
+    assert misleads(REDUCTIONS["confidence"]) in texts(app)
+    app = opened(Selection(source=WINE, view="estimators", reduction="canonical"))
+    assert drawn(app)["estimators"].trace("no interval yet")["customdata"][0]["estimator"] == "skce"
+
+
+def test_a_curve_stands_beside_its_controls_and_both_are_in_the_link() -> None:
+    app = opened(Selection(source=WINE, view="curves"))
+    assert [*drawn(app)] == ["kernel-curve"]
+    app.selectbox(key="exhibit.kernel-curve.band").select("none").run()
+    assert not any("band" in (t.get("name") or "") for t in drawn(app)["kernel-curve"].figure["data"])
+    chosen, problems = Selection.from_query({"exhibits": app.query_params["exhibits"]})
+    assert not problems
+    assert dict(chosen.exhibit("kernel-curve").params) == {"band": "none"}
+    for key in one_curve.CURVES:
+        app = opened(Selection(source=WINE, view="curves", about=key))
+        assert [*drawn(app)] == [key]
+        assert EXHIBITS[key].cls.formula in [element.value.strip("$\n ") for element in app.latex]
+
+
+def test_with_many_classes_what_is_costly_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_request, "MANY", 10)
+    app = opened(Selection(source=Source(data="demo:imbalanced-forest"), view="tests", calibrators=()))
+    buttons = {button.key: button for button in app.button if "compute." in str(button.key)}
+    assert sorted(key.split()[0] for key in buttons) == ["compute.notions", "compute.scores"]
+    before = len(app.dataframe)
+    next(button for key, button in buttons.items() if "scores" in key).click().run()
+    assert not app.exception
+    assert len(app.dataframe) == before + 1
+    app.run()
+    assert not [button for button in app.button if "cancel." in str(button.key)], "its result is here"
+
+
+def test_both_simulated_tables_are_exhibits_with_a_sentence_on_how_to_read_them() -> None:
+    selection = Selection(source=WINE, view="coverage", calibrators=())
+    app = opened(selection)
+    frame = coverage_table()
+    tested = frame[(frame["tested"] == 1) & (frame["level"] == 0.9)]
+    assert f"In {len(tested)} simulated cases called tested" in texts(app)
+    assert np.quantile(tested["coverage"], 0.05) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("p", "sentence"),
+    [
+        ([0.2, 0.5], "None of 2 tests shows an error"),
+        ([0.01, 0.04], "2 of 2 tests show that there is an error"),
+        ([np.nan], "No test could be made"),
+    ],
+)
+def test_the_tests_sentence_counts_what_is_left_after_correction(p: list[float], sentence: str) -> None:
+    import pandas as pd
+
+    assert shown(pd.DataFrame({"p_holm": p})).startswith(sentence)
+
+
+def test_no_paper_codes_on_screen() -> None:
+    for view in ("estimators", "tests", "curves", "coverage"):
+        app = opened(Selection(source=WINE, view=view, calibrators=(Recipe("CALIBRATORS", "temperature"),)))
+        words = texts(app)
+        assert not [code for code in ("P1 ", "P2 ", "P3 ", "P4 ", "P5 ") if f" {code}" in f" {words}"], view
+        assert markdown_plain("random_state") not in words
+
+
+def test_a_line_without_a_verdict_is_said_without_one() -> None:
+    line = {"estimator": "ece", "verdict": None, "points": "1.1", "interval": "0 to 8", "noise": "8.8"}
+    assert _sentence("net", line) == "net: 1.1 points (0 to 8), noise floor 8.8."
+    assert _sentence("net", {**line, "verdict": "within"}).endswith("noise floor 8.8, within tolerance.")

@@ -1,0 +1,45 @@
+"""The law of terms: each has one plain sentence, a picture and words for it; exhibits name those that are."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from dashboard.exhibits import EXHIBITS
+from dashboard.glossary import TERMS, Term
+from tests.laws.test_words import code_in
+
+MOST_WORDS = 30
+
+
+@pytest.mark.parametrize("term", TERMS.values(), ids=TERMS)
+def test_a_term_is_one_plain_text_and_a_picture(term: Term) -> None:
+    for text in (term.title, term.sentence, term.alt):
+        assert not code_in(text), text
+        assert text[0].isupper()
+        assert not re.search(r"[*_`\[\]<>\\]", text), "read as Markdown"
+    assert len(term.sentence.split()) <= MOST_WORDS
+    assert term.sentence.endswith(".")
+    assert term.alt.endswith(".")
+    picture = ET.fromstring(term.picture)
+    width, height = (float(picture.get(name, "")) for name in ("width", "height"))
+    assert picture.findall(".//"), "something is drawn"
+    assert not [part for part in picture.iter() if part.tag.endswith("text")], "its words are beside it"
+    assert 60 < height <= width < 140
+    for numbers in re.findall(r'd="M([^"]*)"', term.picture):
+        found = re.findall(r"-?\d+(?:\.\d+)?", numbers)
+        assert all(-1 <= float(number) <= width + 1 for number in found), "within the picture"
+
+
+def test_no_two_terms_share_a_picture_or_a_sentence() -> None:
+    for name in ("title", "sentence", "picture", "alt"):
+        assert len({getattr(term, name) for term in TERMS.values()}) == len(TERMS)
+
+
+def test_exhibits_name_terms_that_are() -> None:
+    named = {key: EXHIBITS.make(key).terms for key in EXHIBITS}
+    assert {term for terms in named.values() for term in terms} <= TERMS.keys()
+    assert all(len(set(terms)) == len(terms) for terms in named.values())
+    assert sum(map(bool, named.values())) > 8

@@ -1,0 +1,128 @@
+"""What holds of every table and every figure that is shown, whatever it shows."""
+
+import re
+from collections import defaultdict
+from numbers import Real
+
+import numpy as np
+
+from calib_core.palette import COLOURS, style
+from dashboard.exhibits import columns as of
+
+FIELD = re.compile(r"%\{(x|y|customdata)([\w.\[\]]*)(?::([^}|]+))?\}")
+NUMBER = re.compile(r"(?<![\w.])([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)")
+PERCENT = ("%", "p")
+"""How d3's formats of percents end."""
+SQUARES = re.compile(r"squared|density|temperature")
+"""What a hover text says that is no probability."""
+
+
+def is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(value))
+
+
+def numbers_in(text):
+    """(value, half a unit of its last digit) of the numbers in a text; those of percents and points as shares."""
+    scale, found = 0.01 if text.endswith((" %", " points", " point")) else 1.0, []
+    for sign, digits in NUMBER.findall(text):
+        plain = digits.replace(",", "")
+        half = 0.5 * 10.0 ** -len(plain.partition(".")[2]) if "e" not in plain else 0.005 * float(plain)
+        found.append((scale * float(plain) * (-1 if sign in ("−", "-") else 1), scale * half))
+    return found
+
+
+def columns_say_their_values(frame, columns):
+    """Every column has its own heading and its own values, and each of its numbers is written as it is."""
+    headings, shown = [column.heading for column in columns], [column.made_of[0] for column in columns]
+    assert len(set(headings)) == len(headings), headings
+    assert len(set(shown)) == len(shown), shown
+    for column in columns:
+        lists = [frame[name].tolist() for name in column.made_of]
+        for values in zip(*lists, strict=True) if column.digits else ():
+            text = column.write(*values)
+            numbers = [value for value in values if is_number(value)]
+            told = [] if text == of.NOT_KNOWN or "<" in text else numbers_in(text)
+            assert len(told) <= len(numbers), (column.heading, text, values)
+            for (value, half), number in zip(told, numbers, strict=False):
+                assert abs(value - number) <= 1.001 * half, (column.heading, text, values)
+
+
+def places(trace, letter):
+    """The numbers of a trace along x or y."""
+    values = getattr(trace, letter)
+    return [value for value in (() if values is None else values) if is_number(value)]
+
+
+def records_of(trace):
+    """What its marks stand for, where that is told by name."""
+    return [mark for mark in (() if trace.customdata is None else trace.customdata) if isinstance(mark, dict)]
+
+
+def told_by(trace, where, name):
+    """The numbers that a piece of a hover text stands for."""
+    if where != "customdata":
+        return places(trace, where)
+    if name.startswith("."):
+        return [value for mark in records_of(trace) if is_number(value := mark.get(name[1:]))]
+    marks = [] if trace.customdata is None else list(trace.customdata)
+    return [value for mark in marks if is_number(value := mark[int(name.strip("[]"))] if name else mark)]
+
+
+def hovers_speak_in_percent(figure):
+    """Probabilities are written in percent under the pointer, and nothing else is."""
+    for trace in figure.data:
+        text = str(getattr(trace, "hovertemplate", None) or "")
+        for where, name, form in FIELD.findall(text):
+            values = told_by(trace, where, name)
+            fractions = [value for value in values if value != round(value)]
+            if values and not SQUARES.search(text):
+                percents, shares = form.endswith(PERCENT), max(map(abs, values)) <= 1
+                assert percents <= shares, (text, where + name, values[:9])
+                assert percents or not (shares and fractions), (text, where + name, values[:9])
+
+
+def axes_hold_their_marks(figure):
+    """Where the ends of an axis are set, all marks lie between them, and not in a corner of what is shown."""
+    marks = defaultdict(list)
+    for trace in figure.data:
+        for letter in "xy":
+            marks[getattr(trace, f"{letter}axis", None) or letter] += places(trace, letter)
+    for name, values in marks.items():
+        axis = figure.layout[f"{name[0]}axis{name[1:]}"]
+        if values and axis.range is not None and axis.type != "category":
+            low, high = sorted(axis.range)
+            assert low <= min(values) <= max(values) <= high, (name, axis.range, min(values), max(values))
+            if axis.tickformat and any(value != round(value) for value in values):
+                shares = -1 <= min(values) <= max(values) <= 1
+                assert axis.tickformat.endswith(PERCENT) == shares, (name, axis.tickformat)
+                # What ends about 0 or 1 holds them.
+                assert low <= 0 or low > 0.1, (name, axis.range)
+                assert high >= 1 or high < 0.95, (name, axis.range)
+            ends = [*values, *filter(is_number, axis.tickvals or ()), *((0, 1) if low <= 0 and high >= 1 else ())]
+            assert high - low <= 2.2 * (max(ends) - min(ends)) + 1, (name, axis.range, min(values), max(values))
+
+
+def models_have_their_colours(figure, looks):
+    """Marks of a model, by their records or by their trace's name, are grey or in the model's own colour."""
+    for trace in figure.data:
+        models = {mark.get("model") for mark in records_of(trace)} | {trace.name}
+        if len(models & {*looks}) == 1:
+            (model,) = models & {*looks}
+            parts = [part for part in ("marker", "line") if part in trace]
+            drawn = {trace[part].color for part in parts if isinstance(trace[part].color, str)} & {*COLOURS}
+            assert drawn <= {style(looks[model]).colour}, (trace.name, model, drawn)
+
+
+def marks_are_of_the_table(figure, frame):
+    """What a mark's record says of its bin, row or cell is one line of the table."""
+    lines = frame.to_dict("records")
+    for trace in figure.data:
+        for mark in records_of(trace):
+            # A class is a code in a record, and a name in a table.
+            known = {
+                name: value for name, value in mark.items() if name in frame and name != "class" and is_number(value)
+            }
+            if len(known) >= 2:
+                if "model" in frame and "model" in mark:
+                    known["model"] = mark["model"]
+                assert any(all(line[name] == value for name, value in known.items()) for line in lines), mark
