@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from calib_core import Recipe
 from dashboard import session
 from dashboard.selection import Selection
 from dashboard.session import Model
+from tests.browser.waiting import settled, taken_home
 
 DRAWN = """keys => keys.every(key => {
     const data = document.querySelector(`[data-calib-chart=${key}]`)?.dataset;
@@ -37,11 +37,6 @@ POINT = """(node, [name, bin]) => {
 def drawn(page: Page, *keys: str) -> None:
     """Wait until these charts show their newest figures."""
     page.wait_for_function(DRAWN, arg=list(keys))
-
-
-def settled(page: Page) -> None:
-    """Wait until the page is not being made anew: a file asked for meanwhile is lost."""
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def own_file(page: Page) -> Locator:
@@ -123,10 +118,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     assert worst[0] == "owl"
     assert worst[1] < -0.3
 
-    settled(page)
-    with page.expect_download() as downloading:
-        page.get_by_role("button", name="Download this table (CSV)").last.click()
-    rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
+    rows = pd.read_csv(taken_home(page, page.get_by_role("button", name="Download this table (CSV)").last))
     source = pd.read_csv(upload)
     assert (rows["confidence"].between(0.5, 0.6, inclusive="left")).all()
     assert rows["photo"].tolist() == source["photo"].iloc[rows["row"]].tolist()
@@ -190,11 +182,8 @@ def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: i
 def test_a_fitted_calibrator_goes_home_and_gives_the_same_numbers(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=calibrators", height=1400)
     button = page.get_by_test_id("stDownloadButton").get_by_role("button", name="JSON", exact=True).first
-    settled(page)
-    with page.expect_download() as downloading:
-        button.click()
     saved = tmp_path / "calibrator.json"
-    saved.write_bytes(Path(downloading.value.path()).read_bytes())
+    saved.write_bytes(taken_home(page, button).read_bytes())
     source = Selection().source
     test = session.parts(source).test
     there = judged(Model(source, Recipe("CALIBRATORS", "temperature"))).probs

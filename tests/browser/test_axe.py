@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dashboard.views import VIEWS
-from tests.browser.test_app import settled
+from tests.browser.waiting import settled
 
 AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
 RUN = """() => axe.run(document, { resultTypes: ["violations"] }).then(found => found.violations.flatMap(rule =>

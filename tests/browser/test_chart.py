@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.waiting import settled
+
 SCRIPT = Path(__file__).parent / "apps" / "chart_app.py"
 LOOKING = SCRIPT.with_name("looking_app.py")
 ASSETS = Path(__file__).parents[2] / "dashboard" / "chart" / "assets"
@@ -44,11 +46,6 @@ def wait_drawn(page: Page, keys: tuple[str, ...] = ("scatter", "bars", "cells", 
 
 def revision(page: Page, key: str) -> str:
     return page.locator(NODE.format(key)).get_attribute("data-calib-revision") or ""
-
-
-def rests(page: Page) -> None:
-    """Wait until the script has ended, and with it what Streamlit shows of a script that runs."""
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def toggle(page: Page, key: str = "scatter") -> None:
@@ -132,7 +129,7 @@ def test_a_click_arrives_once(page: Page) -> None:
         click_point(page, key, *at)
         arrived.append(expected)
         expect(log).to_have_text("\n".join(arrived))
-    rests(page)  # the log is drawn before the number of the run
+    settled(page)  # the log is drawn before the number of the run
     runs = int(page.get_by_text("run ").inner_text().removeprefix("run "))
     page.get_by_role("button", name="another control").click()
     expect(page.get_by_text(f"run {runs + 1}")).to_be_visible()
@@ -266,11 +263,11 @@ def test_many_redraws_leak_nothing(page: Page) -> None:
     )
     toggle(page)
     toggle(page)
-    rests(page)
+    settled(page)
     before = page.evaluate(COUNTS)
     for _ in range(12):
         toggle(page)
-    rests(page)
+    settled(page)
     assert page.evaluate(COUNTS) == before
     assert page.evaluate("() => window.lost") == 0
 

@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 
 from dashboard.navigation import ROOMS
 from dashboard.views import VIEWS
-from tests.browser.test_app import drawn, own_file, settled
+from tests.browser.test_app import drawn, own_file
+from tests.browser.waiting import settled
 
 WIDTHS = (900, 1280, 1920)
 

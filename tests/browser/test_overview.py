@@ -9,8 +9,9 @@ from calib_core.diagrams import local_accuracy
 from dashboard import session
 from dashboard.glossary import TERMS
 from dashboard.selection import Source
-from tests.browser.test_app import drawn, own_file, settled
+from tests.browser.test_app import drawn, own_file
 from tests.browser.test_frame import skip_the_frame
+from tests.browser.waiting import settled
 
 ADDRESS = "?view=overview&data=demo%3Alanguage-model"
 

@@ -22,7 +22,8 @@ from calib_core.inference.number_words import percent
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
 from dashboard.report import CHAPTERS
-from tests.browser.test_app import own_file, settled
+from tests.browser.test_app import own_file
+from tests.browser.waiting import settled, taken_home
 from tests.support.named import HOSTILE, hostile_csv
 
 MADE = """
@@ -214,9 +215,7 @@ def test_from_the_overview_the_report_is_two_clicks_away(open_page, served, tmp_
     button.wait_for()
     preview = page.frame_locator("iframe[title='The first page of the report']")
     expect(preview.locator("[data-figure] .main-svg").first).to_be_visible()
-    with page.expect_download() as downloading:
-        button.click()
-    assert "<!DOCTYPE html>" in Path(downloading.value.path()).read_text("utf-8")[:200]
+    assert "<!DOCTYPE html>" in taken_home(page, button).read_text("utf-8")[:200]
 
 
 def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untyped-def]
@@ -245,10 +244,7 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
     page.get_by_role("radio", name="Report", exact=True).click()
     button = page.get_by_role("button", name="Download the report")
     button.wait_for()
-    settled(page)
-    with page.expect_download() as downloading:
-        button.click()
-    (tmp_path / "report.html").write_bytes(Path(downloading.value.path()).read_bytes())
+    (tmp_path / "report.html").write_bytes(taken_home(page, button).read_bytes())
 
     context = browser.new_context(offline=True)
     report = context.new_page()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
@@ -16,6 +14,7 @@ from calib_core.datasets import true_valk_kull
 from calib_core.figures.triangle import ARROW_POINTS, from_xy, to_xy
 from dashboard import session
 from dashboard.selection import Selection, Source
+from tests.browser.waiting import taken_home
 
 SOURCE = Source(data="demo:synthetic-three-class")
 PARTITIONS = (Recipe("BINNINGS", "sierpinski"), Recipe("BINNINGS", "projection"))
@@ -80,9 +79,7 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
     page.mouse.move(place["x"], place["y"])
     page.mouse.click(place["x"], place["y"])
     expect(page.get_by_text(f"Cell {cell}, {diagram.places[cell]}: ").first).to_be_in_viewport()
-    with page.expect_download() as downloading:
-        page.locator(".st-key-download-cell-rows-csv").get_by_role("button").click()
-    rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
+    rows = pd.read_csv(taken_home(page, page.locator(".st-key-download-cell-rows-csv").get_by_role("button")))
     assert rows["row"].tolist() == session.parts(SOURCE).test_rows[diagram.rows(cell)].tolist()
     assert f"cell={cell}" in page.url
 

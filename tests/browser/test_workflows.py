@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -12,7 +11,8 @@ import pandas as pd
 from playwright.sync_api import Locator, Page, expect
 
 from calib_core.palette import COLOURS
-from tests.browser.test_app import drawn, own_file, settled
+from tests.browser.test_app import drawn, own_file
+from tests.browser.waiting import settled, taken_home
 
 CONFIDENT = "When it says 90"
 
@@ -27,6 +27,10 @@ class Person:
         settled(self.page)
         place.click()
         self.clicks += 1
+
+    def take_home(self, button: Locator) -> Path:
+        self.clicks += 1
+        return taken_home(self.page, button)
 
     def enter(self, room: str) -> None:
         self.click(self.page.get_by_role("radio", name=room, exact=True))
@@ -75,10 +79,7 @@ def test_an_engineer_decides_from_a_file_of_their_own(open_page, served, tmp_pat
     pane = page.locator(".st-key-detail")
     expect(pane).to_contain_text("owl")
     expect(pane.get_by_test_id("stDataFrame").first).to_be_visible()
-    settled(page)
-    with page.expect_download() as downloading:
-        person.click(pane.get_by_role("button", name="Download this table (CSV)").last)
-    rows = pd.read_csv(io.BytesIO(Path(downloading.value.path()).read_bytes()))
+    rows = pd.read_csv(person.take_home(pane.get_by_role("button", name="Download this table (CSV)").last))
     assert set(rows["predicted"]) == {"owl"}
     assert rows["photo"].str.startswith("photo").all()
     assert person.clicks == 2
@@ -101,9 +102,8 @@ def test_an_engineer_decides_from_a_file_of_their_own(open_page, served, tmp_pat
     # The report in hand.
     person.back_to_the_overview()
     person.enter("Report")
-    with page.expect_download() as downloading:
-        person.click(page.get_by_role("button", name="Download the report", exact=True))
-    assert "animals" in Path(downloading.value.path()).read_text("utf-8")
+    report = person.take_home(page.get_by_role("button", name="Download the report", exact=True))
+    assert "animals" in report.read_text("utf-8")
     assert person.clicks == 2
 
 

@@ -1,0 +1,33 @@
+"""Waiting for a page: what a person does without thinking of it, and a script has to be told."""
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page
+
+QUIET = 400
+"""Milliseconds without a run of the script after which none is to come: a first run is followed by a second one when
+its charts have found their place."""
+# Between two runs the page looks ended for a moment, as it does before its first: it rests when it has stayed so.
+RESTS = """quiet => {
+    const app = document.querySelector('[data-testid=stApp]');
+    const now = performance.now();
+    const busy = app?.dataset.testScriptState !== 'notRunning'
+        || !document.querySelector('[data-testid=stMainBlockContainer] [data-testid=stElementContainer]')
+        || document.querySelector('[data-testid=stSkeleton]');
+    if (busy || window.restsSince === undefined) window.restsSince = now;
+    return !busy && now - window.restsSince > quiet;
+}"""
+
+
+def settled(page: Page) -> None:
+    """Wait until the page has been made and is not being made anew: a file asked for meanwhile is lost."""
+    page.evaluate("() => { delete window.restsSince; }")
+    page.wait_for_function(RESTS, arg=QUIET)
+
+
+def taken_home(page: Page, button: Locator) -> Path:
+    """The file behind a button, as the browser keeps it."""
+    settled(page)
+    with page.expect_download() as downloading:
+        button.click()
+    return Path(downloading.value.path())
