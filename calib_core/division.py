@@ -16,6 +16,7 @@ from calib_core._text import count, percent
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
+from calib_core.slices import Slice, as_slice
 from calib_core.three_classes import corners
 
 
@@ -208,6 +209,31 @@ def three_corners(division: Division, three: Sequence[int], others: str = "pool"
         rule=f"{division.rule}; of the test rows: {test.note}",
         whole=None,
         merging=test.note,
+    )
+
+
+def within(division: Division, where: str | Slice) -> Division:
+    """The same division judged on a slice of its test rows alone; the calibration rows all stay.
+
+    ``where`` is a slice or its text, ``subject=law`` or ``age=40..60``, two joined by ``&``. NotAnswerable where the
+    test rows carry no such column, or none of them is in the slice. What can mislead: a calibrator fitted on all rows
+    is judged on some; and a slice chosen for what came true in it is one of many looked at.
+
+    >>> import calib_core as cc
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model")))
+    >>> law = within(rows, "subject=law")
+    >>> law.fit.n_rows == rows.fit.n_rows, law.rule
+    (True, 'split at random, class by class; of the test rows those with subject = law')
+    """
+    part = as_slice(where)
+    kept = np.flatnonzero(part.rows(division.test))
+    if not len(kept):
+        raise NotAnswerable(f"no test row is in the slice {part.title}: choose another value, or take the slice away")
+    return replace(
+        division,
+        test=division.test.take(kept),
+        test_rows=division.test_rows[kept],
+        rule=f"{division.rule}; of the test rows those with {part.title}",
     )
 
 

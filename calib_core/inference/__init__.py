@@ -17,7 +17,7 @@ from calib_core.inference.line_tables import (
     verdicts,
 )
 from calib_core.inference.model_differences import compare, paired_difference
-from calib_core.inference.multiple import benjamini_hochberg, holm
+from calib_core.inference.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired_result import PairedDifference
 from calib_core.inference.per_class import per_class_tests, standing_out
@@ -44,6 +44,7 @@ __all__ = [
     "Verdict",
     "agreement",
     "benjamini_hochberg",
+    "benjamini_yekutieli",
     "bootstrap",
     "canonical_errors",
     "clopper_pearson",

@@ -50,6 +50,23 @@ def benjamini_hochberg(p: ArrayLike) -> Float64s:
     return corrected
 
 
+def benjamini_yekutieli(p: ArrayLike) -> Float64s:
+    """p-values (m,) corrected by Benjamini and Yekutieli's rule, which holds however the tests depend on each other.
+
+    ``benjamini_hochberg`` times 1 + 1/2 + ... + 1/m, at most 1: calling false what is at most alpha, on average at most
+    a share alpha of what is called false is true. What can mislead: of many tests it sees far less than
+    ``benjamini_hochberg`` (m = 1,000: a factor of 7.5).
+
+    References: Benjamini & Yekutieli 2001.
+
+    >>> benjamini_yekutieli([0.01, 0.04, 0.03]).round(4).tolist()  # 0.03 and 0.04, times 11 / 6
+    [0.055, 0.0733, 0.0733]
+    """
+    corrected = benjamini_hochberg(p)
+    tests = int(np.count_nonzero(~np.isnan(corrected)))
+    return np.minimum(corrected * float((1 / np.arange(1, tests + 1)).sum()), 1.0)
+
+
 def _checked(p: ArrayLike) -> tuple[Float64s, Bools]:
     """The p-values as an array, and which of them are known."""
     given = np.asarray(p, dtype=np.float64)
