@@ -14,6 +14,8 @@ _ROLES: dict[str, str] = {
     "correct": "correct is_correct hit hits correctness right accurate",
     "split": "split fold subset partition set",
     "weights": "weight weights sample_weight sample_weights",
+    "group": "group groups group_id cluster cluster_id patient patients patient_id subject subjects subject_id person "
+    "person_id participant participant_id user user_id question question_id author author_id speaker speaker_id",
     "probabilities": "probs probabilities prob probability p proba predict_proba y_prob y_proba y_score softmax "
     "scores score p_hat pred_probs pred_proba risk predicted_risk predicted_probability",
     "logits": "logits logit z raw_scores",
