@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
+from calib_core._arrays import Float64s
 from calib_core._text import count, percent, plain
 from calib_core.diagrams import SliceDots
 from calib_core.figures.classes import NOISE, numbers_at_right
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records
+from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.inference.number_words import at_level, share_range
 
@@ -32,34 +35,26 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
     """A line a slice, the worst first: what it says, how often it is right, and what noise alone would show.
 
     The open mark is the mean confidence, the grey bar around it what 95 % of calibrated models stay within; the filled
-    mark is the share right, with its interval. Slices that stand out have a filled bar between the two, and a bold name
+    mark is the share right, with its interval. Slices that stand out have a line between the two, and a bold name
     after a dot. The model keeps its look, by its number in ``looks``.
     """
     lines, look = dots.lines, style(numbers([model], looks)[model])
     places = np.arange(len(lines))
-    says, right = (100 * lines[name].to_numpy(dtype=np.float64) for name in ("claimed", "right"))
-    floor = 100 * lines["floor"].fillna(0.0).to_numpy(dtype=np.float64)
+    says, right, low, high, floor = (
+        lines[name].to_numpy(dtype=np.float64) for name in ("claimed", "right", "low", "high", "floor")
+    )
     out = lines["stands_out"].to_numpy(dtype=bool)
-    ends = [100 * lines[name].to_numpy(dtype=np.float64) for name in ("low", "high")]
+    noise = np.clip(says - floor, 0, 1), np.clip(says + floor, 0, 1)
     same: dict[str, Any] = {
         "y": places,
         "customdata": _records(dots, model),
         "hovertext": [plain(name) for name in lines["slice"]],
         "hovertemplate": _HOVER,
     }
-    bar: dict[str, Any] = {"orientation": "h", "hoverinfo": "skip", "y": places}
-    noise = np.clip(says - floor, 0, 100), np.clip(says + floor, 0, 100)
     figure = go.Figure(
         [
-            go.Bar(x=noise[1] - noise[0], base=noise[0], width=0.62, marker={"color": NOISE}, name="noise", **bar),
-            go.Bar(
-                x=np.where(out, right - says, 0.0),
-                base=says,
-                width=0.14,
-                marker={"color": look.colour, "opacity": 0.55},
-                name="stands out",
-                **bar,
-            ),
+            _segments(noise[0], noise[1], places, {"color": NOISE, "width": 15}, "noise alone"),
+            _segments(says[out], right[out], places[out], {"color": look.colour, "width": 3}, "stands out"),
             go.Scatter(
                 x=says,
                 mode="markers",
@@ -76,8 +71,8 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
                 error_x={
                     "type": "data",
                     "symmetric": False,
-                    "array": ends[1] - right,
-                    "arrayminus": right - ends[0],
+                    "array": high - right,
+                    "arrayminus": right - low,
                     "color": look.colour,
                     "thickness": 1.5,
                     "width": 4,
@@ -87,14 +82,16 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
             ),
         ]
     )
-    facts = [(f"{s:.1f}", f"{r:.1f}", count(n)) for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)]
+    facts = [
+        (f"{100 * s:.1f}", f"{100 * r:.1f}", count(n))
+        for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)
+    ]
     return finished(
         figure,
         height=110 + _LINE * len(lines),
-        barmode="overlay",
         annotations=numbers_at_right(facts, ("says %", "right %", "rows")),
         margin={"r": 182, "t": 28},
-        xaxis={"title": "share of the slice's rows", **_axis(np.concatenate([*ends, *noise, says]))},
+        xaxis={"title": "share of the slice's rows", **_axis(np.concatenate([low, high, *noise, says]))},
         yaxis={
             "tickvals": places.tolist(),
             "ticktext": [_name(name, stands) for name, stands in zip(lines["slice"], out, strict=True)],
@@ -107,12 +104,26 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
     )
 
 
-def _axis(shown: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """From a whole tenth below what is drawn to one above."""
+def _segments(start: Float64s, end: Float64s, places: NDArray[Any], line: dict[str, Any], name: str) -> go.Scatter:
+    """A thick line on each of some lines."""
+    gaps = np.full(len(places), np.nan)
+    return go.Scatter(
+        x=np.column_stack([start, end, gaps]).ravel(),
+        y=np.column_stack([places, places, gaps]).ravel(),
+        mode="lines",
+        line=line,
+        name=name,
+        hoverinfo="skip",
+    )
+
+
+def _axis(shown: Float64s) -> dict[str, Any]:
+    """From the tenth below what is drawn to the one above."""
     known = shown[~np.isnan(shown)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 100.0)
-    ends = max(0.0, 10 * np.floor(low / 10)), min(100.0, 10 * np.ceil(high / 10))
-    return {"range": [ends[0] - 0.5, ends[1] + 0.5], "ticksuffix": " %", "zeroline": False}
+    low, high = (int(np.floor(10 * known.min())), int(np.ceil(10 * known.max()))) if len(known) else (0, 10)
+    step = 1 if high - low <= 5 else 2
+    ticks = [tenth / 10 for tenth in range(low, high + 1, step)]
+    return {"range": [low / 10 - 0.01, high / 10 + 0.01], "zeroline": False, **percent_ticks(ticks)}
 
 
 def _name(title: str, stands_out: bool) -> str:

@@ -107,7 +107,10 @@ def cut_column(
 def divided_by(
     rows: Predictions, columns: Sequence[str] | None, parts: int
 ) -> tuple[dict[str, CutColumn], tuple[tuple[str, str], ...]]:
-    """Every column that divides rows into groups, cut, and those that do not, with the reason; or those named."""
+    """Every column that divides rows into groups, cut, and those that do not, with the reason; or those named.
+
+    NotAnswerable where none does.
+    """
     metadata = rows.metadata
     wanted = columns if columns is not None else [] if metadata is None else [str(name) for name in metadata.columns]
     if not wanted:
@@ -126,6 +129,10 @@ def divided_by(
             cuts[name] = found
         else:
             left_out.append((name, "it says the same of every row"))
+    if not cuts:
+        raise NotAnswerable(
+            "no column divides these rows: each says the same of all of them, or tells single rows apart"
+        )
     return cuts, tuple(left_out)
 
 

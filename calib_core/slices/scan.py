@@ -18,7 +18,7 @@ from calib_core._parallel import shared_out
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import benjamini_yekutieli, holm
-from calib_core.inference.number_words import in_percent
+from calib_core.inference.number_words import in_percent, share_range
 from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import InputError, Predictions, split_rows
@@ -64,7 +64,7 @@ class SliceScan(Diagram):
         worst = self.found.iloc[0]
         return (
             f"Furthest off for its size: {worst['slice']}, says {in_percent(worst['claimed'])}, "
-            f"right {in_percent(worst['right'])} ({worst['rows']:,} rows)."
+            f"right {in_percent(worst['right'])} ({share_range(worst['low'], worst['high'])}, {worst['rows']:,} rows)."
         )
 
     @property
