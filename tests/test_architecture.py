@@ -432,6 +432,7 @@ ALIKE = {
     "sweep": 2,
     "unbinned": 2,
     "scores": 2,
+    "slice_dots": 2,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

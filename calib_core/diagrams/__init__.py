@@ -33,10 +33,12 @@ from calib_core.diagrams.recalibration import (
 )
 from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
     ClassPanels,
     ClassValidity,
+    SlicePanels,
     class_curves,
     class_panels,
     class_validity,
@@ -80,6 +82,8 @@ __all__ = [
     "RecalibrationDiagram",
     "ReliabilityBands",
     "ReliabilityDiagram",
+    "SliceDots",
+    "SlicePanels",
     "StandingOut",
     "TemperaturePath",
     "TradeOff",
@@ -128,6 +132,7 @@ __all__ = [
     "reliability_bands",
     "rows_in_range",
     "shared_scale",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",

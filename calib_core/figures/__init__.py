@@ -30,6 +30,7 @@ from calib_core.figures.overlay import (
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
 from calib_core.figures.shown import draw
+from calib_core.figures.slice_dots import slice_dots
 from calib_core.figures.sweep import error_sweep, temperature_path
 from calib_core.figures.trade import trade_off, trade_points
 from calib_core.figures.validity import validity, validity_pair
@@ -59,6 +60,7 @@ __all__ = [
     "recalibration",
     "reliability",
     "reliability_bands",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",
