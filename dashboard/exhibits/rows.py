@@ -34,4 +34,4 @@ class Rows(Exhibit):
         return Words(
             f"How the rows were divided: {scene.get(rows).rule}{how}. Calibrators are fitted on the calibration rows; "
             "every number is of the test rows."
-        ).also(repeated.message if repeated else "")
+        ).also(repeated.message if repeated else "", scene.get(rows).warning)

@@ -1,0 +1,8 @@
+"""Who is it wrong about? Slices of the rows by what the file's other columns say, and what is off in them."""
+
+from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice
+from calib_core.slices.cut import cut
+from calib_core.slices.gaps import table
+from calib_core.slices.scan import SliceScan, scan
+
+__all__ = ["Condition", "Slice", "SliceScan", "Span", "Value", "as_slice", "cut", "scan", "table"]
