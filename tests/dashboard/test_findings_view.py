@@ -1,4 +1,4 @@
-"""What stands out on screen and in the report: one sentence a finding, the same everywhere, and the way to its place."""
+"""What stands out on screen and in the report: one sentence a finding, the same everywhere, and the way there."""
 
 from __future__ import annotations
 
