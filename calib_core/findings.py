@@ -16,7 +16,7 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams import edges_said
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
 from calib_core.inference.multiple import harmonic
-from calib_core.inference.number_words import at_level, share_range, told_apart
+from calib_core.inference.number_words import at_level, in_percent, share_range, told_apart
 from calib_core.predictions import InputError, Predictions, whole
 from calib_core.reductions import claims_of
 
@@ -24,6 +24,8 @@ FALSE = 0.05
 """Share of false findings among all, on average, that is put up with."""
 FEWEST = 10
 """Rows below which a place is counted, not tested."""
+SHOWN = 12
+"""Places that a picture shows, the worst of those tested."""
 CELL, BIN, OVERALL, CLASS = "class and bin", "bin", "direction", "class"
 """Kinds: a predicted class in a bin, a bin where classes are not known, all rows, one class's probability."""
 
@@ -81,8 +83,32 @@ def findings(
     order = np.lexsort((table["p"], -table["rows_off"], ~table["stands_out"]))
     table = table.iloc[order].reset_index(drop=True)
     single = bool(cuts(bins_of(predictions, bins)).one_a_value)
-    table.insert(0, "finding", [_sentence(line, counted, single) for line in table.itertuples(index=False)])
+    lines = list(table.itertuples(index=False))
+    table.insert(0, "finding", [_sentence(line, counted, single) for line in lines])
+    table.insert(1, "place", [_place(line, single) for line in lines])
     return table
+
+
+def headline(table: pd.DataFrame) -> tuple[str, ...]:
+    """What a table of `findings` lets one claim: the worst of what stands out, and how many places were looked at.
+
+    >>> p = Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)
+    >>> headline(findings(p))
+    ('Nothing stands out.',
+     'Of 2 places looked at, none is off beyond chance. With few rows a place hardly can be: this is no proof that the
+     rest is right.')
+    """
+    tests, found = int(table["p"].notna().sum()), int(table["stands_out"].sum())
+    small = len(table) - tests
+    more = f" {small:,} more {'holds' if small == 1 else 'hold'} too few rows to be tested." if small else ""
+    if not tests:
+        return "Too few rows everywhere to tell.", more.strip()
+    of = f"Of {tests:,} {'place' if tests == 1 else 'places'} looked at"
+    if not found:
+        why = "With few rows a place hardly can be: this is no proof that the rest is right."
+        return "Nothing stands out.", f"{of}, none is off beyond chance.{more} {why}"
+    be = "is" if found == 1 else "are"
+    return table["finding"].iloc[0], f"{of}, {found:,} {be} off beyond chance, corrected for their number.{more}"
 
 
 class _Family(NamedTuple):
@@ -192,12 +218,12 @@ def _rounded_up(level: float, share: float) -> float:
 def _sentence(line: Any, counted: bool, single: bool) -> str:
     """What a line says; never more than its test shows."""
     says, right = told_apart(line.says, line.right)
-    name = _name(line[1]) if line.code is not None else ""
     rows = f"{line.rows:,.0f} {'row' if round(line.rows) == 1 else 'rows'}"
-    where = f"confidence {says if single else edges_said(line.lower, line.upper)}" if line.bin is not None else ""
-    where = f"{name} is predicted with {where}" if name else f"it says {where.removeprefix('confidence ')}"
+    name = "" if line.code is None else _name(line)
+    confidence = "" if line.bin is None else _confidence(line, single)
+    when = f"{name} is predicted with confidence {confidence}" if name else f"it says {confidence}"
     if math.isnan(line.p):
-        return f"Too few rows to tell{'' if line.bin is None else f' when {where}'}: {rows}."
+        return f"Too few rows to tell{f' when {when}' if confidence else ''}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else f"worth {rows}"
     basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
     chance = "" if line.stands_out else " This can be chance."
@@ -206,9 +232,24 @@ def _sentence(line: Any, counted: bool, single: bool) -> str:
     if line.kind == OVERALL:
         return f"Over all rows it says {says} on average and is right {right} of the time ({basis}).{chance}"
     beside = "" if single else f"; it says {says}"
-    return f"When {where}, it is right {right} of the time ({basis}{beside}).{chance}"
+    return f"When {when}, it is right {right} of the time ({basis}{beside}).{chance}"
 
 
-def _name(name: str) -> str:
+def _place(line: Any, single: bool) -> str:
+    """Where a line looks, in a few words."""
+    if line.kind == OVERALL:
+        return "all rows"
+    if line.kind == CLASS:
+        return f"{_name(line)}, all rows"
+    return ", ".join(([] if line.code is None else [_name(line)]) + [_confidence(line, single)])
+
+
+def _confidence(line: Any, single: bool) -> str:
+    """The confidences of a place in percent."""
+    return in_percent(line.says) if single else edges_said(line.lower, line.upper)
+
+
+def _name(line: Any) -> str:
     """A class in a sentence."""
+    name = line[1]  # its column is called "class", which no attribute can be
     return f"class {name}" if name.isdigit() else f"\u201c{name}\u201d"

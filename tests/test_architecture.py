@@ -406,6 +406,7 @@ ALIKE = {
     "classes": 4,
     "constraint": 2,
     "fitted_numbers": 3,
+    "findings": 3,
     "movement": 3,
     "recalibration": 2,
     "reliability": 5,

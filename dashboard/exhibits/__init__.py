@@ -20,6 +20,7 @@ from dashboard.exhibits import (  # noqa: F401
     costs,
     estimators,
     file,
+    findings,
     fitted_numbers,
     gains,
     hero,

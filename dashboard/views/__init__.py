@@ -14,6 +14,7 @@ from dashboard.views import (
     simplex,
     start,
     tests,
+    what_stands_out,
 )
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "start",
     "tests",
     "view",
+    "what_stands_out",
 ]
