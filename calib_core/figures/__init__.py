@@ -17,6 +17,7 @@ from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
 from calib_core.figures.intervals_of_class import class_bins
 from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.levels import levels
 from calib_core.figures.models_of_bin import models_in_range
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
@@ -29,6 +30,7 @@ from calib_core.figures.overlay import (
 )
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
+from calib_core.figures.selective import selective
 from calib_core.figures.shown import draw
 from calib_core.figures.sweep import error_sweep, temperature_path
 from calib_core.figures.trade import trade_off, trade_points
@@ -54,11 +56,13 @@ __all__ = [
     "forest",
     "kernel_band",
     "kernel_curve",
+    "levels",
     "models_in_range",
     "movement",
     "recalibration",
     "reliability",
     "reliability_bands",
+    "selective",
     "temperature_path",
     "trade_off",
     "trade_points",
