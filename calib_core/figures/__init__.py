@@ -18,6 +18,7 @@ from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
 from calib_core.figures.intervals_of_class import class_bins
 from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.levels import levels
 from calib_core.figures.models_of_bin import models_in_range
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
@@ -30,6 +31,7 @@ from calib_core.figures.overlay import (
 )
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
+from calib_core.figures.selective import selective
 from calib_core.figures.shown import draw
 from calib_core.figures.slice_dots import slice_dots
 from calib_core.figures.sweep import error_sweep, temperature_path
@@ -57,11 +59,13 @@ __all__ = [
     "forest",
     "kernel_band",
     "kernel_curve",
+    "levels",
     "models_in_range",
     "movement",
     "recalibration",
     "reliability",
     "reliability_bands",
+    "selective",
     "slice_dots",
     "temperature_path",
     "trade_off",
