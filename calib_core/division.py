@@ -25,7 +25,8 @@ class Division(OneLine):
     """Calibration rows ``fit`` and test rows ``test``, where they stand in their tables, and how they were divided.
 
     ``whole`` holds all rows before they were divided; None where the test rows are predictions of their own.
-    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle.
+    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle, and
+    ``where`` which slice of them is judged, in words.
     """
 
     fit: Predictions
@@ -35,6 +36,7 @@ class Division(OneLine):
     rule: str
     whole: Predictions | None = None
     merging: str = ""
+    where: str = ""
 
     def frame(self) -> pd.DataFrame:
         """Calibration rows and test rows, a line each: how many, their accuracy, and how sure the model is on average.
@@ -180,7 +182,7 @@ def _alike(first: Predictions, like: Division) -> Division:
     if like.whole is None:
         raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
     check_same_rows(like.whole, first)
-    return _parts(first, like.fit_rows, like.test_rows, "divided as the first file")
+    return replace(_parts(first, like.fit_rows, like.test_rows, "divided as the first file"), where=like.where)
 
 
 def _check_classes(first: Predictions, second: Predictions) -> None:
@@ -222,8 +224,8 @@ def within(division: Division, where: str | Slice) -> Division:
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model")))
     >>> law = within(rows, "subject=law")
-    >>> law.fit.n_rows == rows.fit.n_rows, law.rule
-    (True, 'split at random, class by class; of the test rows those with subject = law')
+    >>> law.fit.n_rows == rows.fit.n_rows, law.test.n_rows, law.where
+    (True, 318, 'subject = law')
     """
     part = as_slice(where)
     kept = np.flatnonzero(part.rows(division.test))
@@ -233,7 +235,7 @@ def within(division: Division, where: str | Slice) -> Division:
         division,
         test=division.test.take(kept),
         test_rows=division.test_rows[kept],
-        rule=f"{division.rule}; of the test rows those with {part.title}",
+        where=", ".join(filter(None, (division.where, part.title))),
     )
 
 

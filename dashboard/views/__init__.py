@@ -12,6 +12,7 @@ from dashboard.views import (
     reliability,
     report,
     simplex,
+    slices,
     start,
     tests,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "reliability",
     "report",
     "simplex",
+    "slices",
     "start",
     "tests",
     "view",
