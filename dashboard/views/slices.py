@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
 from calib_core import InputError, NotAnswerable
 from calib_core._text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting
+from dashboard.chart.click import take
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_slice import ADDED, BySlice, columns_of
 from dashboard.navigation import view
@@ -63,9 +66,14 @@ def render() -> None:
 def _follow(picture: str) -> None:
     """Judge the slice that was clicked alone."""
     click = waiting(picture)
-    where = {} if click is None else click.record
-    if isinstance(where.get("slice"), str):
-        widgets.change(within=narrowed(widgets.selection().source.within, where["slice"]), **CLEARED)
+    where = "" if click is None else click.record.get("slice")
+    if not where:
+        return
+    take(picture)
+    # A browser can send anything.
+    with suppress(InputError):
+        widgets.change(within=narrowed(widgets.selection().source.within, str(where)), **CLEARED)
+        st.rerun()  # the page was drawn for the rows of before
 
 
 def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:
