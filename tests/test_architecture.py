@@ -437,6 +437,7 @@ ALIKE = {
     "unbinned": 2,
     "scores": 2,
     "slice_dots": 2,
+    "slices": 3,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

@@ -12,6 +12,7 @@ from calib_core.inference.number_words import at_level, share_range, told_apart
 from calib_core.predictions import InputError
 
 MOST_LINES = 30
+_CORRECTIONS = {"p_bh": "Benjamini and Hochberg", "p_by": "Benjamini and Yekutieli", "p_holm": "Holm"}
 _NAMED = 3
 """So many slices of too few rows are called by their names."""
 
@@ -20,7 +21,8 @@ _NAMED = 3
 class SliceDots(Diagram):
     """Lines of a table of slices (``slices.table``), those drawn and how many more there are.
 
-    ``tests`` of them were made, ``outstanding`` slices stand out, and those in ``untested`` have too few rows.
+    ``tests`` were made, ``outstanding`` slices stand out after the ``correction``, and those in ``untested`` have too
+    few rows.
     """
 
     lines: pd.DataFrame
@@ -28,6 +30,7 @@ class SliceDots(Diagram):
     tests: int
     outstanding: int
     untested: tuple[str, ...]
+    correction: str
     level: float
 
     @property
@@ -44,7 +47,7 @@ class SliceDots(Diagram):
     @property
     def basis(self) -> str:
         """What it rests on: rows and interval, how many stand out of how many, after which correction."""
-        corrected = "" if self.tests < 2 else f", corrected for {self.tests:,} tests (Benjamini and Hochberg)"
+        corrected = "" if self.tests < 2 else f", corrected for {self.tests:,} tests ({self.correction})"
         few = self._few
         if not self.outstanding:
             return f"None of {self.tests:,} can be told from noise{corrected}.{few}" if self.tests else few.strip()
@@ -71,9 +74,9 @@ class SliceDots(Diagram):
 def slice_dots(table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL) -> SliceDots:
     """The first ``most`` lines of a table of slices, to be drawn one below the other.
 
-    ``table`` is that of ``slices.table`` or the frame of a ``slices.scan``, its intervals at ``level``. What can
-    mislead: the order is by what a slice adds to the error, so that a large slice a little off stands above a small
-    one far off.
+    ``table`` is that of ``slices.table`` or ``slices.by_column``, or the frame of a ``slices.scan``, its intervals at
+    ``level``. What can mislead: the order is by what a slice adds to the error, so that a large slice a little off
+    stands above a small one far off.
 
     >>> import calib_core as cc
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})
@@ -91,4 +94,5 @@ def slice_dots(table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL
     lines = table.head(most).reset_index(drop=True)
     untested = tuple(table.loc[~tested, "slice"])
     found = int(tested.sum()), int(table["stands_out"].sum())
-    return SliceDots(lines, len(table) - len(lines), *found, untested, level)
+    correction = next(name for column, name in _CORRECTIONS.items() if column in table)
+    return SliceDots(lines, len(table) - len(lines), *found, untested, correction, level)

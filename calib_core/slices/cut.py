@@ -118,8 +118,12 @@ def divided_by(
     cuts: dict[str, CutColumn] = {}
     left_out: list[tuple[str, str]] = []
     for name in wanted:
+        values = metadata_column(rows, name)
+        if columns is None and _numbers_rows(values):
+            left_out.append((name, "it numbers the rows"))
+            continue
         try:
-            found = cut_column(name, metadata_column(rows, name), parts=parts)
+            found = cut_column(name, values, parts=parts)
         except NotAnswerable:
             if columns is not None:
                 raise
@@ -134,6 +138,14 @@ def divided_by(
             "no column divides these rows: each says the same of all of them, or tells single rows apart"
         )
     return cuts, tuple(left_out)
+
+
+def _numbers_rows(values: pd.Series[Any]) -> bool:
+    """Whether they are whole numbers, many and all different: these say nothing of a row but which it is."""
+    if len(values) <= MOST_VALUES or not is_number(values):
+        return False
+    first = values.head(MOST_VALUES)  # most columns are told from their first values
+    return bool(first.is_unique and (first % 1 == 0).all() and values.is_unique and (values % 1 == 0).all())
 
 
 def _spans(name: str, values: pd.Series[Any], inner: Sequence[float]) -> CutColumn:

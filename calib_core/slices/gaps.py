@@ -86,6 +86,8 @@ def by_column(
 ) -> pd.DataFrame:
     """One line a slice of every column, corrected for all of them together; first the column that tells most apart.
 
+    Columns none of whose slices stands out come last.
+
     ``columns`` are names, by default all but those that tell rows apart instead of groups of them, or say the same of
     every row. The columns of the frame are those of ``table``, with ``column`` first, ``spread``, the same for all
     slices of a column, and for p_bh p_by, Benjamini and Yekutieli's correction for all slices of all columns, which
@@ -114,7 +116,9 @@ def by_column(
     found = pd.concat(tables, ignore_index=True)
     found["p_by"] = benjamini_yekutieli(found["p"].to_numpy())
     found["stands_out"] = (found["p_by"] <= SHOWN_AT).to_numpy()
-    return found.sort_values("spread", ascending=False, kind="stable", ignore_index=True)
+    found["of"] = found.groupby("column")["stands_out"].transform("any")
+    order = ["of", "spread", "column", "stands_out", "adds"]
+    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="of")
 
 
 def _spread(lines: pd.DataFrame) -> float:

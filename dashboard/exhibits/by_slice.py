@@ -38,7 +38,7 @@ class BySlice(Exhibit):
     def split(self, scene: Scene) -> tuple[str, ...]:
         """The columns that rows are split by; NotAnswerable where there are none."""
         chosen = tuple(dict.fromkeys(filter(None, (self.by, self.crossed))))
-        return chosen or (str(scene.get(by_column(scene))["column"].iloc[0]),)
+        return chosen or columns_of(scene)[:1]
 
     def lines(self, scene: Scene) -> Call[pd.DataFrame]:
         """The slices of the model looked at, tested."""
@@ -53,6 +53,32 @@ class BySlice(Exhibit):
             return tuple(float(part) for part in self.edges.replace(";", ",").split(",") if part.strip()) or None
         except ValueError:
             raise NotAnswerable(f"{self.edges[:80]!r} are no numbers to cut at; write 18, 40, 65") from None
+
+
+ADDED = (
+    "A column that says where a row comes from, such as camera, site or subject, tells whether the probabilities fail "
+    "in one of them."
+)
+"""What a column would add."""
+MOST_CELLS = 5_000_000
+"""Rows times columns up to which every column is cut and tested to find the one that tells most apart."""
+
+
+def columns_of(scene: Scene) -> tuple[str, ...]:
+    """The columns that rows can be split by, that which tells most apart first; NotAnswerable where there are none.
+
+    Of very many rows and columns as they stand in the file, those that tell single rows apart among them.
+    """
+    metadata = scene.get(scene.model.predictions).metadata
+    if metadata is not None and too_many(scene):
+        return tuple(map(str, metadata.columns))
+    return tuple(dict.fromkeys(map(str, scene.get(by_column(scene))["column"])))
+
+
+def too_many(scene: Scene) -> bool:
+    """Whether cutting and testing every column takes long."""
+    metadata = scene.get(scene.model.predictions).metadata
+    return metadata is not None and metadata.size > MOST_CELLS
 
 
 def by_column(scene: Scene) -> Call[pd.DataFrame]:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+import calib_core as cc
+from calib_core.diagrams import SliceDots
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_slice import TESTED, by_column, stands_out, tested_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Scene
+from dashboard.session import Call, Scene, call
 
 
 @EXHIBITS.register("slice-columns", "All columns")
@@ -19,6 +21,10 @@ class SliceColumns(Exhibit):
 
     printed = 40
 
+    def dots(self, scene: Scene) -> Call[SliceDots]:
+        """What is found, in words."""
+        return call(cc.diagrams.slice_dots, self.table(scene))
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return by_column(scene)
 
@@ -26,10 +32,11 @@ class SliceColumns(Exhibit):
         return (of.text("column"), *tested_columns(), of.probability("p (corrected)", "p_by"), stands_out())
 
     def words(self, scene: Scene) -> Words:
-        frame = scene.get(self.table(scene))
+        frame, found = scene.get(self.table(scene)), scene.get(self.dots(scene))
         tests, columns = int(frame["p"].notna().sum()), frame["column"].nunique()
         return Words(
             f"{scene.model.title}. Columns in the order of how far their slices lie from one another beyond noise.",
+            headline=(f"{found.headline}.", found.basis),
             notes=(
                 TESTED,
                 f"p: corrected for all {tests:,} tests of {columns:,} columns, which share rows (Benjamini and "
