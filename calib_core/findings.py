@@ -14,18 +14,13 @@ from calib_core._text import begun
 from calib_core.binning import BinningScheme, bins_of, cuts, tabulate
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import edges_said
-from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
-from calib_core.inference.multiple import harmonic
 from calib_core.inference.number_words import at_level, in_percent, share_range, told_apart
-from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
+from calib_core.inference.picked_out import FALSE, FEWEST, counts_rows, picked_out, worth_of_cells
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import claims_of
 from calib_core.slices import Slice
 from calib_core.slices.cut import coded
 
-FALSE = 0.05
-"""Share of false findings among all, on average, that is put up with."""
-FEWEST = 10
-"""Rows below which a place is counted, not tested."""
 SHOWN = 12
 """Places that a picture shows, the worst of those tested."""
 CELL, BIN, OVERALL, CLASS, SLICE = "class and bin", "bin", "direction", "class", "slice"
@@ -77,12 +72,12 @@ def findings(
             f"level is {level:g} and false_discoveries {false_discoveries:g}; both must lie between 0 and 1"
         )
     rows = predictions.answered
-    counted, scheme = _counted(rows), bins_of(predictions, bins)
+    counted, scheme = counts_rows(rows), bins_of(predictions, bins)
     families = list(_families(rows, scheme, by))
     enough = [family.lines["rows"].to_numpy() >= fewest for family in families]
     tested = sum(bool(these.any()) for these in enough)
     parts = [
-        _judged(family, these, tested, counted, level, false_discoveries)
+        _judged(family, these, families=tested, counted=counted, level=level, false=false_discoveries)
         for family, these in zip(families, enough, strict=True)
     ]
     table = pd.concat(parts, ignore_index=True)
@@ -193,21 +188,8 @@ def _shares(rows: Predictions, cell: Codes, cells: int) -> tuple[Float64s, Float
     total, says, right = (
         np.bincount(cell, weights * part, cells) for part in (1.0, rows.confidence.astype(np.float64), rows.correct)
     )
-    worth = total.astype(np.float64)
-    if not _counted(rows):
-        # A group's rows count together, as one outcome of their weight.
-        together = np.arange(rows.n_rows) if rows.groups is None else rows.groups
-        n = int(together.max()) + 1
-        pairs, inverse = np.unique(cell * n + together, return_inverse=True)
-        squares = np.bincount(pairs // n, np.square(np.bincount(inverse, weights)), cells)
-        worth = np.divide(total**2, squares, out=np.zeros(cells), where=squares > 0)
     with np.errstate(invalid="ignore"):
-        return worth, says / total, right / total
-
-
-def _counted(rows: Predictions) -> bool:
-    """Whether rows are independent outcomes that count alike."""
-    return rows.groups is None and whole(rows.weights)
+        return worth_of_cells(rows, cell, cells), says / total, right / total
 
 
 def _lines(
@@ -228,36 +210,26 @@ def _lines(
     return pd.DataFrame({key: pd.Series(values, dtype=object) for key, values in columns.items()} | ends | numbers)
 
 
-def _judged(family: _Family, enough: Bools, families: int, counted: bool, level: float, false: float) -> pd.DataFrame:
+def _judged(
+    family: _Family, enough: Bools, *, families: int, counted: bool, level: float, false: float
+) -> pd.DataFrame:
     """The lines of a family with p-values, corrected among so many families, and intervals."""
     lines = family.lines
     rows, says, right = (lines[name].to_numpy(dtype=np.float64) for name in ("rows", "says", "right"))
-    p = np.where(enough, share_test(right, says, rows, counted), np.nan)
-    correct = benjamini_hochberg if family.disjoint else benjamini_yekutieli
-    corrected = np.minimum(families * correct(p), 1.0)
-    outstanding = corrected <= false
-    tests, picked = int(enough.sum()), int(outstanding.sum())
-    price = families * (1.0 if family.disjoint else harmonic(tests))
-    levels = np.where(outstanding, _rounded_up(level, picked / (tests * price)) if picked else level, level)
-    low, high = share_ends(right, rows, counted, levels)
+    how: Any = {"counted": counted, "disjoint": family.disjoint, "families": families, "level": level, "false": false}
+    found = picked_out(right, says, rows, enough, **how)
+    low, high = found.ends(right, rows)
     least = np.maximum(np.maximum(low - says, says - high), 0.0)
     return lines.assign(
         gap=right - says,
         low=low,
         high=high,
-        level=levels,
-        p=p,
-        p_corrected=corrected,
-        stands_out=outstanding,
+        level=found.level,
+        p=found.p,
+        p_corrected=found.corrected,
+        stands_out=found.stands_out,
         rows_off=np.where(enough, rows * least, 0.0),
     )
-
-
-def _rounded_up(level: float, share: float) -> float:
-    """The level that misses this share of what another misses, at most: one digit that counts, as it is written."""
-    miss = (1 - level) * share
-    unit = 10.0 ** math.floor(math.log10(miss) + 1e-9)
-    return 1 - math.floor(miss / unit + 1e-9) * unit
 
 
 def _sentence(line: Any, counted: bool, single: bool) -> str:

@@ -9,8 +9,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.findings import FALSE, SHOWN, SLICE, headline
+from calib_core.findings import SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
+from calib_core.inference.picked_out import FALSE
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
