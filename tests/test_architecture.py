@@ -406,6 +406,8 @@ ALIKE = {
     "classes": 4,
     "constraint": 2,
     "fitted_numbers": 3,
+    "decision_curve": 3,
+    "decisions": 2,
     "movement": 3,
     "recalibration": 2,
     "reliability": 5,
