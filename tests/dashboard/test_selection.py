@@ -181,44 +181,10 @@ def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
     assert Selection.from_query(selection.to_query()) == (selection, ())
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ({"differ": "brier"}, Recipe("EXHIBITS", "pairs", (("estimator", "brier"),))),
-        (
-            {"differ": "ece", "differ_in": "whole"},
-            Recipe("EXHIBITS", "pairs", (("estimator", "ece"), ("notion", "whole"))),
-        ),
-        ({"stratum": "3"}, Recipe("EXHIBITS", "binary-map", (("stratum", 3),))),
-    ],
-)
-def test_choices_of_pairs_and_maps_in_older_links_still_work(query: dict[str, str], expected: Recipe) -> None:
-    selection, problems = Selection.from_query(query)
-    assert problems == ()
-    assert selection.exhibits == (expected,)
+def test_names_of_release_0_2_are_read() -> None:
+    selection, problems = Selection.from_query({"asked": "class-wise", "one": "3"})
+    assert (selection, problems) == (Selection(reduction="class-wise", code=3), ())
     assert Selection.from_query(selection.to_query()) == (selection, ())
-
-
-def test_the_calibrator_of_a_map_in_an_older_link_is_the_model_looked_at() -> None:
-    assert Selection.from_query({"map_of": "Temperature scaling"}) == (Selection(model="Temperature scaling"), ())
-
-
-@pytest.mark.parametrize(("name", "text"), [("differ", "no-such"), ("differ_in", "x"), ("stratum", "-1")])
-def test_choices_of_older_links_that_are_not_possible_are_said(name: str, text: str) -> None:
-    selection, problems = Selection.from_query({name: text})
-    assert selection == Selection()
-    assert problems == (f"The link's {name} was left out: {text!r} is not possible.",)
-
-
-@pytest.mark.parametrize(("name", "exhibit", "option"), [("slow", "estimators", "slow"), ("trade", "trade", "curves")])
-def test_links_of_release_0_1_reach_the_options_of_exhibits(name: str, exhibit: str, option: str) -> None:
-    selection, problems = Selection.from_query({name: "True"})
-    assert problems == ()
-    assert dict(selection.exhibit(exhibit).params) == {option: True}
-    assert name not in selection.to_query()
-    assert Selection.from_query(selection.to_query()) == (selection, ())
-    assert Selection.from_query({name: "False"}) == (Selection(), ())
-    assert Selection.from_query({name: "maybe"})[1] == (f"The link's {name} was left out: 'maybe' is not possible.",)
 
 
 @pytest.mark.parametrize(
