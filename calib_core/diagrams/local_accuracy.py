@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import Bools, Float64s
 from calib_core._repr import OneLine
+from calib_core._row_groups import RowGroups
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
+from calib_core.inference.clusters import GROUPED, GroupsInCells, share_ends_of
 from calib_core.inference.number_words import at_level, between, in_percent, percent, share_range
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
 from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
@@ -185,9 +187,10 @@ def local_accuracy(
     they say what was asked to within 3 points on average. Where no row lies within 3 points, the same around the
     nearest confidence that a row says. The interval is about the mean chance of being right of these very rows; which
     they are is known from their scores alone, so that it holds at its level for each confidence, exact for rows that
-    are counted (``share_ends``). It is to be compared with ``claimed``, their mean confidence. What can mislead:
-    windows overlap, and a confidence chosen for its answer is one among many looked at; gaps of several classes can
-    cancel in a window. Rows that a model abstains on say nothing.
+    are counted (``share_ends``); rows that belong together count as the fewer independent ones that tell as much. It is
+    to be compared with ``claimed``, their mean confidence. What can mislead: windows overlap, and a confidence chosen
+    for its answer is one among many looked at; gaps of several classes can cancel in a window. Rows that a model
+    abstains on say nothing.
 
     References: P1 eq. (1) for what is asked; Clopper & Pearson 1934.
 
@@ -206,7 +209,12 @@ def local_accuracy(
     nearest = rows.nearest(places)
     near = np.abs(nearest - places) <= NARROWEST / 100 + _SLACK
     first, last, reach = _windows(rows, np.where(near, places, nearest))
-    low, high = share_ends(rows.right(first, last), rows.worth(first, last), rows.counted, level)
+    method = COUNTED if rows.counted else WEIGHED
+    if rows.groups is None:
+        low, high = share_ends(rows.right(first, last), rows.worth(first, last), rows.counted, level)
+    else:
+        method = GROUPED if rows.counted else WEIGHED
+        low, high = rows.ends_of_groups(first, last, level)
     return LocalAccuracy(
         places,
         near,
@@ -220,7 +228,7 @@ def local_accuracy(
         rows.score[first],
         rows.score[last - 1],
         level,
-        COUNTED if rows.counted else WEIGHED,
+        method,
     )
 
 
@@ -234,6 +242,7 @@ class _Rows:
     _square: Float64s
     _score: Float64s
     _right: Float64s
+    groups: RowGroups | None = None
 
     @classmethod
     def of(cls, predictions: Predictions) -> _Rows:
@@ -245,7 +254,27 @@ class _Rows:
         weight = np.ones(len(order)) if rows.weights is None else rows.weights[order].astype(np.float64)
         parts = (weight, np.square(weight), weight * score, weight * rows.outcomes[order])
         counted = predictions.weights is None or whole(predictions.weights)
-        return cls(score, counted, *(np.append(0.0, np.cumsum(part)) for part in parts))
+        grouped = predictions.answered.row_groups
+        if grouped is not None:
+            carry = predictions.answered.weights
+            grouped = grouped.take(order if carry is None else np.flatnonzero(carry > 0)[order])
+        running = [np.append(0.0, np.cumsum(part)) for part in parts]
+        return cls(score, counted, running[0], running[1], running[2], running[3], grouped)
+
+    def ends_of_groups(self, first: Places, last: Places, level: float) -> tuple[Float64s, Float64s]:
+        """Ends of the share right in each window, of rows that belong together; windows alike are made once."""
+        assert self.groups is not None
+        weight, right = np.diff(self._weight), np.diff(self._right) > 0
+        windows, place = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
+        ends = []
+        for start, stop in windows:
+            rows = np.arange(start, stop)
+            cell = np.zeros(len(rows), dtype=np.intp)
+            mine = self.groups.take(rows)
+            sums = GroupsInCells.of_rows(cell, mine, self.score[rows], right[rows], weight[rows], 1)
+            ends.append([end[0] for end in share_ends_of(sums, self.counted, level)])
+        low, high = np.array(ends)[place.ravel()].T
+        return low, high
 
     def worth(self, first: Places, last: Places) -> Float64s:
         """How many rows: copies are counted, others by Kish's number."""

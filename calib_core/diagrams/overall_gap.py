@@ -11,6 +11,7 @@ import pandas as pd
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.local_accuracy import points
+from calib_core.inference.clusters import shares_in_cells
 from calib_core.inference.number_words import at_level, in_percent, share_range
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
 from calib_core.predictions import NotAnswerable, Predictions, whole
@@ -88,6 +89,11 @@ def overall_gap(predictions: Predictions, level: float = LEVEL) -> OverallGap:
     scores = rows.scores.astype(np.float64)
     claimed, right = (float(np.average(part, weights=rows.weights)) for part in (scores, rows.outcomes))
     counted = predictions.weights is None or whole(predictions.weights)
-    worth = predictions.answered.effective_rows
-    low, high = share_ends(np.array([right]), np.array([worth]), counted, level)
-    return OverallGap(worth, claimed, right, float(low[0]), float(high[0]), level, COUNTED if counted else WEIGHED)
+    worth, answered = predictions.answered.effective_rows, predictions.answered
+    if answered.row_groups is None:
+        low, high = share_ends(np.array([right]), np.array([worth]), counted, level)
+        method = COUNTED if counted else WEIGHED
+    else:
+        every = np.arange(answered.n_rows)
+        low, high, method = shares_in_cells(answered, np.zeros_like(every), answered.correct, every, 1, level)
+    return OverallGap(worth, claimed, right, float(low[0]), float(high[0]), level, method)
