@@ -42,6 +42,15 @@ class RowGroups(ReadOnly, OneLine):
         """What a group is, to follow the word in brackets; nothing where nobody said."""
         return "" if self.name == "group" else f" ({self.name})"
 
+    @property
+    def together(self) -> str:
+        """What is done about them, to follow what an interval is about.
+
+        >>> RowGroups(np.array([0, 1, 0]), np.array(["a", "b"]), "patient").together
+        ', rows of a group (patient) taken together'
+        """
+        return f", rows of a group{self.kind} taken together"
+
     def take(self, places: Codes) -> RowGroups:
         """The groups of chosen rows; rows that stood alone stay so when they are repeated, as copies are."""
         return _grouped(self.codes[places], self.values, self.name, self.alone)

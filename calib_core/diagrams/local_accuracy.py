@@ -39,7 +39,7 @@ class LocalAnswer(OneLine):
 
     ``rows`` (their number, or what they are worth) say ``lower`` to ``upper``, ``claimed`` on average, and are
     ``share`` of all; ``right`` of them are right, ``low`` to ``high`` at ``level``. Not ``near``: no row says so, and
-    these are about the nearest confidence that rows do say.
+    these are about the nearest confidence that rows do say. ``groups`` says what rows belong to, if they do.
     """
 
     confidence: float
@@ -53,6 +53,7 @@ class LocalAnswer(OneLine):
     lower: float
     upper: float
     level: float
+    groups: str = ""
 
     @property
     def enough(self) -> bool:
@@ -93,7 +94,7 @@ class LocalAnswer(OneLine):
     def basis(self) -> str:
         """What the answer rests on: its interval, the rows, and what they say."""
         share = in_percent(self.share)
-        of_all = f"{_rows(self.rows)} ({share} of all) that {_says(self.rows)} {self.range}"
+        of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) that {_says(self.rows)} {self.range}"
         return f"{share_range(self.low, self.high)} ({at_level(self.level)} interval), from {of_all}"
 
     @property
@@ -143,6 +144,7 @@ class LocalAccuracy(Diagram):
     upper: Float64s
     level: float
     method: str
+    groups: str = ""
 
     def frame(self) -> pd.DataFrame:
         """One line per confidence asked for, with the sentence about it."""
@@ -175,7 +177,13 @@ class LocalAccuracy(Diagram):
     def _answer(self, i: int) -> LocalAnswer:
         names = ("rows", "share", "claimed", "right", "low", "high", "lower", "upper")
         numbers = {name: float(getattr(self, name)[i]) for name in names}
-        return LocalAnswer(confidence=float(self.confidence[i]), near=bool(self.near[i]), level=self.level, **numbers)
+        return LocalAnswer(
+            confidence=float(self.confidence[i]),
+            near=bool(self.near[i]),
+            level=self.level,
+            groups=self.groups,
+            **numbers,
+        )
 
 
 def local_accuracy(
@@ -229,6 +237,7 @@ def local_accuracy(
         rows.score[last - 1],
         level,
         method,
+        "" if rows.groups is None else f" in groups{rows.groups.kind}",
     )
 
 

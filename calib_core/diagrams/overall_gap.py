@@ -34,6 +34,7 @@ class OverallGap(Diagram):
     high: float
     level: float
     method: str
+    groups: str = ""
 
     @property
     def direction(self) -> str:
@@ -60,7 +61,7 @@ class OverallGap(Diagram):
         words = f"Says {in_percent(self.claimed)} on average, right {in_percent(self.right)} of the time"
         ends = f"{share_range(self.low, self.high)}, {at_level(self.level)} interval"
         note = "" if self.direction else " Gaps that cancel do not show here."
-        return f"{words} ({ends}; {self.rows:,.0f} rows).{note}"
+        return f"{words} ({ends}; {self.rows:,.0f} rows{self.groups}).{note}"
 
     def frame(self) -> pd.DataFrame:
         """One line with the numbers and what they say."""
@@ -96,4 +97,5 @@ def overall_gap(predictions: Predictions, level: float = LEVEL) -> OverallGap:
     else:
         every = np.arange(answered.n_rows)
         low, high, method = shares_in_cells(answered, np.zeros_like(every), answered.correct, every, 1, level)
-    return OverallGap(worth, claimed, right, float(low[0]), float(high[0]), level, method)
+    among = "" if answered.row_groups is None else f" in {answered.row_groups.words}"
+    return OverallGap(worth, claimed, right, float(low[0]), float(high[0]), level, method, among)

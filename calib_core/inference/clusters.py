@@ -80,7 +80,7 @@ def poor(groups: RowGroups, scores: Float64s) -> bool:
     Then outcomes are no picture of how much groups differ: what was not seen could have come in whole groups.
     """
     size = np.bincount(groups.codes)
-    return float((together(scores * (1.0 - scores), groups) / size).sum()) < FEWEST
+    return float((together(np.minimum(scores, 1.0 - scores), groups) / size).sum()) < FEWEST
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,10 +54,14 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
         return _bootstrapped(question, level, random_state, method)
     groups = groups_of(question)
     if (mean := means.of_mean(question, level)) is not None:
-        value = question.answer(question.predictions).value
-        return around(value, (mean.low, mean.high), level, mean.method, mean.tested, mean.about)
+        value, about = (
+            question.answer(question.predictions).value,
+            mean.about + ("" if groups is None else groups.together),
+        )
+        return around(value, (mean.low, mean.high), level, mean.method, mean.tested, about)
     if groups is not None:
-        return grouped_intervals.interval(question, groups, level, random_state)
+        found = grouped_intervals.interval(question, groups, level, random_state)
+        return replace(found, about=found.about + groups.together)
     if question.reduction is not None:
         return _default(question, question.claims, level, random_state)
     return _bootstrapped(question, level, random_state, "pivotal")

@@ -44,8 +44,8 @@ QUICK = [key for key in ESTIMATORS if key not in BY_ROW]
 WIDE = [pytest.param("confidence", key, marks=pytest.mark.wide) for key in BY_ROW if key != "max-deviation"]
 QUESTIONS = [
     *((None, key) for key in QUICK if "predictions" in ESTIMATORS[key].flags.takes),
-    *((notion, key) for notion in ("confidence", "top-label", "class-wise") for key in QUICK),
-    *((notion, key) for notion in REDUCTIONS for key in ("ece", "brier")),
+    *(("confidence", key) for key in QUICK),
+    *((notion, key) for notion in REDUCTIONS if notion != "confidence" for key in ("ece", "mce", "brier")),
     ("confidence", "max-deviation"),
     *WIDE,
 ]
