@@ -13,12 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dashboard.exhibits  # noqa: F401  # links name its members
-from calib_core import CALIBRATORS, ESTIMATORS, Recipe
+from calib_core import CALIBRATORS, Recipe
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS
-from dashboard.exhibits.isotonic_curve import IsotonicCurve
-from dashboard.exhibits.kernel_curve import KernelReliability
-from dashboard.exhibits.reliability import Reliability
 from dashboard.schemes import interval_schemes
 from dashboard.selection import AUTO, Selection, Source, model_keys
 from dashboard.views import VIEWS
@@ -109,38 +106,8 @@ def test_what_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -
     assert problems[0].startswith(f"The link's {name} was left out: ")
 
 
-def test_links_of_release_0_1_set_the_options_of_every_exhibit_that_has_them() -> None:
-    kernel = {"key": "ece-kde", "params": {"kernel": {"key": "gaussian"}}}
-    query = {"overlay": "kernel", "band": "whole-curve", "kernel": json.dumps(kernel), "at": "0.65"}
-    selection, problems = Selection.from_query(query)
-    assert problems == ()
-    smoothed = ESTIMATORS.described("ece-kde", kernel="gaussian").build()
-    assert selection.exhibit("reliability").build() == Reliability("kernel", "whole-curve", smoothed)
-    assert selection.exhibit("kernel-curve").build() == KernelReliability(smoothed, "whole-curve", 0.65)
-    assert selection.exhibit("corp").build() == IsotonicCurve("whole-curve")
-    assert Selection.from_query(selection.to_query()) == (selection, ())
-
-
-@pytest.mark.parametrize(("name", "text"), [("overlay", "glitter"), ("band", "brass"), ("at", "1.5"), ("kernel", "{")])
-def test_an_option_an_old_link_cannot_ask_for_is_left_out_everywhere(name: str, text: str) -> None:
-    selection, problems = Selection.from_query({name: text})
-    assert selection == Selection()
-    assert [problem.startswith(f"The link's {name} was left out: ") for problem in problems] == [True]
-
-
 def test_unknown_parameters_are_ignored() -> None:
     assert Selection.from_query({"utm_source": "mail"}) == (Selection(), ())
-
-
-OF_CLASSES = {"notion": "class-wise", "sort": "rows", "search": "3", "page": "2", "curve": "kernel"}
-
-
-def test_links_of_release_0_1_say_which_classes_are_looked_at() -> None:
-    selection, problems = Selection.from_query({"view": "classes", "one": "3", **OF_CLASSES})
-    assert problems == ()
-    assert selection.exhibits == (panels(**{**OF_CLASSES, "page": 2}),)
-    assert selection.code == 3
-    assert Selection.from_query(selection.to_query()) == (selection, ())
 
 
 def test_links_of_release_0_2_say_the_notion_and_the_class_looked_at() -> None:
