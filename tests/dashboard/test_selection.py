@@ -116,15 +116,6 @@ def test_links_of_release_0_2_say_the_notion_and_the_class_looked_at() -> None:
     assert selection.to_query() == {"reduction": "class-wise", "code": "3"}
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("notion", "confidence"), ("sort", "size"), ("page", "0"), ("curve", "x"), ("search", "x" * 201)]
-)
-def test_what_such_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -> None:
-    selection, (problem,) = Selection.from_query({name: text})
-    assert selection == Selection()
-    assert problem.startswith(f"The link's {name} was left out: ")
-
-
 def test_replace_reaches_into_the_source() -> None:
     changed = Selection().replace(seed=3, bins=7)
     assert changed == dataclasses.replace(Selection(), source=dataclasses.replace(Source(), seed=3), bins=7)
@@ -145,12 +136,6 @@ def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
     assert selection.view == "simplex"
     assert selection.calibrators or selection.partitions
     # A link that says the defaults, or less than it means, would come back shorter.
-    assert Selection.from_query(selection.to_query()) == (selection, ())
-
-
-def test_names_of_release_0_2_are_read() -> None:
-    selection, problems = Selection.from_query({"asked": "class-wise", "one": "3"})
-    assert (selection, problems) == (Selection(reduction="class-wise", code=3), ())
     assert Selection.from_query(selection.to_query()) == (selection, ())
 
 
