@@ -105,9 +105,10 @@ def test_the_papers_curve_is_a_choice() -> None:
 
 @pytest.mark.parametrize("text", ['{"key":"ece"}', "[]", '{"key":"ece-kde","params":{"scale":"miles"}}', "{"])
 def test_a_link_with_a_kernel_that_is_none_says_so(text: str) -> None:
-    chosen, (problem,) = Selection.from_query({"kernel": text})
+    wanted = f'[{{"key":"kernel-curve","params":{{"kernel":{text}}}}}]'
+    chosen, (problem,) = Selection.from_query({"exhibits": wanted})
     assert chosen == Selection()
-    assert problem.startswith("The link's kernel was left out: ")
+    assert problem.startswith("The link's exhibits was left out: ")
 
 
 @pytest.mark.parametrize("key", ["reliability", "corp"])
