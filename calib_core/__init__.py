@@ -22,6 +22,7 @@ from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
 from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
+from calib_core.findings import findings
 from calib_core.inference import compare
 from calib_core.lookup import row_table
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
@@ -63,6 +64,7 @@ __all__ = [
     "estimators",
     "evaluate",
     "exporting",
+    "findings",
     "fitted",
     "guarantees",
     "inference",

@@ -204,6 +204,7 @@ class Reduced(Calibrator):
             class_names=predictions.class_names,
             weights=predictions.weights,
             metadata=predictions.metadata,
+            groups=predictions.grouping,
         )
 
     def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
@@ -219,7 +220,11 @@ def _ranked(values: Floats, predictions: Predictions) -> Predictions:
     values = frozen(np.ascontiguousarray(values))
     if predictions.labels is None:
         return Predictions.from_confidence(
-            values[:, 0], predictions.correct, weights=predictions.weights, metadata=predictions.metadata
+            values[:, 0],
+            predictions.correct,
+            weights=predictions.weights,
+            metadata=predictions.metadata,
+            groups=predictions.grouping,
         )
     return Predictions.from_confidence(
         values,
@@ -228,6 +233,7 @@ def _ranked(values: Floats, predictions: Predictions) -> Predictions:
         class_names=predictions.class_names,
         weights=predictions.weights,
         metadata=predictions.metadata,
+        groups=predictions.grouping,
     )
 
 

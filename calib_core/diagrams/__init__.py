@@ -20,6 +20,7 @@ from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_c
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
 from calib_core.diagrams.forest import Forest, forest
+from calib_core.diagrams.levels import Levels, levels
 from calib_core.diagrams.local_accuracy import LocalAccuracy, LocalAnswer, local_accuracy
 from calib_core.diagrams.movement import Movement, movement
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
@@ -33,6 +34,7 @@ from calib_core.diagrams.recalibration import (
 )
 from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.selective import RiskCoverage, selective
 from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
@@ -75,6 +77,7 @@ __all__ = [
     "FittedParameters",
     "Forest",
     "KernelCurve",
+    "Levels",
     "LocalAccuracy",
     "LocalAnswer",
     "Movement",
@@ -82,6 +85,7 @@ __all__ = [
     "RecalibrationDiagram",
     "ReliabilityBands",
     "ReliabilityDiagram",
+    "RiskCoverage",
     "SliceDots",
     "SlicePanels",
     "StandingOut",
@@ -119,6 +123,7 @@ __all__ = [
     "headline",
     "kernel_curve",
     "kernel_curves",
+    "levels",
     "local_accuracy",
     "map_difference",
     "map_scale",
@@ -131,6 +136,7 @@ __all__ = [
     "reliability",
     "reliability_bands",
     "rows_in_range",
+    "selective",
     "shared_scale",
     "slice_dots",
     "temperature_path",

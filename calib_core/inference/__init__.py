@@ -24,9 +24,10 @@ from calib_core.inference.per_class import per_class_tests, standing_out
 from calib_core.inference.primary import PrimaryLine, deciding, primaries, primary
 from calib_core.inference.resampling import bootstrap
 from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, marked, plain_line, unit_of
-from calib_core.inference.right_shares import share_ends
+from calib_core.inference.right_shares import share_ends, share_test
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.simulation_tables import coverage_table, paired_table, rejection_table
+from calib_core.inference.skills import skill_differences, skills
 from calib_core.inference.together import sharpen
 from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, in_full, on_scale_of, on_tolerance_scale, verdict
@@ -74,8 +75,11 @@ __all__ = [
     "primary",
     "rejection_table",
     "share_ends",
+    "share_test",
     "sharpen",
     "shown_at_all",
+    "skill_differences",
+    "skills",
     "spiegelhalter",
     "standing_out",
     "unbinned_bound",

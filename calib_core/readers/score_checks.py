@@ -51,7 +51,7 @@ def missing_values(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_
     for name in (reading.confidence, reading.weights):
         if name is not None:
             gaps[name] = np.isnan(numbers(table.numeric(name)))
-    for name in (reading.correct, reading.predicted):
+    for name in (reading.correct, reading.predicted, reading.group):
         if name is not None:
             gaps[name] = label_texts(table.column(name)) == ""
     return {name: gap for name, gap in gaps.items() if gap.any()}

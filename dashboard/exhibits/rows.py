@@ -36,4 +36,4 @@ class Rows(Exhibit):
         return Words(
             f"How the rows were divided: {scene.get(rows).rule}{how}. Calibrators are fitted on the calibration rows; "
             f"every number is of {judged}."
-        ).also(repeated.message if repeated else "")
+        ).also(repeated.message if repeated else "", scene.get(rows).warning)

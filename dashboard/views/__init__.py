@@ -7,6 +7,7 @@ from dashboard.views import (
     coverage,
     data,
     estimators,
+    levels,
     one_curve,
     overview,
     reliability,
@@ -15,6 +16,7 @@ from dashboard.views import (
     slices,
     start,
     tests,
+    what_stands_out,
 )
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "coverage",
     "data",
     "estimators",
+    "levels",
     "one_curve",
     "overview",
     "reliability",
@@ -34,4 +37,5 @@ __all__ = [
     "start",
     "tests",
     "view",
+    "what_stands_out",
 ]
