@@ -91,7 +91,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         height=110 + _LINE * len(lines),
         annotations=numbers_at_right(facts, ("says %", "right %", "rows")),
         margin={"r": 182, "t": 28},
-        xaxis={"title": "share of the slice's rows", **_axis(np.concatenate([low, high, *noise, says]))},
+        xaxis={"title": "what it says, and how often it is right", **_axis(np.concatenate([low, high, *noise, says]))},
         yaxis={
             "tickvals": places.tolist(),
             "ticktext": [_name(name, stands) for name, stands in zip(lines["slice"], out, strict=True)],

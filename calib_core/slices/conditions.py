@@ -163,6 +163,24 @@ def as_slice(where: str | Slice) -> Slice:
     return Slice.read(where) if isinstance(where, str) else where
 
 
+def part(predictions: Predictions, where: str | Slice) -> Predictions:
+    """The rows of a slice alone; NotAnswerable where there are none, or no such column.
+
+    >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"age": [39, 40]}))
+    >>> part(p, "age=40..").n_rows
+    1
+    """
+    return predictions.take(places(predictions, as_slice(where)))
+
+
+def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
+    """Positions of the rows of a slice; NotAnswerable where there are none."""
+    found = np.flatnonzero(where.rows(predictions))
+    if not len(found):
+        raise NotAnswerable(f"no row is in the slice {where.title}: choose another value, or take the slice away")
+    return found
+
+
 def metadata_column(predictions: Predictions, name: str) -> pd.Series[Any]:
     """A metadata column by its name; NotAnswerable says which there are."""
     metadata = predictions.metadata
