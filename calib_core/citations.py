@@ -23,6 +23,7 @@ WORKS = {
     "Biometrika 81, 1994.",
     "Dufour (2006)": "Dufour J-M. Monte Carlo tests with nuisance parameters: a general approach to finite-sample "
     "inference and nonstandard asymptotics. Journal of Econometrics 133, 2006.",
+    "Elkan (2001)": "Elkan C. The foundations of cost-sensitive learning. IJCAI 2001.",
     "Fay and Feuer (1997)": "Fay MP, Feuer EJ. Confidence intervals for directly standardized rates: a method based "
     "on the gamma distribution. Statistics in Medicine 16, 1997.",
     "Garwood (1936)": "Garwood F. Fiducial limits for the Poisson distribution. Biometrika 28, 1936.",

@@ -407,6 +407,8 @@ ALIKE = {
     "constraint": 2,
     "fitted_numbers": 3,
     "findings": 3,
+    "decision_curve": 3,
+    "decisions": 2,
     "movement": 3,
     "recalibration": 2,
     "reliability": 5,

@@ -17,6 +17,7 @@ from calib_core.diagrams.confidence_range import models_in_range, rows_in_range
 from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
+from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
 from calib_core.diagrams.forest import Forest, forest
@@ -73,6 +74,7 @@ __all__ = [
     "ConstraintDiagram",
     "CorpBand",
     "CorpCurve",
+    "DecisionCurve",
     "ErrorSweep",
     "FittedParameters",
     "Forest",
@@ -116,6 +118,7 @@ __all__ = [
     "constraint",
     "corp",
     "corp_band",
+    "decision_curve",
     "edges_said",
     "error_sweep",
     "fitted_parameters",

@@ -13,6 +13,7 @@ from calib_core.figures.binary_map import binary_map
 from calib_core.figures.calibration_map import calibration_map
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
+from calib_core.figures.decision_curve import decision_curve
 from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
@@ -52,6 +53,7 @@ __all__ = [
     "constraint",
     "corp",
     "corp_band",
+    "decision_curve",
     "draw",
     "error_sweep",
     "findings",

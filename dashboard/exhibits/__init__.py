@@ -18,6 +18,8 @@ from dashboard.exhibits import (  # noqa: F401
     class_panels,
     classes,
     costs,
+    decision_curve,
+    decisions,
     estimators,
     file,
     findings,

@@ -9,11 +9,15 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.findings import FALSE, SHOWN, headline
+from calib_core.findings import SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
+from calib_core.inference.picked_out import FALSE
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
+
+MOST = 2_000_000
+"""Cells of the file's other columns beyond which they are not cut into slices here."""
 
 
 @EXHIBITS.register("findings", "What stands out")
@@ -24,7 +28,14 @@ class Findings(Exhibit):
     printed = 20
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.findings, scene.model.predictions, scene.bins, stem="found")
+        # Columns of very many rows are cut where they are asked for.
+        by = () if self.columns_left(scene) else None
+        return call(cc.findings, scene.model.predictions, scene.bins, by=by, stem="found")
+
+    def columns_left(self, scene: Scene) -> bool:
+        """Whether slices by the file's other columns would take seconds."""
+        metadata = scene.get(scene.model.predictions).metadata
+        return metadata is not None and metadata.size > MOST
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -57,6 +68,9 @@ class Findings(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
+        slices = "; the file's other columns are left out, for they are many" if self.columns_left(scene) else ""
+        if (frame["kind"] == SLICE).any():
+            slices = "; and the rows that share a value of one of the file's other columns"
         tested = min(int(frame["p"].notna().sum()), SHOWN)
         return Words(
             f"{scene.model.title}. Mark: how often it comes true, with its exact interval; tick: what is said; at the "
@@ -65,8 +79,8 @@ class Findings(Exhibit):
             headline=headline(frame),
         ).also(
             "Looked at: every predicted class in every bin of the confidence, the confidence of all rows, and every "
-            f"class's probability over all rows, as far as they are known. Bins: {scene.in_bins}. In order of the rows "
-            "that are off at least: rows times the smallest gap that the interval leaves.",
+            f"class's probability over all rows, as far as they are known{slices}. Bins: {scene.in_bins}. In order of "
+            "the rows that are off at least: rows times the smallest gap that the interval leaves.",
             f"p: exact, of the binomial law. Corrected: for the number of places looked at, so that on average at most "
             f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places share "
             "rows, Benjamini and Yekutieli 2001).",

@@ -8,9 +8,10 @@ from typing import Any
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core.findings import BIN, OVERALL
+from calib_core.findings import BIN, OVERALL, SLICE
 from dashboard import widgets
 from dashboard.exhibits.findings import Findings
+from dashboard.navigation import VIEWS
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.views.exhibited import CLEARED
@@ -34,15 +35,17 @@ def draw(scene: Scene) -> None:
         for i, line in enumerate(worst.to_dict("records")):
             sentence, way = st.columns([0.85, 0.15], vertical_alignment="center")
             sentence.markdown(markdown_plain(unbroken(line["finding"])))
-            with way:
-                leading(f"place-{i}", "Look closer", **place(line, seen))
+            where = place(line, seen)
+            if where["view"] in VIEWS:
+                with way:
+                    leading(f"place-{i}", "Look closer", **where)
         st.caption(markdown_plain(counts))
         leading("findings", "All findings", **CLEARED, view="findings", model=seen.model.title)
 
 
 def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
     """The choices that look at the place of a finding."""
-    view = "reliability" if line["kind"] in (BIN, OVERALL) else "findings"
+    view = {BIN: "reliability", OVERALL: "reliability", SLICE: "slices"}.get(line["kind"], "findings")
     b = line["bin"] if Findings().same_bins(scene) else None
     return {**CLEARED, "view": view, "model": scene.model.title, "code": line["code"], "zoom": b}
 

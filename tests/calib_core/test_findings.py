@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from generated import full_predictions, of_kind, permuted
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import calib_core as cc
-from calib_core import InputError, Predictions
+from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams import edges_said
 from calib_core.inference import share_ends, share_test
 from calib_core.inference.number_words import at_level, share_range, told_apart
@@ -231,6 +232,70 @@ def test_rows_that_are_not_answered_say_nothing():
     quiet = np.arange(500) % 3 == 0
     abstaining = Predictions(p.probs, p.true_labels, abstained=quiet)
     alike(cc.findings(abstaining), cc.findings(p.take(np.flatnonzero(~quiet))))
+
+
+def in_sites(n=3000, seed=0, **more):
+    """A calibrated model but at one of three sites, and a column that says nothing."""
+    rng = np.random.default_rng(seed)
+    h, site = rng.beta(5, 2, n), rng.integers(3, size=n)
+    right = rng.random(n) < np.where(site == 1, 0.7 * h, h)
+    columns = pd.DataFrame({"site": np.array(["Bern", "Kiel", "Oslo"])[site], "row": np.arange(n).astype(str)})
+    return Predictions.from_confidence(h, right, metadata=columns, **more), site
+
+
+def test_slices_are_a_family_of_their_own():
+    p, site = in_sites()
+    found = cc.findings(p)
+    lines = found[found["kind"] == "slice"].set_index("slice")
+    assert set(lines.index) == {"site=Bern", "site=Kiel", "site=Oslo"}
+    kiel = lines.loc["site=Kiel"]
+    here = site == 1
+    assert (kiel["rows"], kiel["says"], kiel["right"]) == pytest.approx(
+        (here.sum(), p.confidence[here].mean(), p.correct[here].mean())
+    )
+    says, right = told_apart(kiel["says"], kiel["right"])
+    assert kiel["finding"] == (
+        f"Where site = Kiel, it says {says} on average and is right {right} of the time ({p.correct[here].sum():,} of "
+        f"{here.sum():,} rows; {at_level(kiel['level'])} interval {share_range(kiel['low'], kiel['high'])})."
+    )
+    assert lines["stands_out"].to_dict() == {"site=Bern": False, "site=Kiel": True, "site=Oslo": False}
+    # One of three, three families: a miss of 0.1 / 9, cut to one digit; of two columns, shared rows cost 1 + ... + 1/6.
+    assert kiel["level"] == pytest.approx(0.99)
+    assert not (cc.findings(p, by=())["kind"] == "slice").any()
+    with pytest.raises(NotAnswerable, match="it tells rows apart"):
+        cc.findings(p, by="row")
+    two = p.replace(metadata=p.metadata.assign(half=np.arange(3000) % 2).drop(columns="row"))
+    both = cc.findings(two)
+    both = both[both["kind"] == "slice"]
+    sums = sum(1 / i for i in range(1, 6))
+    np.testing.assert_allclose(both["p_corrected"].min(), min(1, 3 * sums * 5 * both["p"].min()), rtol=1e-9)
+
+
+def test_rows_of_a_group_count_together():
+    p, _ = in_sites(300)
+    groups = np.arange(300) // 3
+    found = cc.findings(p.replace(groups=groups), 4, by=())
+    line = found[found["bin"] == 3].iloc[0]
+    here = p.confidence >= 0.75
+    worth = here.sum() ** 2 / (np.bincount(groups[here]) ** 2).sum()
+    assert line["rows"] == pytest.approx(worth)
+    assert line["p"] == pytest.approx(min(1, 2 * math.exp(-2 * worth * line["gap"] ** 2)))
+    assert f"(worth {worth:,.0f} rows;" in line["finding"]
+    # One row a group is no grouping.
+    alike(cc.findings(p.replace(groups=np.arange(300)), by=()), cc.findings(p, by=()))
+
+
+def test_grouped_rows_that_are_right_together_make_no_false_findings():
+    """Twenty rows of a patient with one outcome; taken as independent they would stand out in most runs."""
+    rng, runs, grouped, independent = np.random.default_rng(3), 60, 0, 0
+    for _ in range(runs):
+        h, patient = np.repeat(rng.beta(5, 2, 80), 20), np.repeat(np.arange(80), 20)
+        right = (rng.random(80) < h[::20])[patient]
+        p = Predictions.from_confidence(h, right, groups=patient)
+        grouped += cc.findings(p)["stands_out"].any()
+        independent += cc.findings(p.replace(groups=None))["stands_out"].any()
+    assert grouped <= 0.05 * runs + 2 * math.sqrt(0.05 * 0.95 * runs)
+    assert independent > 0.5 * runs
 
 
 @pytest.mark.parametrize("wrong", [{"level": 1.0}, {"false_discoveries": 0.0}])
