@@ -407,6 +407,7 @@ ALIKE = {
     "constraint": 2,
     "fitted_numbers": 3,
     "findings": 3,
+    "class_bias": 3,
     "movement": 3,
     "recalibration": 2,
     "reliability": 5,
