@@ -26,7 +26,8 @@ class Division(OneLine):
     """Calibration rows ``fit`` and test rows ``test``, where they stand in their tables, and how they were divided.
 
     ``whole`` holds all rows before they were divided; None where the test rows are predictions of their own.
-    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle.
+    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle, and
+    ``where`` which slice of them is judged, in words.
     """
 
     fit: Predictions
@@ -36,6 +37,7 @@ class Division(OneLine):
     rule: str
     whole: Predictions | None = None
     merging: str = ""
+    where: str = ""
 
     @property
     def warning(self) -> str:
@@ -203,7 +205,7 @@ def _alike(first: Predictions, like: Division) -> Division:
     if like.whole is None:
         raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
     check_same_rows(like.whole, first)
-    return _parts(first, like.fit_rows, like.test_rows, "divided as the first file")
+    return replace(_parts(first, like.fit_rows, like.test_rows, "divided as the first file"), where=like.where)
 
 
 def _check_classes(first: Predictions, second: Predictions) -> None:
@@ -245,8 +247,8 @@ def within(division: Division, where: str | Slice) -> Division:
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model")))
     >>> law = within(rows, "subject=law")
-    >>> law.fit.n_rows == rows.fit.n_rows, law.rule
-    (True, 'split at random, class by class; of the test rows those with subject = law')
+    >>> law.fit.n_rows == rows.fit.n_rows, law.test.n_rows, law.where
+    (True, 318, 'subject = law')
     """
     part = as_slice(where)
     kept = np.flatnonzero(part.rows(division.test))
@@ -256,7 +258,7 @@ def within(division: Division, where: str | Slice) -> Division:
         division,
         test=division.test.take(kept),
         test_rows=division.test_rows[kept],
-        rule=f"{division.rule}; of the test rows those with {part.title}",
+        where=", ".join(filter(None, (division.where, part.title))),
     )
 
 

@@ -12,6 +12,7 @@ from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.registry import FAMILIES, Choice, Param, Text
+from calib_core.slices import Slice
 from calib_core.three_classes import OTHERS
 from dashboard.navigation import view_key
 from dashboard.schemes import NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
@@ -39,7 +40,8 @@ class Source:
     are all of ``data``; else ``data`` is split by its split column (``by`` = "column") or at random ("share").
     ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON. Another model's
     predictions on the same rows are divided ``like`` those they are compared with. ``corners`` makes three classes of
-    them (`written_corners`); empty for all classes.
+    them (`written_corners`); empty for all classes. ``within`` is the slice of the test rows that is judged, as its
+    text (`calib_core.slices.Slice`); empty for all rows.
     """
 
     data: str = f"demo:{DEMOS[0].key}"
@@ -51,6 +53,13 @@ class Source:
     seed: int = SEED
     like: Source | None = None
     corners: str = ""
+    within: str = ""
+
+    @property
+    def everywhere(self) -> Source:
+        """The same with all test rows."""
+        like = None if self.like is None else self.like.everywhere
+        return dataclasses.replace(self, like=like, within="")
 
 
 @dataclass(frozen=True)
@@ -270,6 +279,22 @@ def _corners(text: str) -> str:
     return written_corners(*read_corners(text)) if text else ""
 
 
+def _slice(text: str) -> str:
+    return str(Slice.read(_short(text))) if text else ""
+
+
+def narrowed(within: str, where: str) -> str:
+    """The slice judged so far and another one, as text; what says less recently chosen columns gives way.
+
+    >>> narrowed("subject=law", "model=small"), narrowed("subject=law & model=small", "subject=history")
+    ('subject=law & model=small', 'model=small & subject=history')
+    """
+    new = Slice.read(where)
+    old = Slice.read(within).conditions if within else ()
+    kept = (*(condition for condition in old if condition.column not in new.columns), *new.conditions)
+    return str(Slice(kept[-Slice.most :]))
+
+
 def _others(text: str) -> tuple[tuple[str, str], ...]:
     files = _listed(text, "others", MOST_OTHERS, "files")
     return tuple(dict.fromkeys((_short(key), _reading(changed)) for key, changed in files))
@@ -352,6 +377,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "by": _one_of("auto", "column", "share"),
     "share": _within(0.05, 0.95, float),
     "seed": _within(0, 2**31 - 1, int),
+    "within": _slice,
     "others": _others,
     "view": view_key,
     "calibrators": _recipes("calibrators", "CALIBRATORS", MOST_CALIBRATORS),

@@ -18,9 +18,11 @@ from calib_core.diagrams.confidence_range import models_in_range, rows_in_range
 from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
+from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
 from calib_core.diagrams.forest import Forest, forest
+from calib_core.diagrams.levels import Levels, levels
 from calib_core.diagrams.local_accuracy import LocalAccuracy, LocalAnswer, local_accuracy
 from calib_core.diagrams.movement import Movement, movement
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
@@ -34,10 +36,13 @@ from calib_core.diagrams.recalibration import (
 )
 from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.selective import RiskCoverage, selective
+from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
     ClassPanels,
     ClassValidity,
+    SlicePanels,
     class_curves,
     class_panels,
     class_validity,
@@ -71,10 +76,12 @@ __all__ = [
     "ConstraintDiagram",
     "CorpBand",
     "CorpCurve",
+    "DecisionCurve",
     "ErrorSweep",
     "FittedParameters",
     "Forest",
     "KernelCurve",
+    "Levels",
     "LocalAccuracy",
     "LocalAnswer",
     "Movement",
@@ -82,6 +89,9 @@ __all__ = [
     "RecalibrationDiagram",
     "ReliabilityBands",
     "ReliabilityDiagram",
+    "RiskCoverage",
+    "SliceDots",
+    "SlicePanels",
     "StandingOut",
     "TemperaturePath",
     "TradeOff",
@@ -111,6 +121,7 @@ __all__ = [
     "constraint",
     "corp",
     "corp_band",
+    "decision_curve",
     "edges_said",
     "error_sweep",
     "fitted_parameters",
@@ -118,6 +129,7 @@ __all__ = [
     "headline",
     "kernel_curve",
     "kernel_curves",
+    "levels",
     "local_accuracy",
     "map_difference",
     "map_scale",
@@ -130,7 +142,9 @@ __all__ = [
     "reliability",
     "reliability_bands",
     "rows_in_range",
+    "selective",
     "shared_scale",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",

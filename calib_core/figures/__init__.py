@@ -14,11 +14,13 @@ from calib_core.figures.calibration_map import calibration_map
 from calib_core.figures.class_bias import class_bias
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
+from calib_core.figures.decision_curve import decision_curve
 from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
 from calib_core.figures.intervals_of_class import class_bins
 from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.levels import levels
 from calib_core.figures.models_of_bin import models_in_range
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
@@ -31,7 +33,9 @@ from calib_core.figures.overlay import (
 )
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
+from calib_core.figures.selective import selective
 from calib_core.figures.shown import draw
+from calib_core.figures.slice_dots import slice_dots
 from calib_core.figures.sweep import error_sweep, temperature_path
 from calib_core.figures.trade import trade_off, trade_points
 from calib_core.figures.validity import validity, validity_pair
@@ -51,6 +55,7 @@ __all__ = [
     "constraint",
     "corp",
     "corp_band",
+    "decision_curve",
     "draw",
     "error_sweep",
     "findings",
@@ -58,11 +63,14 @@ __all__ = [
     "forest",
     "kernel_band",
     "kernel_curve",
+    "levels",
     "models_in_range",
     "movement",
     "recalibration",
     "reliability",
     "reliability_bands",
+    "selective",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",

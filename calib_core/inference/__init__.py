@@ -27,6 +27,7 @@ from calib_core.inference.result_line import EstimateLine, each_alone, estimate_
 from calib_core.inference.right_shares import share_ends, share_test
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.simulation_tables import coverage_table, paired_table, rejection_table
+from calib_core.inference.skills import skill_differences, skills
 from calib_core.inference.together import sharpen
 from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, in_full, on_scale_of, on_tolerance_scale, verdict
@@ -77,6 +78,8 @@ __all__ = [
     "share_test",
     "sharpen",
     "shown_at_all",
+    "skill_differences",
+    "skills",
     "spiegelhalter",
     "standing_out",
     "unbinned_bound",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,22 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
             return Difference(0.0, 0.0, 0.0, 1.0), "the same predicted classes", True
         difference = accuracy_difference(int((apart > 0).sum()), int((apart < 0).sum()), len(apart), level)
         return difference, "paired score interval", len(apart) >= FEWEST_ROWS
-    difference = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
     if traits(score).judged != "losses":
-        return difference, "paired t", False
-    largest, surprises, expected = _surprises(a, b, score.label_terms, known)
+        return mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level), "paired t", False
+    return of_losses(a, b, score.losses(a) - score.losses(b), score.label_terms, level)
+
+
+def of_losses(
+    a: Predictions, b: Predictions, apart: Float64s, terms: Callable[[Float64s], Float64s], level: float
+) -> tuple[Difference, str, bool]:
+    """The interval of a mean difference of losses ``apart`` (n,), NaN on rows left out; its method; whether tested.
+
+    ``terms`` says what each label would add to the loss of rows of probabilities (n, K).
+    """
+    known = ~np.isnan(apart)
+    apart, weight = apart[known], None if a.weights is None else a.weights[known]
+    difference = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
+    largest, surprises, expected = _surprises(a, b, terms, known)
     if largest <= 1e-12:
         return (
             Difference(difference.point, difference.point, difference.point, difference.p_value),

@@ -2,7 +2,20 @@
 
 from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice
 from calib_core.slices.cut import cut
-from calib_core.slices.gaps import table
+from calib_core.slices.gaps import by_column, table
+from calib_core.slices.panels import panels
 from calib_core.slices.scan import SliceScan, scan
 
-__all__ = ["Condition", "Slice", "SliceScan", "Span", "Value", "as_slice", "cut", "scan", "table"]
+__all__ = [
+    "Condition",
+    "Slice",
+    "SliceScan",
+    "Span",
+    "Value",
+    "as_slice",
+    "by_column",
+    "cut",
+    "panels",
+    "scan",
+    "table",
+]

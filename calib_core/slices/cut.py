@@ -104,6 +104,50 @@ def cut_column(
     return CutColumn(tuple(conditions), _small(named, len(conditions)))
 
 
+def divided_by(
+    rows: Predictions, columns: Sequence[str] | None, parts: int
+) -> tuple[dict[str, CutColumn], tuple[tuple[str, str], ...]]:
+    """Every column that divides rows into groups, cut, and those that do not, with the reason; or those named.
+
+    NotAnswerable where none does.
+    """
+    metadata = rows.metadata
+    wanted = columns if columns is not None else [] if metadata is None else [str(name) for name in metadata.columns]
+    if not wanted:
+        raise NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
+    cuts: dict[str, CutColumn] = {}
+    left_out: list[tuple[str, str]] = []
+    for name in wanted:
+        values = metadata_column(rows, name)
+        if columns is None and _numbers_rows(values):
+            left_out.append((name, "it numbers the rows"))
+            continue
+        try:
+            found = cut_column(name, values, parts=parts)
+        except NotAnswerable:
+            if columns is not None:
+                raise
+            left_out.append((name, "its values tell rows apart, not groups of rows"))
+            continue
+        if len(found.conditions) > 1:
+            cuts[name] = found
+        else:
+            left_out.append((name, "it says the same of every row"))
+    if not cuts:
+        raise NotAnswerable(
+            "no column divides these rows: each says the same of all of them, or tells single rows apart"
+        )
+    return cuts, tuple(left_out)
+
+
+def _numbers_rows(values: pd.Series[Any]) -> bool:
+    """Whether they are whole numbers, many and all different: these say nothing of a row but which it is."""
+    if len(values) <= MOST_VALUES or not is_number(values):
+        return False
+    first = values.head(MOST_VALUES)  # most columns are told from their first values
+    return bool(first.is_unique and (first % 1 == 0).all() and values.is_unique and (values % 1 == 0).all())
+
+
 def _spans(name: str, values: pd.Series[Any], inner: Sequence[float]) -> CutColumn:
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     ends = [-math.inf, *inner, math.inf]

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
-from calib_core.inference import benjamini_hochberg, share_ends
+from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends
 from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.poisson_binomial import poisson_binomial
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions, whole
-from calib_core.slices.cut import PARTS, coded
+from calib_core.slices.cut import PARTS, coded, divided_by
 
 FEWEST = 20
 """Rows below which a slice is listed and not tested."""
 MOST_SLICES = 1000
-_FLOOR = 0.95
+_FLOOR, _NORMAL_95 = 0.95, 1.959963984540054
 _PARTS = 256
 """Into how many parts of [0, 1] confidences are sorted for the test, those of a part standing for their mean."""
 _TIED = 1e-9
@@ -76,6 +76,55 @@ def table(
     found["tested"] = found["p"].notna().to_numpy()
     order = ["tested", "stands_out", "adds"]
     return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="tested")
+
+
+def by_column(
+    predictions: Predictions,
+    columns: Sequence[str] | None = None,
+    parts: int = PARTS,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """One line a slice of every column, corrected for all of them together; first the column that tells most apart.
+
+    Columns none of whose slices stands out come last.
+
+    ``columns`` are names, by default all but those that tell rows apart instead of groups of them, or say the same of
+    every row. The columns of the frame are those of ``table``, with ``column`` first, ``spread``, the same for all
+    slices of a column, and for p_bh p_by, Benjamini and Yekutieli's correction for all slices of all columns, which
+    share rows: ``stands_out`` where it is at most 0.05. With gaps g_j of the slices, shares w_j, mean gap g and noise
+    floors f_j: spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2], how far slices lie from one another beyond noise, in
+    squared probability; below 0: not further than noise puts them.
+
+    NotAnswerable as for ``table``, and where no column is left. What can mislead: a column can tell rows apart only
+    because another does.
+
+    >>> columns = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "day": [1, 1, 2, 2] * 20})
+    >>> right = [True] * 30 + [False] * 10 + [True, False] * 20
+    >>> p = Predictions.from_confidence([0.75] * 80, right, metadata=columns)
+    >>> by_column(p)[["column", "slice", "stands_out"]].values.tolist()[:3]
+    [['site', 'site = b', True], ['site', 'site = a', False], ['day', 'day = 2', False]]
+    """
+    rows = counted(predictions)
+    tables = []
+    names = divided_by(rows, columns, parts)[0]
+    for done, name in enumerate(names, 1):
+        part = table(rows, name, parts=parts).drop(columns="p_bh")
+        part.insert(0, "column", name)
+        tables.append(part.assign(spread=_spread(part)))
+        if progress is not None:
+            progress(100 * done // len(names))
+    found = pd.concat(tables, ignore_index=True)
+    found["p_by"] = benjamini_yekutieli(found["p"].to_numpy())
+    found["stands_out"] = (found["p_by"] <= SHOWN_AT).to_numpy()
+    found["of"] = found.groupby("column")["stands_out"].transform("any")
+    order = ["of", "spread", "column", "stands_out", "adds"]
+    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="of")
+
+
+def _spread(lines: pd.DataFrame) -> float:
+    share, gap, floor = (lines.loc[lines["p"].notna(), name] for name in ("share", "gap", "floor"))
+    away = gap - (share * gap).sum() / share.sum() if len(share) else gap
+    return float((share * (np.square(away) - np.square(floor / _NORMAL_95))).sum())
 
 
 def counted(predictions: Predictions) -> Predictions:

@@ -18,12 +18,12 @@ from calib_core._parallel import shared_out
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import benjamini_yekutieli, holm
-from calib_core.inference.number_words import in_percent
+from calib_core.inference.number_words import in_percent, share_range
 from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import InputError, NotAnswerable, Predictions, split_rows
-from calib_core.slices.conditions import Slice, metadata_column
-from calib_core.slices.cut import PARTS, CutColumn, cut_column
+from calib_core.predictions import InputError, Predictions, split_rows
+from calib_core.slices.conditions import Slice
+from calib_core.slices.cut import PARTS, CutColumn, divided_by
 from calib_core.slices.gaps import counted, judged
 
 MIN_ROWS = 50
@@ -64,7 +64,7 @@ class SliceScan(Diagram):
         worst = self.found.iloc[0]
         return (
             f"Furthest off for its size: {worst['slice']}, says {in_percent(worst['claimed'])}, "
-            f"right {in_percent(worst['right'])} ({worst['rows']:,} rows)."
+            f"right {in_percent(worst['right'])} ({share_range(worst['low'], worst['high'])}, {worst['rows']:,} rows)."
         )
 
     @property
@@ -138,7 +138,8 @@ def scan(
     (4, [['site = d', True]])
     """
     rows = counted(predictions)
-    names, cuts, left_out = _cut_columns(rows, columns, parts)
+    by_name, left_out = divided_by(rows, columns, parts)
+    cuts = list(by_name.values())
     apart = split_rows(np.zeros(rows.n_rows, dtype=np.intp), confirm, random_state)
     if apart.all() or not apart.any() or min_rows < 1:
         raise InputError("a scan needs rows to look at, rows kept apart, and slices of at least one row")
@@ -151,32 +152,7 @@ def scan(
     picked = looked[(p <= SHOWN_AT) & looked["new"]].sort_values("adds", ascending=False, kind="stable")
     found = _confirmed(rows, cuts, every, np.flatnonzero(apart), picked.head(MOST_CONFIRMED))
     numbers = len(looked), len(picked), int((~apart).sum()), int(apart.sum())
-    return SliceScan(found, *numbers, names, left_out, len(pairs) - len(able))
-
-
-def _cut_columns(
-    rows: Predictions, columns: Sequence[str] | None, parts: int
-) -> tuple[tuple[str, ...], list[CutColumn], tuple[tuple[str, str], ...]]:
-    """The columns that are looked at, cut, and those that are not, with the reason."""
-    metadata = rows.metadata
-    wanted = columns if columns is not None else [] if metadata is None else [str(name) for name in metadata.columns]
-    if not wanted:
-        raise NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
-    cuts: dict[str, CutColumn] = {}
-    left_out: list[tuple[str, str]] = []
-    for name in wanted:
-        try:
-            found = cut_column(name, metadata_column(rows, name), parts=parts)
-        except NotAnswerable:
-            if columns is not None:
-                raise
-            left_out.append((name, "its values tell rows apart, not groups of rows"))
-            continue
-        if len(found.conditions) > 1:
-            cuts[name] = found
-        else:
-            left_out.append((name, "it says the same of every row"))
-    return tuple(cuts), list(cuts.values()), tuple(left_out)
+    return SliceScan(found, *numbers, tuple(by_name), left_out, len(pairs) - len(able))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -10,12 +10,14 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core._text import begun
+from dashboard.exhibits.by_slice import ADDED, columns_of, too_many
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.overall import Overall
+from dashboard.exhibits.slice_columns import SliceColumns
 from dashboard.exhibits.standing_out import ClassesStandingOut
 from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
-from dashboard.session import Scene, call, file
+from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.views import worst_places
 from dashboard.views.exhibited import CLEARED, progress
@@ -81,32 +83,18 @@ def _place(scene: Scene) -> Mapping[Any, Any] | None:
 
 
 def _by_slice(scene: Scene) -> None:
-    columns = _metadata(scene)
-    if not columns:
-        _card(
-            "By slice",
-            "Nothing to split by",
-            "A column that says where a row comes from, such as camera, site or subject, would tell whether the "
-            "probabilities fail in one of them. This file carries none.",
-        )
-        return
-    names = ", ".join(f"\u201c{name}\u201d" for name in columns[:4]) + (" and more" if len(columns) > 4 else "")
-    _card(
-        "By slice",
-        f"{len(columns)} {'column' if len(columns) == 1 else 'columns'} carried along",
-        f"{names}: shown with every row you look up. Nothing here is split by {'it' if len(columns) == 1 else 'them'}.",
-    )
-
-
-def _metadata(scene: Scene) -> Sequence[str]:
-    """Columns carried along with the first file's rows; not the one that divides them."""
-    metadata = scene.get(scene.models.shown[0].predictions).metadata
-    if metadata is None:
-        return ()
-    source = scene.models.shown[0].source
-    proposal = file(source.data).proposal
-    dividing = proposal.split if proposal is not None else None
-    return [str(name) for name in metadata.columns if str(name) != dividing]
+    first = scene.focused(model=scene.titles[0])
+    with progress(first) as watched:
+        try:
+            if len(columns_of(watched)) and not too_many(watched):
+                found = watched.get(SliceColumns().dots(watched))
+                _card("By slice", found.headline, found.basis)
+            else:
+                _card("By slice", "Many columns", "So many rows and columns are looked at when they are asked for.")
+        except NotAnswerable as why:
+            _card("By slice", "Nothing to split by", f"{ADDED} Of this file: {why}.")
+            return
+    leading("slices", "Compare the slices", view="slices", model=scene.titles[0], **CLEARED)
 
 
 def _card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
