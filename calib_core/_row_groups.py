@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib_core._arrays import Bools, Codes, ReadOnly, frozen
 from calib_core._frames import plain
 from calib_core._repr import OneLine
-from calib_core.errors import InputError
+from calib_core.errors import InputError, NotAnswerable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +42,15 @@ class RowGroups(ReadOnly, OneLine):
         """What a group is, to follow the word in brackets; nothing where nobody said."""
         return "" if self.name == "group" else f" ({self.name})"
 
+    @property
+    def together(self) -> str:
+        """What is done about them, to follow what an interval is about.
+
+        >>> RowGroups(np.array([0, 1, 0]), np.array(["a", "b"]), "patient").together
+        ', rows of a group (patient) taken together'
+        """
+        return f", rows of a group{self.kind} taken together"
+
     def take(self, places: Codes) -> RowGroups:
         """The groups of chosen rows; rows that stood alone stay so when they are repeated, as copies are."""
         return _grouped(self.codes[places], self.values, self.name, self.alone)
@@ -54,11 +63,21 @@ class RowGroups(ReadOnly, OneLine):
         of the rows is met as nearly as whole groups allow.
         """
         rng = np.random.default_rng(random_state)
-        groups = len(self.values)
-        order = np.lexsort((rng.random(groups), np.bincount(self.codes, minlength=groups), self._most_common(strata)))
-        chosen = np.zeros(groups, dtype=bool)
-        chosen[order] = np.diff(np.floor(np.arange(groups + 1) * share + rng.random())) > 0
+        order = self._shuffled(strata, rng)
+        chosen = np.zeros(len(order), dtype=bool)
+        chosen[order] = np.diff(np.floor(np.arange(len(order) + 1) * share + rng.random())) > 0
         return np.asarray(chosen[self.codes])
+
+    def folds(self, strata: NDArray[Any], folds: int, random_state: int) -> Codes:
+        """The fold of every row, (n,): whole groups, ordered as for ``first_part``, are dealt out in turn."""
+        order = self._shuffled(strata, np.random.default_rng(random_state))
+        fold = np.empty(len(order), dtype=np.intp)
+        fold[order] = np.arange(len(order)) % folds
+        return np.asarray(fold[self.codes])
+
+    def _shuffled(self, strata: NDArray[Any], rng: np.random.Generator) -> Codes:
+        sizes = np.bincount(self.codes, minlength=len(self.values))
+        return np.asarray(np.lexsort((rng.random(len(sizes)), sizes, self._most_common(strata))))
 
     def _most_common(self, strata: NDArray[Any]) -> Codes:
         """The stratum of most rows of each group, the first of them on a tie."""
@@ -70,6 +89,13 @@ class RowGroups(ReadOnly, OneLine):
 
     def _line(self) -> str:
         return f"{len(self.codes):,} rows in {self.words}"
+
+
+class Grouped(Protocol):
+    """What has rows that can belong together."""
+
+    @property
+    def row_groups(self) -> RowGroups | None: ...
 
 
 def as_groups(groups: ArrayLike | RowGroups | str | None, metadata: pd.DataFrame | None, n: int) -> RowGroups | None:
@@ -98,6 +124,27 @@ def as_groups(groups: ArrayLike | RowGroups | str | None, metadata: pd.DataFrame
             "rows of several"
         )
     return _grouped(codes, np.array([str(value) for value in values], dtype=object), name)
+
+
+def refuse_groups(predictions: Grouped, what: str) -> None:
+    """NotAnswerable where rows belong together and ``what`` is made for independent ones."""
+    if predictions.row_groups is not None:
+        raise NotAnswerable(made_for_single_rows(predictions.row_groups, what))
+
+
+def made_for_single_rows(groups: RowGroups, what: str) -> str:
+    """Why something made for independent rows is not answered, and what is."""
+    return (
+        f"rows belong to {groups.words}, and {what} takes rows for independent: judge one row a group, or ask for the "
+        "ECE, a kernel error, the accuracy or a score, whose intervals respect groups"
+    )
+
+
+def same_groups(first: RowGroups | None, second: RowGroups | None) -> bool:
+    """Do two models' rows belong together in the same way, whatever the groups are called?"""
+    if first is None or second is None:
+        return first is second
+    return bool(np.array_equal(first.codes, second.codes))
 
 
 def groups_on_both_sides(first: RowGroups | None, second: RowGroups | None) -> int:

@@ -72,18 +72,24 @@ class Stored(ReadOnly):
 
     @property
     def worth_note(self) -> str:
-        """What the rows are worth, to follow their number in a sentence; nothing where that is their number.
+        """Which groups the rows belong to and what they are worth, to follow their number in a sentence.
+
+        Nothing where rows stand alone and are worth their number.
 
         >>> from calib_core.predictions import Predictions
         >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5]).worth_note
         ' (worth 1.6 of equal weight)'
         >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).worth_note, Predictions([[0.7, 0.3]], [0]).worth_note
         (' (counted as 4)', '')
+        >>> Predictions([[0.7, 0.3]] * 4, [0, 1] * 2, groups=["a", "a", "b", "b"]).worth_note
+        ' in 2 groups'
         """
+        among = "" if self.row_groups is None else f" in {self.row_groups.words}"
         worth = self.effective_rows
         if np.isclose(worth, self.n_rows, rtol=1e-6):
-            return ""
-        return f" (counted as {worth:,.0f})" if whole(self.weights) else f" (worth {worth:,.1f} of equal weight)"
+            return among
+        counted = f"counted as {worth:,.0f}" if whole(self.weights) else f"worth {worth:,.1f} of equal weight"
+        return f"{among} ({counted})"
 
     @property
     def n_classes(self) -> int | None:

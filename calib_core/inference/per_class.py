@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._row_groups import refuse_groups
 from calib_core.binning import BinningScheme, bins_of, tabulate_at
 from calib_core.binning.base import IntervalScheme, as_intervals
 from calib_core.binning.bin_table import padded
@@ -46,7 +47,8 @@ def per_class_tests(
     grid, in the data as in the laws: the test is of the rounded T, whose steps are small beside its spread.
 
     What can mislead: classes share rows, so errors of several classes can be one error; a class of few rows passes
-    whatever the model does. NotAnswerable for row weights that are not whole numbers.
+    whatever the model does. NotAnswerable for row weights that are not whole numbers, and for rows that
+    belong together.
 
     References: Hosmer & Lemeshow 1980 for the idea of a test by bins; Hong 2013 for the Fourier form; Holm 1979.
 
@@ -55,6 +57,7 @@ def per_class_tests(
     >>> found.round(9).values.tolist()  # 2 of the 16 outcomes of four even claims are as far off, in both classes
     [[0.5, 0.125, 0.25], [0.5, 0.125, 0.25]]
     """
+    refuse_groups(predictions, "a test by class")
     rows = predictions.written_out()
     if rows.weights is not None:
         raise NotAnswerable(
