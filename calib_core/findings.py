@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Bools, Codes, Float64s
-from calib_core._text import begun
+from calib_core._text import begun, called
 from calib_core.binning import BinningScheme, bins_of, cuts, tabulate
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import edges_said
@@ -271,6 +271,5 @@ def _confidence(line: Any, single: bool) -> str:
 
 
 def _name(line: Any) -> str:
-    """A class in a sentence."""
-    name = line[1]  # its column is called "class", which no attribute can be
-    return f"class {name}" if name.isdigit() else f"\u201c{name}\u201d"
+    """Its class in a sentence."""
+    return called(line[1])  # the column "class": no attribute can be called that
