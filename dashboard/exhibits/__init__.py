@@ -39,6 +39,7 @@ from dashboard.exhibits import (  # noqa: F401
     selective,
     side_effects,
     simulated,
+    skill_pairs,
     skills,
     standing_out,
     sweep,
