@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen
 from calib_core._checks import as_weights, check_weights, effective_rows, mean_one, over_chunks, unless_none, whole
+from calib_core._row_groups import RowGroups, as_groups
 from calib_core.errors import InputError, NotAnswerable
 
 Kind = Literal["full", "per-class", "top-label", "confidence"]
@@ -26,6 +27,7 @@ class Stored(ReadOnly):
     class_names: tuple[str, ...] | None
     logits: Rows | None
     weights: Float64s | None
+    grouping: RowGroups | None
     metadata: pd.DataFrame | None
     abstained: Bools | None
     discrete: bool
@@ -59,19 +61,35 @@ class Stored(ReadOnly):
         return effective_rows(self.n_rows, self.weights)
 
     @property
+    def row_groups(self) -> RowGroups | None:
+        """The groups of the rows, where any group has several; None where every row stands alone."""
+        return None if self.grouping is None or self.grouping.alone else self.grouping
+
+    @property
+    def groups(self) -> Codes | None:
+        """The group of every row, (n,) codes by first appearance; None where every row stands alone."""
+        return None if self.row_groups is None else self.row_groups.codes
+
+    @property
     def worth_note(self) -> str:
-        """What the rows are worth, to follow their number in a sentence; nothing where that is their number.
+        """Which groups the rows belong to and what they are worth, to follow their number in a sentence.
+
+        Nothing where rows stand alone and are worth their number.
 
         >>> from calib_core.predictions import Predictions
         >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5]).worth_note
         ' (worth 1.6 of equal weight)'
         >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[1, 3]).worth_note, Predictions([[0.7, 0.3]], [0]).worth_note
         (' (counted as 4)', '')
+        >>> Predictions([[0.7, 0.3]] * 4, [0, 1] * 2, groups=["a", "a", "b", "b"]).worth_note
+        ' in 2 groups'
         """
+        among = "" if self.row_groups is None else f" in {self.row_groups.words}"
         worth = self.effective_rows
         if np.isclose(worth, self.n_rows, rtol=1e-6):
-            return ""
-        return f" (counted as {worth:,.0f})" if whole(self.weights) else f" (worth {worth:,.1f} of equal weight)"
+            return among
+        counted = f"counted as {worth:,.0f}" if whole(self.weights) else f"worth {worth:,.1f} of equal weight"
+        return f"{among} ({counted})"
 
     @property
     def n_classes(self) -> int | None:
@@ -183,6 +201,7 @@ class Stored(ReadOnly):
             "labels": None if self.labels is None else frozen(self.labels[places]),
             "logits": None if self.logits is None else self.logits.take(places),
             "weights": None if self.weights is None else self._weights_of(places),
+            "grouping": None if self.grouping is None else self.grouping.take(places),
             "abstained": None if self.abstained is None else unless_none(self.abstained[places]),
             "metadata": None if self.metadata is None else self.metadata.iloc[places].reset_index(drop=True),
             "_rows": None if self._rows is None else self._rows.take(places),
@@ -201,7 +220,8 @@ class Stored(ReadOnly):
         """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
 
         Every class is divided to within one row of ``share`` (by correctness where labels are unknown);
-        rows keep their order. InputError when a part would be empty.
+        rows keep their order. Grouped rows stay together: whole groups are divided, by the class most of their rows
+        have, and the share is met as nearly as they allow. InputError when a part would be empty.
 
         >>> from calib_core.predictions import Predictions
         >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 4, [0, 1] * 4)
@@ -214,9 +234,15 @@ class Stored(ReadOnly):
 
     def first_part(self, share: float = 0.5, *, random_state: int = 0) -> Bools:
         """Which rows ``split`` puts into its first part, shape (n,)."""
-        first = split_rows(self._correct if self.labels is None else self.labels, share, random_state)
+        strata = self._correct if self.labels is None else self.labels
+        if self.row_groups is None:
+            first = split_rows(strata, share, random_state)
+        else:
+            first = self.row_groups.first_part(strata, check_share(share), random_state)
         if first.all() or not first.any():
             rows = "1 row" if self.n_rows == 1 else f"{self.n_rows:,} rows"
+            if self.row_groups is not None:
+                rows += f" in {self.row_groups.words}"
             raise InputError(
                 f"{rows} cannot be split with share {share}: one part is empty; give more rows, or a share nearer 0.5"
             )
@@ -238,6 +264,7 @@ class Stored(ReadOnly):
         class_names: tuple[str, ...] | None,
         weights: ArrayLike | None,
         metadata: pd.DataFrame | None,
+        groups: Any,
         notes: tuple[str, ...],
     ) -> None:
         n = len(correct)
@@ -251,6 +278,7 @@ class Stored(ReadOnly):
             "class_names": class_names,
             "logits": None,
             "weights": row_weights,
+            "grouping": as_groups(groups, metadata, n),
             "metadata": self._described(metadata, n),
             "abstained": None,
             "discrete": False,
@@ -280,14 +308,20 @@ def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
 
     Rows are ordered by group, at random within it, and every 1/share-th is taken from a random start.
     """
-    if not 0 < share < 1:
-        raise InputError(f"share is {share}; it must lie between 0 and 1, both excluded")
+    check_share(share)
     rng = np.random.default_rng(random_state)
     order = np.lexsort((rng.random(len(groups)), groups))
     ticks = np.floor(np.arange(len(groups) + 1) * share + rng.random())
     chosen = np.zeros(len(groups), dtype=bool)
     chosen[order] = np.diff(ticks) > 0
     return chosen
+
+
+def check_share(share: float) -> float:
+    """The share itself; InputError unless it leaves something for both parts."""
+    if not 0 < share < 1:
+        raise InputError(f"share is {share}; it must lie between 0 and 1, both excluded")
+    return share
 
 
 def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:

@@ -12,10 +12,12 @@ from sklearn.base import clone
 
 from calib_core._arrays import Codes
 from calib_core._repr import OneLine
+from calib_core._row_groups import groups_on_both_sides
 from calib_core._text import count, percent
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
+from calib_core.slices import Slice, as_slice
 from calib_core.three_classes import corners
 
 
@@ -24,7 +26,8 @@ class Division(OneLine):
     """Calibration rows ``fit`` and test rows ``test``, where they stand in their tables, and how they were divided.
 
     ``whole`` holds all rows before they were divided; None where the test rows are predictions of their own.
-    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle.
+    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle, and
+    ``where`` which slice of them is judged, in words.
     """
 
     fit: Predictions
@@ -34,6 +37,27 @@ class Division(OneLine):
     rule: str
     whole: Predictions | None = None
     merging: str = ""
+    where: str = ""
+
+    @property
+    def warning(self) -> str:
+        """What is wrong where a group has rows on both sides, in a sentence; empty where none has.
+
+        >>> import calib_core as cc
+        >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2, groups=["a", "a", "b", "b"])
+        >>> divide(p, marked=Marked(np.array([0, 2, 3]), np.array([1]), "part")).warning[:49]
+        '1 group has rows on both sides: calibrators can k'
+        """
+        first, second = self.fit.grouping, self.test.grouping
+        shared = groups_on_both_sides(first, second)
+        if first is None or not shared:
+            return ""
+        has = f"group{'' if shared == 1 else 's'}{first.kind} {'has' if shared == 1 else 'have'}"
+        return (
+            f"{count(shared)} {has} rows on both sides: calibrators can know them again in the test rows, so that "
+            "errors after recalibration look smaller than they are; divide the rows here, which keeps groups whole, or "
+            "mark whole groups."
+        )
 
     def frame(self) -> pd.DataFrame:
         """Calibration rows and test rows, a line each: how many, their accuracy, and how sure the model is on average.
@@ -150,8 +174,9 @@ def divide(
     test : in place of that, predictions for other rows: then ``whole`` are all calibration rows.
     like : in place of that, the division of another model's predictions for the same rows.
 
-    InputError where ``test`` has other classes, or ``like`` other rows. What can mislead: these are rows, not people:
-    where several rows belong to one, they may stand on both sides.
+    InputError where ``test`` has other classes, or ``like`` other rows. Grouped rows stay together where rows are
+    divided here; where a column or two files divide them and a group has rows on both sides, ``warning`` says so. What
+    can mislead: rows that belong together, but whose groups are not known, may stand on both sides.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")), random_state=3)
@@ -167,7 +192,8 @@ def divide(
     if marked is not None:
         return _parts(whole, marked.fit, marked.test, f"split by the column {marked.column}")
     chosen = whole.first_part(share, random_state=random_state)
-    return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), "split at random, class by class")
+    kept = "" if whole.row_groups is None else f", each group{whole.row_groups.kind} on one side"
+    return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), f"split at random, class by class{kept}")
 
 
 def _parts(whole: Predictions, fit_rows: Codes, test_rows: Codes, rule: str) -> Division:
@@ -179,7 +205,7 @@ def _alike(first: Predictions, like: Division) -> Division:
     if like.whole is None:
         raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
     check_same_rows(like.whole, first)
-    return _parts(first, like.fit_rows, like.test_rows, "divided as the first file")
+    return replace(_parts(first, like.fit_rows, like.test_rows, "divided as the first file"), where=like.where)
 
 
 def _check_classes(first: Predictions, second: Predictions) -> None:
@@ -208,6 +234,31 @@ def three_corners(division: Division, three: Sequence[int], others: str = "pool"
         rule=f"{division.rule}; of the test rows: {test.note}",
         whole=None,
         merging=test.note,
+    )
+
+
+def within(division: Division, where: str | Slice) -> Division:
+    """The same division judged on a slice of its test rows alone; the calibration rows all stay.
+
+    ``where`` is a slice or its text, ``subject=law`` or ``age=40..60``, two joined by ``&``. NotAnswerable where the
+    test rows carry no such column, or none of them is in the slice. What can mislead: a calibrator fitted on all rows
+    is judged on some; and a slice chosen for what came true in it is one of many looked at.
+
+    >>> import calib_core as cc
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model")))
+    >>> law = within(rows, "subject=law")
+    >>> law.fit.n_rows == rows.fit.n_rows, law.test.n_rows, law.where
+    (True, 318, 'subject = law')
+    """
+    part = as_slice(where)
+    kept = np.flatnonzero(part.rows(division.test))
+    if not len(kept):
+        raise NotAnswerable(f"no test row is in the slice {part.title}: choose another value, or take the slice away")
+    return replace(
+        division,
+        test=division.test.take(kept),
+        test_rows=division.test_rows[kept],
+        where=", ".join(filter(None, (division.where, part.title))),
     )
 
 

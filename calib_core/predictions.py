@@ -35,6 +35,7 @@ from calib_core._checks import (
 )
 from calib_core._frames import check_columns, check_same_index, column_names, labels_of_columns, plain
 from calib_core._logits import Logits
+from calib_core._row_groups import RowGroups, as_groups
 from calib_core._same_rows import check_same_rows, other_classes
 from calib_core._stored import Kind, Stored, split_rows
 from calib_core.errors import InputError, NotAnswerable
@@ -60,7 +61,7 @@ __all__ = [
 
 
 class Unchanged(Enum):
-    """What ``replace`` is not told to change; None takes weights and metadata away."""
+    """What ``replace`` is not told to change; None takes weights, groups and metadata away."""
 
     AS_IS = "as it is"
 
@@ -90,6 +91,9 @@ class Predictions(Stored):
     weights : (n,) non-negative row weights. Whole numbers are copies of the row (up to 20 million in all); others, and
         whole numbers beyond that, are held with mean 1 over the rows that carry weight, and a note says so.
     metadata : DataFrame of n rows, carried along for looking rows up.
+    groups : (n,) any values, or the name of a column of ``metadata``: rows with the same value belong together (one
+        patient, question, author) and are not independent. Splits keep them whole; intervals and tests respect them or
+        refuse. One row a group is no grouping; a missing value, or one group only, is an InputError.
     abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
         so it makes no confidence or top-label claim and is left out of the accuracy; its share is always told.
 
@@ -117,15 +121,16 @@ class Predictions(Stored):
         logits: ArrayLike | Logits | None = None,
         weights: ArrayLike | None = None,
         metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
         abstained: ArrayLike | None = None,
     ) -> None:
-        check_same_index(
-            probs=probs, labels=labels, logits=logits, weights=weights, metadata=metadata, abstained=abstained
-        )
+        others = {"weights": weights, "metadata": metadata, "groups": groups, "abstained": abstained}
+        check_same_index(probs=probs, labels=labels, logits=logits, **others)
         class_names, labels = _of_columns(probs, labels, class_names, "probs")
         check_columns(logits, class_names, "logits")
         matrix, notes, (classes, confidence) = as_distributions(as_matrix(probs, "probs"))
-        self._fill_matrix("full", matrix, classes, confidence, labels, class_names, weights, metadata, notes)
+        extras = (weights, metadata, groups, notes)
+        self._fill_matrix("full", matrix, classes, confidence, labels, class_names, *extras)
         if logits is not None:
             z = logits.values if isinstance(logits, Logits) else Logits(logits).values
             check_same_shape(z, matrix, "logits", "probs")
@@ -142,16 +147,18 @@ class Predictions(Stored):
         class_names: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
         metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
     ) -> Self:
         """Predictions from raw logits (n, K): probabilities are their softmax, the logits are kept.
 
         >>> Predictions.from_logits([[0.0, 0.0], [2.0, 0.0]], [0, 1]).confidence.round(3).tolist()
         [0.5, 0.881]
         """
-        check_same_index(logits=logits, labels=labels, weights=weights, metadata=metadata)
+        check_same_index(logits=logits, labels=labels, weights=weights, metadata=metadata, groups=groups)
         class_names, labels = _of_columns(logits, labels, class_names, "logits")
         z = logits if isinstance(logits, Logits) else Logits(logits)
-        return cls(z.probs(), labels, class_names=class_names, logits=z, weights=weights, metadata=metadata)
+        extras: dict[str, Any] = {"weights": weights, "metadata": metadata, "groups": groups}
+        return cls(z.probs(), labels, class_names=class_names, logits=z, **extras)
 
     @classmethod
     def from_scores(
@@ -162,19 +169,21 @@ class Predictions(Stored):
         class_names: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
         metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
     ) -> Self:
         """Predictions of kind per-class: K probabilities a row that need not sum to one.
 
         >>> Predictions.from_scores([[0.9, 0.4]], [0]).kind
         'per-class'
         """
-        check_same_index(scores=scores, labels=labels, weights=weights, metadata=metadata)
+        check_same_index(scores=scores, labels=labels, weights=weights, metadata=metadata, groups=groups)
         class_names, labels = _of_columns(scores, labels, class_names, "scores")
         matrix = as_matrix(scores, "scores")
         refuse_outside(matrix, "scores")
         classes, confidence = top_one(matrix)
         self = object.__new__(cls)
-        self._fill_matrix("per-class", owned(matrix), classes, confidence, labels, class_names, weights, metadata, ())
+        extras = (weights, metadata, groups, ())
+        self._fill_matrix("per-class", owned(matrix), classes, confidence, labels, class_names, *extras)
         return self
 
     @classmethod
@@ -188,6 +197,7 @@ class Predictions(Stored):
         class_names: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
         metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
     ) -> Self:
         """Predictions from (confidence, correct), or from (confidence, predicted class, label).
 
@@ -205,20 +215,22 @@ class Predictions(Stored):
             labels=labels,
             weights=weights,
             metadata=metadata,
+            groups=groups,
         )
         flat = as_confidence(confidence)
         if (predicted is None) != (labels is None) or (predicted is None) == (correct is None):
             raise InputError("give either correct=, or both predicted= and labels=")
         self = object.__new__(cls)
+        extras = (weights, metadata, groups, ())
         if predicted is None:
             right = as_outcomes(correct, len(flat), "correct")
-            self._fill("confidence", None, (None, owned(flat)), right, None, None, weights, metadata, ())
+            self._fill("confidence", None, (None, owned(flat)), right, None, None, *extras)
             return self
         assert labels is not None
         names = names_in(class_names, predicted, labels)
         y = as_codes(labels, names, len(flat), "labels")
         c = as_codes(plain(predicted).reshape(-1), names, flat.size, "predicted").reshape(flat.shape)
-        self._fill("top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, weights, metadata, ())
+        self._fill("top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, *extras)
         return self
 
     def replace(
@@ -230,14 +242,15 @@ class Predictions(Stored):
         logits: ArrayLike | Logits | None = None,
         weights: ArrayLike | Unchanged | None = UNCHANGED,
         metadata: pd.DataFrame | Unchanged | None = UNCHANGED,
+        groups: ArrayLike | RowGroups | str | Unchanged | None = UNCHANGED,
         abstained: ArrayLike | None = None,
         discrete: bool | None = None,
     ) -> Self:
         """The same rows with other parts, each checked as it is when predictions are made; the rest stays.
 
         Rows go by place. With other ``probs`` (n, K) what belonged to the old ones goes: logits, rows withheld, the
-        mark of few values, notes; ``logits`` and ``abstained`` are given beside them. ``weights=None`` and
-        ``metadata=None`` take these away; ``class_names`` renames the classes.
+        mark of few values, notes; ``logits`` and ``abstained`` are given beside them. ``weights=None``,
+        ``metadata=None`` and ``groups=None`` take these away; ``class_names`` renames the classes.
 
         >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"], weights=[2])
         >>> p.replace(labels=["cat"]).correct.tolist(), p.replace(class_names=["a", "b"]).class_names
@@ -255,6 +268,7 @@ class Predictions(Stored):
                 logits=logits if logits is None or isinstance(logits, Logits) else as_matrix(logits, "logits"),
                 weights=self.weights if isinstance(weights, Unchanged) else weights,
                 metadata=self.metadata if isinstance(metadata, Unchanged) else metadata,
+                groups=self.grouping if isinstance(groups, Unchanged) else groups,
                 abstained=None if abstained is None else plain(abstained),
             )
             return other._with({"discrete": True}) if discrete else other
@@ -271,12 +285,15 @@ class Predictions(Stored):
             fields |= {"weights": row_weights, "notes": self.notes + note}
         if not isinstance(metadata, Unchanged):
             fields["metadata"] = self._described(metadata, self.n_rows)
+        if not isinstance(groups, Unchanged):
+            fields["grouping"] = as_groups(groups, fields.get("metadata", self.metadata), self.n_rows)
         return self._with(fields)
 
     def with_probs(
         self, probs: ArrayLike, *, logits: ArrayLike | Logits | None = None, abstained: ArrayLike | None = None
     ) -> Self:
-        """The same rows with other probabilities (n, K): labels, class names, weights and metadata come along.
+        """The same rows with other probabilities (n, K): labels, class names, weights, groups and metadata come
+        along.
 
         >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"])
         >>> p.with_probs([[0.4, 0.6]]).correct.tolist()
@@ -327,12 +344,13 @@ class Predictions(Stored):
         class_names: Sequence[str] | None,
         weights: ArrayLike | None,
         metadata: pd.DataFrame | None,
+        groups: ArrayLike | RowGroups | str | None,
         notes: tuple[str, ...],
     ) -> None:
         names = as_names(class_names, matrix.shape[1])
         y = frozen(as_codes(labels, names, len(matrix), "labels"))
         top = (frozen(classes[:, None]), frozen(confidence[:, None]))
-        self._fill(kind, Rows(matrix), top, classes == y, y, names, weights, metadata, notes)
+        self._fill(kind, Rows(matrix), top, classes == y, y, names, weights, metadata, groups, notes)
 
 
 def _of_columns(

@@ -220,5 +220,6 @@ def _restricted(
         logits=None if logits is None else Logits(logits),
         weights=kept.weights,
         metadata=kept.metadata,
+        groups=kept.grouping,
         abstained=kept.abstained,
     )

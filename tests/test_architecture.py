@@ -406,6 +406,7 @@ ALIKE = {
     "classes": 4,
     "constraint": 2,
     "fitted_numbers": 3,
+    "findings": 3,
     "decision_curve": 3,
     "decisions": 2,
     "movement": 3,
@@ -437,6 +438,8 @@ ALIKE = {
     "sweep": 2,
     "unbinned": 2,
     "scores": 2,
+    "slice_dots": 2,
+    "slices": 3,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

@@ -94,6 +94,11 @@ class BinaryCalibrator(BaseEstimator):
         """What the fitted map consists of, in words and numbers."""
         return Insides()
 
+    @property
+    def divides(self) -> bool:
+        """Does it divide the rows it is fitted on, one by one, so that rows that belong together would be parted?"""
+        return False
+
     def cells(self) -> Cells | None:
         """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
         return None
@@ -143,6 +148,10 @@ class Calibrator(BaseEstimator):
     def fit_on(self, predictions: Predictions) -> Self:
         """Fit on the rows of these predictions that the model answers: all of them unless it abstains."""
         self._fit(predictions.answered)
+        if predictions.row_groups is not None:
+            self.groups_ = predictions.row_groups.words
+        elif hasattr(self, "groups_"):
+            del self.groups_
         self.classes_ = np.arange(predictions.n_classes or 2)
         return self
 
@@ -169,6 +178,14 @@ class Calibrator(BaseEstimator):
         """What holds for the fitted calibrator whatever the data, with probability 1 - alpha; or that nothing does."""
         check_is_fitted(self)
         return NONE
+
+    @property
+    def dependence(self) -> str:
+        """Why nothing is promised: the rows it was fitted on belong together; empty where each stands alone."""
+        groups = vars(self).get("groups_", "")
+        return (
+            f"the calibration rows belong to {groups}, and what is promised is for independent rows" if groups else ""
+        )
 
     @property
     def note(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from calib_core._arrays import Bools, Codes, Float64s
 from calib_core.calibrators.neighbour_tuning import content_order
@@ -25,7 +26,8 @@ def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int,
     """Holds out floor(share * eligible rows) of them, at most ``most``, drawn at random.
 
     Rows are drawn in the order of their contents, so that the order they come in does not matter. A whole-numbered
-    weight is that many copies of the row, each drawn on its own; other weights go with their row.
+    weight is that many copies of the row, each drawn on its own; other weights go with their row. Grouped rows are
+    held out in whole groups, and nothing of these is left.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 10, [0, 1] * 10)
     >>> parts = hold_out(p, p.correct, 0.1, 500, random_state=0)
@@ -36,15 +38,32 @@ def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int,
     units = np.repeat(np.arange(predictions.n_rows), copies)
     units = units[eligible[units]]
     rng = np.random.default_rng(random_state)
-    chosen = _in_order(predictions, units)[rng.permutation(len(units))[: min(int(len(units) * share), most)]]
+    ordered, wanted = _in_order(predictions, units), min(int(len(units) * share), most)
+    groups = predictions.groups
+    if groups is None:
+        chosen = ordered[rng.permutation(len(units))[:wanted]]
+    else:
+        chosen = _whole_groups(ordered, groups, wanted, rng)
     weights = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights.copy()
     taken = np.bincount(chosen, minlength=predictions.n_rows)
     if predictions.weights is None or (copies == weights).all():
         weights -= taken
     else:
         weights[taken > 0] = 0.0
+    if groups is not None:
+        weights[np.isin(groups, groups[chosen])] = 0.0
     left = np.flatnonzero(weights > 0)
     return HeldOut(chosen, left, _left(predictions, left, weights[left]))
+
+
+def _whole_groups(ordered: Codes, groups: Codes, wanted: int, rng: np.random.Generator) -> Codes:
+    """All units of groups drawn at random, as many groups as fit into the number wanted, and at least one."""
+    codes, names = pd.factorize(groups[ordered])
+    turn = rng.permutation(len(names))[codes]
+    order = np.argsort(turn, kind="stable")
+    through = np.cumsum(np.bincount(turn))
+    fit = int(through[max(int(np.searchsorted(through, wanted, side="right")) - 1, 0)]) if wanted else 0
+    return np.asarray(ordered[order[:fit]])
 
 
 def _copies(predictions: Predictions) -> Codes:

@@ -126,7 +126,7 @@ class _Affine(Calibrator):
         with one_blas_thread():
             rows = Rowwise(source, predictions.true_labels, predictions.weights)
             if self.cross_validate:
-                odir = chosen_odir(rows, odir, self.folds, self.random_state)
+                odir = chosen_odir(rows, odir, self.folds, self.random_state, predictions.row_groups)
             found = fitted(AffineLoss(rows, odir))
         self.off_diagonal_, self.intercept_ = odir.off_diagonal, odir.intercept
         self.weights_ = np.ascontiguousarray(found.parameters[:-1].T)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core import guarantees
 from calib_core._arrays import Bools, Float64s, frozen
+from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.abstention_thresholds import (
     ScoredRows,
     coverage_curve,
@@ -64,6 +65,8 @@ class MetaCal(Calibrator):
 
     def _fit(self, predictions: Predictions) -> None:
         self._check_base()
+        if self.rule == "guaranteed":
+            refuse_groups(predictions, "the guaranteed rule")
         scores = entropies(predictions.rows)
         parts = hold_out(predictions, self._eligible(predictions), HELD_OUT_SHARE, MOST_HELD_OUT, self.random_state)
         rest = ScoredRows(scores[parts.left], predictions.correct[parts.left], parts.rest.weights)
@@ -193,6 +196,8 @@ class MetaCalMiscoverage(MetaCal):
     def guarantee(self, alpha: float = 0.1) -> Promise:
         """Eq. (5) at the rule's own level, whatever ``alpha`` is: the threshold was chosen for one probability."""
         check_is_fitted(self)
+        if self.dependence:
+            return guarantees.no_promise(self.dependence)
         if vars(self).get("weighted_", False):  # not in calibrators saved before weights were looked at
             return guarantees.no_promise(_WEIGHTED)
         return guarantees.miscoverage_promise(self.n_held_out_, self.exceed_probability_, self.miscoverage)
@@ -261,6 +266,8 @@ class MetaCalAccuracy(MetaCal):
     def guarantee(self, alpha: float = 0.1) -> Promise:
         """The wanted accuracy at level 1 - risk under the guaranteed rule, nothing under the paper's."""
         check_is_fitted(self)
+        if self.dependence:
+            return guarantees.no_promise(self.dependence)
         if vars(self).get("weighted_", False):  # not in calibrators saved before weights were looked at
             return guarantees.no_promise(_WEIGHTED)
         if self.rule == "guaranteed":

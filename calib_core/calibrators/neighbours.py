@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._parallel import chunks, one_blas_thread, shared_out
+from calib_core._row_groups import RowGroups
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Grid, Insides, Number
 from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
@@ -65,7 +66,9 @@ class Neighbours(Calibrator):
         share, self.threshold_ = self.share, self.threshold
         self.losses_: Float64s = np.empty((0, 0))
         if self.cross_validate:
-            self.losses_ = self._cross_validated()
+            groups = predictions.row_groups
+            kept = groups if groups is None or weights is None else groups.take(np.flatnonzero(weights > 0))
+            self.losses_ = self._cross_validated(kept)
             share, self.threshold_ = best_cell(self.losses_, SHARES, THRESHOLDS)
         given = None if self.cross_validate else self.neighbours
         total = float(len(self.points_)) if weights is None else float(self.weights_.sum())
@@ -126,13 +129,19 @@ class Neighbours(Calibrator):
             ),
         )
 
-    def _cross_validated(self) -> Float64s:
-        """Mean log loss of the rows held out, (shares, thresholds); every fold looks its neighbours up once."""
+    def _cross_validated(self, groups: RowGroups | None) -> Float64s:
+        """Mean log loss of the rows held out, (shares, thresholds); every fold looks its neighbours up once.
+
+        Rows of a group are held out together.
+        """
         n = len(self.points_)
         if n < 10:
             raise InputError(f"10-fold cross-validation needs at least 10 calibration rows; {n} were given")
         weights = self.weights_ if len(self.weights_) else None
-        fold = fold_codes(self.points_, self.labels_, weights, 10, self.random_state)
+        if groups is None:
+            fold = fold_codes(self.points_, self.labels_, weights, 10, self.random_state)
+        else:
+            fold = groups.folds(self.labels_, 10, self.random_state)
         total = np.zeros((len(SHARES), len(THRESHOLDS)))
 
         with one_blas_thread():

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import Float64s, Floats, frozen
+from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.base import BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
@@ -81,6 +82,8 @@ class Reduced(Calibrator):
         self.left_alone_: tuple[str, ...] = ()
         self.maps_: list[BinaryCalibrator | None] = [None] * len(claims.strata)
         parts = self._parts(len(claims.strata))
+        if any(binary.divides for binary in parts):
+            refuse_groups(predictions, "a map fitted on thirds of the rows")
         few: list[int] = []
         for s, binary in enumerate(parts):
             stratum = claims.stratum(s)
@@ -139,6 +142,8 @@ class Reduced(Calibrator):
         of = scope(self.reduction).of
         if of not in ("top", "classes") or (own and not cells):
             return NONE
+        if self.dependence:
+            return no_promise(self.dependence)
         if self.normalise:
             return no_promise("dividing the rows by their sum undoes what each class's bins promise")
         notion = REDUCTIONS.recipe(self.reduction).key
@@ -204,6 +209,7 @@ class Reduced(Calibrator):
             class_names=predictions.class_names,
             weights=predictions.weights,
             metadata=predictions.metadata,
+            groups=predictions.grouping,
         )
 
     def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
@@ -219,7 +225,11 @@ def _ranked(values: Floats, predictions: Predictions) -> Predictions:
     values = frozen(np.ascontiguousarray(values))
     if predictions.labels is None:
         return Predictions.from_confidence(
-            values[:, 0], predictions.correct, weights=predictions.weights, metadata=predictions.metadata
+            values[:, 0],
+            predictions.correct,
+            weights=predictions.weights,
+            metadata=predictions.metadata,
+            groups=predictions.grouping,
         )
     return Predictions.from_confidence(
         values,
@@ -228,6 +238,7 @@ def _ranked(values: Floats, predictions: Predictions) -> Predictions:
         class_names=predictions.class_names,
         weights=predictions.weights,
         metadata=predictions.metadata,
+        groups=predictions.grouping,
     )
 
 

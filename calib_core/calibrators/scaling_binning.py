@@ -61,6 +61,10 @@ class ScalingBinning(BinaryCalibrator):
         return True
 
     @property
+    def divides(self) -> bool:
+        return self.splits > 1
+
+    @property
     def min_rows(self) -> int:
         return 2 * self.splits
 

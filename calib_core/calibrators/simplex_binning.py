@@ -94,6 +94,8 @@ class SimplexBinning(Calibrator):
     def unproven(self) -> str:
         """Why no bound holds for the cells as fitted, in words; empty where one does."""
         check_is_fitted(self)
+        if self.dependence:
+            return self.dependence
         if self.weighted_:
             return "the calibration rows are weighted, and the bound is for rows that count alike"
         if self.tied_:

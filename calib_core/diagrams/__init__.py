@@ -36,10 +36,12 @@ from calib_core.diagrams.recalibration import (
 from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.selective import RiskCoverage, selective
+from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
     ClassPanels,
     ClassValidity,
+    SlicePanels,
     class_curves,
     class_panels,
     class_validity,
@@ -86,6 +88,8 @@ __all__ = [
     "ReliabilityBands",
     "ReliabilityDiagram",
     "RiskCoverage",
+    "SliceDots",
+    "SlicePanels",
     "StandingOut",
     "TemperaturePath",
     "TradeOff",
@@ -137,6 +141,7 @@ __all__ = [
     "rows_in_range",
     "selective",
     "shared_scale",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",

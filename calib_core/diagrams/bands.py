@@ -15,10 +15,14 @@ from calib_core.claims import FlatClaims
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.estimators.base import Question
 from calib_core.inference import draws, wilson
+from calib_core.inference.clusters import GroupsInCells, groups_of, share_ends_of
+from calib_core.inference.group_noise import sums_in_cells
 from calib_core.inference.null import RESAMPLES, null_outcomes
+from calib_core.inference.wild import rows_of
 from calib_core.predictions import InputError, Predictions
-from calib_core.reductions import Reduction, claims_of
+from calib_core.reductions import Reduction, as_reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,8 +73,10 @@ def reliability_bands(
     """Wilson intervals and consistency bands for the bins of a reliability diagram.
 
     The band resamples outcomes from the scores on the same bins and takes the middle ``level`` of each bin's mean
-    outcomes: a star outside its band is unlikely for a calibrated model. What can mislead: bands hold bin by bin, not
-    all at once; of ten stars of a calibrated model one lies outside its 90 % band on average.
+    outcomes: a star outside its band is unlikely for a calibrated model. Rows that belong together: exact intervals of
+    the fewer independent rows that tell as much, and the widest band of outcomes drawn alone and in groups. What can
+    mislead: bands hold bin by bin, not all at once; of ten stars of a calibrated model one lies outside its 90 % band
+    on average.
 
     References: Broecker & Smith 2007, Increasing the reliability of reliability diagrams; Wilson 1927.
 
@@ -78,7 +84,8 @@ def reliability_bands(
     >>> reliability_bands(p, 5).frame()[["band_low", "band_high"]].round(1).values.tolist()
     [[0.5, 0.7]]
     """
-    claims = claims_of(predictions.written_out(), reduction)
+    question = Question(predictions.written_out(), as_reduction(reduction), None)
+    claims, groups = claims_of(question.predictions, reduction), groups_of(question)
     part = claims.stratum(stratum)
     codes = np.zeros(len(part.scores), dtype=np.intp)
     mine = FlatClaims(part.scores, part.outcomes, codes, (claims.strata[stratum],), np.ones(1), part.weights)
@@ -89,9 +96,17 @@ def reliability_bands(
     shares = np.divide(drawn, rows, out=np.full(drawn.shape, np.nan), where=rows > 0)
     low, high = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     filled = rows > 0
-    low[filled], high[filled] = np.quantile(shares[:, filled], [(1 - level) / 2, (1 + level) / 2], axis=0)
+    ends = (1 - level) / 2, (1 + level) / 2
+    low[filled], high[filled] = np.quantile(shares[:, filled], ends, axis=0)
     worth = worth_of_a_unit(part.weights)
     sure = wilson(table.tally.outcome[0] * worth, rows * worth, level)
+    if groups is not None:
+        own = groups.take(rows_of(claims, stratum, question.ranks))
+        for sums in sums_in_cells(mine, table, own, random_state):
+            least, most = np.quantile(sums[:, filled] / rows[filled], ends, axis=0)
+            low[filled] = np.clip(np.minimum(low[filled], least), 0.0, 1.0)
+            high[filled] = np.clip(np.maximum(high[filled], most), 0.0, 1.0)
+        sure = share_ends_of(GroupsInCells.of(mine, table, own), part.weights is None, level)
     parts = (rows, table.mean_score[0], table.mean_outcome[0], *sure, low, high)
     return ReliabilityBands(table.lower[0], table.upper[0], *parts, level)
 

@@ -9,12 +9,14 @@ import pandas as pd
 
 from calib_core._checks import worth_of_a_unit
 from calib_core._text import begun
-from calib_core.binning import BinningScheme
+from calib_core.binning import BinningScheme, tabulate_at
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.reliability import reliability
 from calib_core.inference import clopper_pearson
+from calib_core.inference.clusters import GroupsInCells
 from calib_core.inference.number_words import between, percent, told_apart
 from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions import Confidence
 
 OVER, UNDER = "over-confident", "under-confident"
 _WIDE = 0.1
@@ -32,8 +34,8 @@ def bins_standing_out(
     under-confident where it lies above, else empty. ``too_few``: the interval would reach 10 points to a side for a
     calibrated model with these confidences, which is known before outcomes are seen.
 
-    Rows of unequal weight count as the fewer equal ones they are worth. What can mislead: a bin that does not stand
-    out may still be off; the errors of its classes may cancel.
+    Rows of unequal weight count as the fewer equal ones they are worth, rows of a group in a bin as one. What can
+    mislead: a bin that does not stand out may still be off; the errors of its classes may cancel.
 
     References: Clopper & Pearson 1934; Bonferroni's inequality.
 
@@ -45,10 +47,15 @@ def bins_standing_out(
         raise NotAnswerable(f"the level is {level}; it must lie between 0 and 1")
     frames = []
     for title, predictions in models.items():
-        frame = reliability(predictions, bins).frame()
+        diagram = reliability(predictions, bins)
+        frame, groups = diagram.frame(), predictions.answered.row_groups
         frame = frame[["bin", "lower", "upper", "count", "confidence", "accuracy"]]
         frame.insert(0, "model", title)
-        frames.append(frame.assign(rows=frame["count"] * worth_of_a_unit(predictions.written_out().weights)))
+        rows = frame["count"].to_numpy() * worth_of_a_unit(predictions.written_out().weights)
+        if groups is not None:
+            claims = Confidence().split(predictions)
+            rows = GroupsInCells.of(claims, tabulate_at(claims, diagram.lower[1:]), groups).fewest[frame["bin"]]
+        frames.append(frame.assign(rows=rows))
     table = pd.concat(frames, ignore_index=True)
     each = 1 - (1 - level) / max(1, len(table))
     rows = table.pop("rows").to_numpy()

@@ -10,6 +10,7 @@ import pandas as pd
 from calib_core._arrays import Codes
 from calib_core.defaults import LEVEL
 from calib_core.inference import clopper_pearson
+from calib_core.inference.clusters import shares_in_cells
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 
 
@@ -45,10 +46,10 @@ def models_in_range(
 ) -> pd.DataFrame:
     """What each model says on average of its rows in a range of the confidence, and how often it is right there.
 
-    One line a model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the share
-    that is right, at ``level`` each; NaN where it has no rows there. Weighted rows count with their weights, and the
-    interval takes them as the fewer equal rows they are worth. What can mislead: models have different rows in one
-    range, since what they say of a row differs.
+    One line a model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the share that
+    is right, at ``level`` each; NaN where it has no rows there. Weighted rows count with their weights, and the
+    interval takes them, and rows that belong together, as the fewer equal rows they are worth. What can mislead: models
+    have different rows in one range, since what they say of a row differs.
 
     References: Clopper & Pearson 1934.
 
@@ -68,8 +69,12 @@ def models_in_range(
         share = weights / weights.sum()
         says = float(share @ predictions.confidence[rows])
         right = float(share @ predictions.correct[rows])
-        n = np.array([len(rows) if predictions.weights is None else _worth(predictions, rows)])
-        ends = clopper_pearson(right * n, n, level)
+        if predictions.row_groups is None:
+            n = np.array([len(rows) if predictions.weights is None else _worth(predictions, rows)])
+            ends = clopper_pearson(right * n, n, level)
+        else:
+            together = np.zeros(len(rows), dtype=np.intp)
+            ends = shares_in_cells(predictions, together, predictions.correct[rows], rows, 1, level)[:2]
         lines.append({**line, **dict(zip(names, (says, right, float(ends[0][0]), float(ends[1][0])), strict=True))})
     return pd.DataFrame(lines, columns=["model", "rows", "says", "right", "right_low", "right_high"])
 

@@ -12,6 +12,7 @@ from scipy.stats import beta
 from sklearn.isotonic import isotonic_regression
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._row_groups import refuse_groups
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.curve import BANDS, band_title
 from calib_core.predictions import NotAnswerable, Predictions
@@ -172,7 +173,8 @@ def corp_band(
     least ``level`` for every number of rows (a union bound, no simulation). The band's scores are up to 64 ranks and 32
     steps of the score. This is no consistency band (where a calibrated model's curve would lie): it is about the truth.
     What can mislead: where the true curve falls it is no band at all; and it is wide, since nothing but rising is
-    assumed. Whole-number weights are copies; NotAnswerable for other unequal ones.
+    assumed. Whole-number weights are copies; NotAnswerable for other unequal ones, and
+    for rows that belong together.
 
     References: Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023, Honest calibration assessment for binary outcome
     predictions (all runs of rows, there).
@@ -183,6 +185,7 @@ def corp_band(
     """
     if band not in BANDS or band == "none":
         raise ValueError(f"band is {band!r}; it must be pointwise or whole-curve")
+    refuse_groups(predictions, "the band of a CORP curve")
     claims = claims_of(predictions.written_out(), reduction)
     part = claims.stratum(stratum).counted()
     if part.weights is not None and np.ptp(part.weights) > 0:

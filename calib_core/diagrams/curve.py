@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._row_groups import refuse_groups
 from calib_core.claims import Claims, Stratum
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, height, limits
@@ -135,7 +136,8 @@ def kernel_curve(
     scores on average and at least .89 at each of them, bands for the whole curve in .973 to 1 of the runs. What can
     mislead: the smoothed curve is not the true one. The default leaves a calibrated model on the diagonal at every
     bandwidth, but flattens errors that are finer than h, and lies off 0 or 1 where all outcomes are, as far as scores
-    vary within h. Whole-number weights are copies.
+    vary within h. Whole-number weights are copies; rows that
+    belong together have a curve and no band.
 
     References: P5 §4.4, eq. (2) and Fig. 1; Hjort & Glad 1995 (smoothing what a parametric start leaves over).
 
@@ -144,6 +146,7 @@ def kernel_curve(
     >>> round(curve.value(0.75), 3), round(curve.local_error(0.75), 3)
     (1.0, 0.25)
     """
+    _check_band(predictions, band)
     return _curve(claims_of(predictions.written_out(), reduction), stratum, method, band, level)
 
 
@@ -161,8 +164,14 @@ def kernel_curves(
     >>> [c.stratum for c in kernel_curves(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1]))]
     ['0', '1']
     """
+    _check_band(predictions, band)
     claims = claims_of(predictions.written_out(), reduction)
     return tuple(_curve(claims, s, method, band, level) for s in range(len(claims.strata)))
+
+
+def _check_band(predictions: Predictions, band: str) -> None:
+    if band != "none":
+        refuse_groups(predictions, "the band of a kernel curve")
 
 
 def _curve(claims: Claims, s: int, method: KernelECE, band: str, level: float) -> KernelCurve:

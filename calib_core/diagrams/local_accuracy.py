@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import Bools, Float64s
 from calib_core._repr import OneLine
+from calib_core._row_groups import RowGroups
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
+from calib_core.inference.clusters import GROUPED, GroupsInCells, share_ends_of
 from calib_core.inference.number_words import at_level, between, in_percent, percent, share_range
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
 from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
@@ -37,7 +39,7 @@ class LocalAnswer(OneLine):
 
     ``rows`` (their number, or what they are worth) say ``lower`` to ``upper``, ``claimed`` on average, and are
     ``share`` of all; ``right`` of them are right, ``low`` to ``high`` at ``level``. Not ``near``: no row says so, and
-    these are about the nearest confidence that rows do say.
+    these are about the nearest confidence that rows do say. ``groups`` says what rows belong to, if they do.
     """
 
     confidence: float
@@ -51,6 +53,7 @@ class LocalAnswer(OneLine):
     lower: float
     upper: float
     level: float
+    groups: str = ""
 
     @property
     def enough(self) -> bool:
@@ -91,7 +94,7 @@ class LocalAnswer(OneLine):
     def basis(self) -> str:
         """What the answer rests on: its interval, the rows, and what they say."""
         share = in_percent(self.share)
-        of_all = f"{_rows(self.rows)} ({share} of all) that {_says(self.rows)} {self.range}"
+        of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) that {_says(self.rows)} {self.range}"
         return f"{share_range(self.low, self.high)} ({at_level(self.level)} interval), from {of_all}"
 
     @property
@@ -141,6 +144,7 @@ class LocalAccuracy(Diagram):
     upper: Float64s
     level: float
     method: str
+    groups: str = ""
 
     def frame(self) -> pd.DataFrame:
         """One line per confidence asked for, with the sentence about it."""
@@ -173,7 +177,13 @@ class LocalAccuracy(Diagram):
     def _answer(self, i: int) -> LocalAnswer:
         names = ("rows", "share", "claimed", "right", "low", "high", "lower", "upper")
         numbers = {name: float(getattr(self, name)[i]) for name in names}
-        return LocalAnswer(confidence=float(self.confidence[i]), near=bool(self.near[i]), level=self.level, **numbers)
+        return LocalAnswer(
+            confidence=float(self.confidence[i]),
+            near=bool(self.near[i]),
+            level=self.level,
+            groups=self.groups,
+            **numbers,
+        )
 
 
 def local_accuracy(
@@ -185,9 +195,10 @@ def local_accuracy(
     they say what was asked to within 3 points on average. Where no row lies within 3 points, the same around the
     nearest confidence that a row says. The interval is about the mean chance of being right of these very rows; which
     they are is known from their scores alone, so that it holds at its level for each confidence, exact for rows that
-    are counted (``share_ends``). It is to be compared with ``claimed``, their mean confidence. What can mislead:
-    windows overlap, and a confidence chosen for its answer is one among many looked at; gaps of several classes can
-    cancel in a window. Rows that a model abstains on say nothing.
+    are counted (``share_ends``); rows that belong together count as the fewer independent ones that tell as much. It is
+    to be compared with ``claimed``, their mean confidence. What can mislead: windows overlap, and a confidence chosen
+    for its answer is one among many looked at; gaps of several classes can cancel in a window. Rows that a model
+    abstains on say nothing.
 
     References: P1 eq. (1) for what is asked; Clopper & Pearson 1934.
 
@@ -206,7 +217,12 @@ def local_accuracy(
     nearest = rows.nearest(places)
     near = np.abs(nearest - places) <= NARROWEST / 100 + _SLACK
     first, last, reach = _windows(rows, np.where(near, places, nearest))
-    low, high = share_ends(rows.right(first, last), rows.worth(first, last), rows.counted, level)
+    method = COUNTED if rows.counted else WEIGHED
+    if rows.groups is None:
+        low, high = share_ends(rows.right(first, last), rows.worth(first, last), rows.counted, level)
+    else:
+        method = GROUPED if rows.counted else WEIGHED
+        low, high = rows.ends_of_groups(first, last, level)
     return LocalAccuracy(
         places,
         near,
@@ -220,7 +236,8 @@ def local_accuracy(
         rows.score[first],
         rows.score[last - 1],
         level,
-        COUNTED if rows.counted else WEIGHED,
+        method,
+        "" if rows.groups is None else f" in groups{rows.groups.kind}",
     )
 
 
@@ -234,6 +251,7 @@ class _Rows:
     _square: Float64s
     _score: Float64s
     _right: Float64s
+    groups: RowGroups | None = None
 
     @classmethod
     def of(cls, predictions: Predictions) -> _Rows:
@@ -245,7 +263,27 @@ class _Rows:
         weight = np.ones(len(order)) if rows.weights is None else rows.weights[order].astype(np.float64)
         parts = (weight, np.square(weight), weight * score, weight * rows.outcomes[order])
         counted = predictions.weights is None or whole(predictions.weights)
-        return cls(score, counted, *(np.append(0.0, np.cumsum(part)) for part in parts))
+        grouped = predictions.answered.row_groups
+        if grouped is not None:
+            carry = predictions.answered.weights
+            grouped = grouped.take(order if carry is None else np.flatnonzero(carry > 0)[order])
+        running = [np.append(0.0, np.cumsum(part)) for part in parts]
+        return cls(score, counted, running[0], running[1], running[2], running[3], grouped)
+
+    def ends_of_groups(self, first: Places, last: Places, level: float) -> tuple[Float64s, Float64s]:
+        """Ends of the share right in each window, of rows that belong together; windows alike are made once."""
+        assert self.groups is not None
+        weight, right = np.diff(self._weight), np.diff(self._right) > 0
+        windows, place = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
+        ends = []
+        for start, stop in windows:
+            rows = np.arange(start, stop)
+            cell = np.zeros(len(rows), dtype=np.intp)
+            mine = self.groups.take(rows)
+            sums = GroupsInCells.of_rows(cell, mine, self.score[rows], right[rows], weight[rows], 1)
+            ends.append([end[0] for end in share_ends_of(sums, self.counted, level)])
+        low, high = np.array(ends)[place.ravel()].T
+        return low, high
 
     def worth(self, first: Places, last: Places) -> Float64s:
         """How many rows: copies are counted, others by Kish's number."""

@@ -14,6 +14,7 @@ from calib_core.binning import BinningScheme, as_binning, tabulate
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import clopper_pearson
+from calib_core.inference.clusters import GroupsInCells, share_ends_of, shares_in_cells
 from calib_core.lookup import row_table
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import TopLabel
@@ -49,8 +50,9 @@ def class_claims(models: Mapping[str, Predictions], code: int, level: float = LE
 
     Columns model, rows (those it predicts as the class), says (their mean confidence), right (the share of them of the
     class), low and high (exact interval of that share at ``level``, Clopper and Pearson) and found (the share of the
-    class's own rows among them). NaN where there are no rows, and for the interval where rows carry weights. What can
-    mislead: right is about rows that are predicted as the class, found about rows that are of it.
+    class's own rows among them). NaN where there are no rows, and for the interval where rows carry weights. Rows that
+    belong together count as the fewer independent ones that tell as much. What can mislead: right is about rows that
+    are predicted as the class, found about rows that are of it.
 
     >>> p = Predictions.from_confidence([0.9, 0.7, 0.8], predicted=[0, 0, 1], labels=[0, 1, 1])
     >>> class_claims({"net": p}, 0)[["rows", "says", "right", "found"]].values.round(2).tolist()
@@ -62,7 +64,11 @@ def class_claims(models: Mapping[str, Predictions], code: int, level: float = LE
         weights = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
         count, right = float(weights[rows].sum()), float(weights[rows][own[rows]].sum())
         says = float(weights[rows] @ predictions.confidence[rows])
-        low, high = _interval(predictions, np.array([right]), np.array([count]), level)
+        if predictions.row_groups is None:
+            low, high = _interval(predictions, np.array([right]), np.array([count]), level)
+        else:
+            together = np.zeros(len(rows), dtype=np.intp)
+            low, high, _ = shares_in_cells(predictions, together, predictions.correct[rows], rows, 1, level)
         share = right / count if count else np.nan
         found = right / float(weights[own].sum()) if own.any() else np.nan
         lines.append((name, count, says / count if count else np.nan, share, low[0], high[0], found))
@@ -89,6 +95,13 @@ def class_bins(
     filled = np.flatnonzero(table.count[code] > 0)
     count, right = table.count[code][filled], table.tally.outcome[code][filled]
     low, high = _interval(predictions, right, count, level)
+    groups = predictions.answered.row_groups
+    if groups is not None:
+        sums = GroupsInCells.of(TopLabel().split(predictions), table, groups)
+        low, high = (
+            end.reshape(table.count.shape)[code][filled]
+            for end in share_ends_of(sums, predictions.weights is None, level)
+        )
     return ClassBins(
         _name(predictions, code),
         filled,

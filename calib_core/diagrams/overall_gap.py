@@ -11,6 +11,7 @@ import pandas as pd
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.local_accuracy import points
+from calib_core.inference.clusters import shares_in_cells
 from calib_core.inference.number_words import at_level, in_percent, share_range
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
 from calib_core.predictions import NotAnswerable, Predictions, whole
@@ -33,6 +34,7 @@ class OverallGap(Diagram):
     high: float
     level: float
     method: str
+    groups: str = ""
 
     @property
     def direction(self) -> str:
@@ -59,7 +61,7 @@ class OverallGap(Diagram):
         words = f"Says {in_percent(self.claimed)} on average, right {in_percent(self.right)} of the time"
         ends = f"{share_range(self.low, self.high)}, {at_level(self.level)} interval"
         note = "" if self.direction else " Gaps that cancel do not show here."
-        return f"{words} ({ends}; {self.rows:,.0f} rows).{note}"
+        return f"{words} ({ends}; {self.rows:,.0f} rows{self.groups}).{note}"
 
     def frame(self) -> pd.DataFrame:
         """One line with the numbers and what they say."""
@@ -88,6 +90,12 @@ def overall_gap(predictions: Predictions, level: float = LEVEL) -> OverallGap:
     scores = rows.scores.astype(np.float64)
     claimed, right = (float(np.average(part, weights=rows.weights)) for part in (scores, rows.outcomes))
     counted = predictions.weights is None or whole(predictions.weights)
-    worth = predictions.answered.effective_rows
-    low, high = share_ends(np.array([right]), np.array([worth]), counted, level)
-    return OverallGap(worth, claimed, right, float(low[0]), float(high[0]), level, COUNTED if counted else WEIGHED)
+    worth, answered = predictions.answered.effective_rows, predictions.answered
+    if answered.row_groups is None:
+        low, high = share_ends(np.array([right]), np.array([worth]), counted, level)
+        method = COUNTED if counted else WEIGHED
+    else:
+        every = np.arange(answered.n_rows)
+        low, high, method = shares_in_cells(answered, np.zeros_like(every), answered.correct, every, 1, level)
+    among = "" if answered.row_groups is None else f" in {answered.row_groups.words}"
+    return OverallGap(worth, claimed, right, float(low[0]), float(high[0]), level, method, among)

@@ -15,6 +15,7 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.inference import clopper_pearson
+from calib_core.inference.clusters import GroupsInCells
 from calib_core.lookup import row_table
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import TopLabel
@@ -70,7 +71,8 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
     """Which classes make up bin ``b`` of the diagram of these predictions, and which are off, worst beyond noise first.
 
     Without ``b``: the bin that adds most to the top-label error. Intervals of the classes' accuracies are exact, at
-    level 1 - (1 - level) / m with m classes in the bin, so that all of them hold together at ``level``.
+    level 1 - (1 - level) / m with m classes in the bin, so that all of them hold together at ``level``; rows that
+    belong together count as one there.
 
     What can mislead: a class with three rows in the bin lies anywhere by chance; look at its interval first.
 
@@ -87,7 +89,10 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
     here = np.flatnonzero(table.count[:, b] > 0)
     if not len(here):
         raise NotAnswerable(f"no rows lie in {diagram.label(b)}")
+    groups = predictions.answered.row_groups
     rows = table.count[here, b] * worth_of_a_unit(predictions.written_out().weights)
+    if groups is not None:
+        rows = GroupsInCells.of(TopLabel().split(predictions), table, groups).fewest.reshape(table.count.shape)[here, b]
     says, right = table.mean_score[here, b], table.mean_outcome[here, b]
     low, high = clopper_pearson(right * rows, rows, 1 - (1 - level) / max(1, len(here)))
     order = np.argsort(-np.maximum(low - says, says - high), kind="stable")

@@ -14,6 +14,7 @@ from calib_core.figures.calibration_map import calibration_map
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
 from calib_core.figures.decision_curve import decision_curve
+from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
 from calib_core.figures.intervals_of_class import class_bins
@@ -33,6 +34,7 @@ from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
 from calib_core.figures.selective import selective
 from calib_core.figures.shown import draw
+from calib_core.figures.slice_dots import slice_dots
 from calib_core.figures.sweep import error_sweep, temperature_path
 from calib_core.figures.trade import trade_off, trade_points
 from calib_core.figures.validity import validity, validity_pair
@@ -54,6 +56,7 @@ __all__ = [
     "decision_curve",
     "draw",
     "error_sweep",
+    "findings",
     "fitted_parameters",
     "forest",
     "kernel_band",
@@ -65,6 +68,7 @@ __all__ = [
     "reliability",
     "reliability_bands",
     "selective",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",

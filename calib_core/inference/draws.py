@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Floats, Rows
+from calib_core._arrays import Bools, Codes, Float64s, Floats, Rows
+from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.predictions import NotAnswerable
 
 CHUNK = 200
 """Replicates that share one random stream; a constant, so that nothing else decides which numbers are drawn."""
 _BLOCK_ROWS = 8192
 _BLOCK_BYTES = 1 << 20
+
+
+class Uniforms(Protocol):
+    """What outcomes are drawn with: uniform numbers, row after row."""
+
+    def random(self, size: tuple[int, int]) -> Float64s: ...
+
+
+class Alike:
+    """Uniforms (groups, count) that all rows of a group share, so that the rows of a group come out alike.
+
+    The most that rows can hang together while each is still calibrated. They are handed out row after row.
+    """
+
+    def __init__(self, codes: Codes, uniforms: Float64s) -> None:
+        self._codes, self._uniforms, self._next = codes, uniforms, 0
+
+    def random(self, size: tuple[int, int]) -> Float64s:
+        """The uniforms of the next rows."""
+        mine = self._codes[self._next : self._next + size[0]]
+        self._next += size[0]
+        return np.asarray(self._uniforms[mine])
 
 
 def streams(resamples: int, random_state: int) -> Iterator[tuple[int, np.random.Generator]]:
@@ -26,7 +51,7 @@ def streams(resamples: int, random_state: int) -> Iterator[tuple[int, np.random.
     return ((count, np.random.default_rng(seed)) for count, seed in zip(counts, seeds, strict=True))
 
 
-def hits(scores: Floats, rng: np.random.Generator, count: int) -> Iterator[tuple[slice, Bools]]:
+def hits(scores: Floats, rng: Uniforms, count: int) -> Iterator[tuple[slice, Bools]]:
     """Blocks of (rows, outcomes ~ Bernoulli(score) of shape (rows, count)) of claims that share no row.
 
     Uniforms are drawn row after row, so that the size of the blocks decides nothing.
@@ -37,7 +62,7 @@ def hits(scores: Floats, rng: np.random.Generator, count: int) -> Iterator[tuple
         yield where, rng.random((len(score), count)) < score
 
 
-def ranked_hits(scores: Floats, ranks: int, rng: np.random.Generator, count: int) -> Iterator[tuple[Codes, Bools]]:
+def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterator[tuple[Codes, Bools]]:
     """The same where every row makes ``ranks`` claims, at most one of which comes true: one uniform a row.
 
     NotAnswerable where a row's claims add up to more than 1: no outcome can fulfil them all.
@@ -57,7 +82,7 @@ def ranked_hits(scores: Floats, ranks: int, rng: np.random.Generator, count: int
         yield np.concatenate([rows + r * n for r in range(ranks)]), np.concatenate(parts)
 
 
-def classes(rows: Rows, rng: np.random.Generator, count: int) -> Iterator[tuple[slice, Floats, Codes]]:
+def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floats, Codes]]:
     """Blocks of (rows, their probabilities, classes ~ Categorical(p_i) of shape (rows, count)), by inverse CDF.
 
     One class a row and replicate: claims about different classes of a row are never drawn apart. Rows are taken to
@@ -80,3 +105,27 @@ def distributions(kind: str) -> None:
             "these rows hold one probability per class and need not sum to 1, so no class can be drawn from them; "
             "use a normalised calibrator, or a notion with one claim a row"
         )
+
+
+def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any]:
+    """The claims with outcomes of calibrated models in place of their own, one after the other."""
+    if isinstance(claims, FlatClaims):
+        drawn = np.empty((len(claims.scores), count), dtype=bool)
+        if ranks == 1:
+            for where, came_true in hits(claims.scores, rng, count):
+                drawn[where] = came_true
+        else:
+            for rows, came_true in ranked_hits(claims.scores, ranks, rng, count):
+                drawn[rows] = came_true
+        return (replace(claims, outcomes=drawn[:, r].copy()) for r in range(count))
+    drawn = labels(claims.rows, rng, count)
+    name = "hit" if isinstance(claims, ColumnClaims) else "labels"
+    return (replace(claims, **{name: drawn[:, r].astype(np.intp)}) for r in range(count))
+
+
+def labels(rows: Rows, rng: Uniforms, count: int) -> Codes:
+    """Classes drawn from every row's probabilities, (rows, count)."""
+    found = np.empty((rows.shape[0], count), dtype=np.int32)
+    for where, _, drawn in classes(rows, rng, count):
+        found[where] = drawn
+    return found.astype(np.intp, copy=False)

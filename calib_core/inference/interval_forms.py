@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question, error_scale
-from calib_core.inference import canonical_noise, kernel_intervals, means, wild
+from calib_core.inference import canonical_noise, grouped_intervals, kernel_intervals, means, wild
 from calib_core.inference.bin_intervals import InBins
+from calib_core.inference.clusters import groups_of
 from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
 from calib_core.inference.intervals import NOISELESS, Interval, around, percentile, pivotal
 from calib_core.inference.judged_bins import facts_of, target
@@ -34,8 +36,10 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     the residuals (kernel, smooth, convex, swept, cumulative) by what a norm can gain from noise, the squared kernel
     error by test inversion or from its blocks, means of rows (log loss, Brier score, accuracy) by the percentile
     bootstrap. All but the last are in the coverage table (canonical: three classes) or have a proof; what is left over
-    has the pivotal bootstrap and says that it is untested. ``percentile`` and ``pivotal`` ask for the bootstrap forms
-    of any estimate: of plug-in and debiased binned errors they do not cover.
+    has the pivotal bootstrap and says that it is untested. Rows that belong together: means and shares by groups, norms
+    as in ``grouped_intervals``, bootstraps draw groups; what is made for independent rows is refused. ``percentile``
+    and ``pivotal`` ask for the bootstrap forms of any estimate: of plug-in and debiased binned errors they do not
+    cover.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
@@ -48,9 +52,16 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     question = question.written_out
     if method != "default":
         return _bootstrapped(question, level, random_state, method)
+    groups = groups_of(question)
     if (mean := means.of_mean(question, level)) is not None:
-        value = question.answer(question.predictions).value
-        return around(value, (mean.low, mean.high), level, mean.method, mean.tested, mean.about)
+        value, about = (
+            question.answer(question.predictions).value,
+            mean.about + ("" if groups is None else groups.together),
+        )
+        return around(value, (mean.low, mean.high), level, mean.method, mean.tested, about)
+    if groups is not None:
+        found = grouped_intervals.interval(question, groups, level, random_state)
+        return replace(found, about=found.about + groups.together)
     if question.reduction is not None:
         return _default(question, question.claims, level, random_state)
     return _bootstrapped(question, level, random_state, "pivotal")

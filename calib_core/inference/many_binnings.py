@@ -33,7 +33,8 @@ def floors(
     """
     question = Question(predictions, reduction, None).written_out
     claims = question.claims
-    counted = [None] * len(estimators) if question.whole else sweep_tables(claims, estimators)
+    alone = question.whole or predictions.row_groups is not None
+    counted = [None] * len(estimators) if alone else sweep_tables(claims, estimators)
     members = [(e, c) for e, c in zip(estimators, counted, strict=True) if c is not None]
     shared = iter(_shared(question, members, resamples, random_state))
     return [

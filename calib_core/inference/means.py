@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Float64s
+from calib_core._row_groups import RowGroups
 from calib_core.claims import FlatClaims
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question
+from calib_core.inference.clusters import (
+    FEWEST,
+    GROUPED,
+    GroupsInCells,
+    few_groups,
+    groups_of,
+    share_ends_of,
+    together,
+    widened,
+)
 from calib_core.inference.draws import distributions
 from calib_core.inference.intervals import clopper_pearson
 from calib_core.inference.poisson_limits import beyond
+from calib_core.inference.right_shares import WEIGHED
 from calib_core.inference.wild import each_weight
-from calib_core.predictions import Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 
 GIVEN = "the expected score of these rows, given the predictions"
 """What intervals of the Brier score and the log loss are about."""
@@ -28,7 +40,7 @@ RIGHT = "the share of rows like these that are right"
 class Losses:
     """What rows lost and could have lost, each (n,): seen, expected by the scores, least and largest; their weights.
 
-    ``weight`` sums to 1.
+    ``weight`` sums to 1. Where ``groups`` are given, what rows of one group lose hangs together.
     """
 
     seen: Float64s
@@ -36,6 +48,7 @@ class Losses:
     least: Float64s
     most: Float64s
     weight: Float64s
+    groups: RowGroups | None = None
 
     def bounds(self, level: float) -> tuple[float, float]:
         """Ends for the mean of what these rows lose on average, given the predictions: each fails by (1 - level)/2.
@@ -48,16 +61,19 @@ class Losses:
         both within what the rows can lose at all. z is the normal (1 + level)/2 point. (loss - expected)^2 is, on
         average and whatever the truth, at least the loss's variance. Where heavy losses are rare the upper end is that
         of a Poisson count of them: it holds room for those that did not happen. Two classes: loss - expected loss is
-        D_i (y_i - s_i). What can mislead: one row with a near-certain claim sets c for all; no proof for finite N (the
-        variance is estimated), simulated for 2 to 100 classes.
+        D_i (y_i - s_i). Grouped rows: w_i D_i and w_i (loss_i - expected loss_i) are summed over each group, and c is
+        widened to Student's point for as many groups. What can mislead: one row with a near-certain claim sets c for
+        all; no proof for finite N (the variance is estimated), simulated for 2 to 100 classes.
 
         References: X(B) Fay & Feuer 1997.
         """
         tail = (1.0 - level) / 2
-        mean, reach = float(self.weight @ self.seen), float((self.weight * (self.most - self.least)).max())
+        mean = float(self.weight @ self.seen)
+        reach = float(together(self.weight * (self.most - self.least), self.groups).max())
         if reach <= 0.0:  # the rows lose the same whatever comes true: nothing is uncertain
             return mean, mean
-        seen = float(np.square(self.weight * (self.seen - self.expected) / reach).sum())
+        seen = float(np.square(together(self.weight * (self.seen - self.expected), self.groups) / reach).sum())
+        reach *= widened(self.groups, tail)
         low = mean - float(norm.isf(tail)) * reach * float(np.sqrt(seen))
         high = mean + reach * beyond(seen, tail)
         return max(low, float(self.weight @ self.least)), min(high, float(self.weight @ self.most))
@@ -89,26 +105,57 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
     if declared.judged not in ("share", "losses"):
         return None
     question = question.written_out
-    rows = question.predictions.answered
+    rows, groups = question.predictions.answered, groups_of(question)
     if question.reduction is not None and not (isinstance(question.claims, FlatClaims) and question.ranks == 1):
         return None
     if declared.judged == "share":
         value = question.answer(question.predictions).value
         exact = rows.weights is None
+        if groups is not None:
+            return _of_grouped_shares(question, groups, level)
         method = "Clopper-Pearson" if exact else "Clopper-Pearson, weighted rows counted as Kish's number of equal ones"
         n = np.array([rows.effective_rows])
         low, high = clopper_pearson(value * n, n, level)
         return MeanBounds(float(low[0]), float(high[0]), method, RIGHT, exact)
-    losses = _of_rows(score, question.predictions) if question.reduction is None else _of_claims(score, question.claims)
+    losses = losses_of(question)
     floored = declared.floored and float(losses.most.max()) >= -np.log(LOG_FLOOR) * (1 - 1e-12)
     method = "bounds for a mean of losses"
     if floored:
         method += f", of the log loss with scores raised to {LOG_FLOOR:.0e}: without that no upper end exists"
-    return MeanBounds(*losses.bounds(level), method, GIVEN, question.predictions.weights is None)
+    if groups is None:
+        return MeanBounds(*losses.bounds(level), method, GIVEN, question.predictions.weights is None)
+    if len(groups.values) < FEWEST:
+        raise NotAnswerable(few_groups(groups))
+    return MeanBounds(*losses.bounds(level), f"{method}, rows of a group summed", GIVEN, False)
+
+
+def losses_of(question: Question) -> Losses:
+    """What the rows or claims lost, and could have lost, by the question's score."""
+    score, groups = question.estimator, groups_of(question)
+    if question.reduction is None:
+        return replace(_of_rows(score, question.predictions), groups=groups)
+    return replace(_of_claims(score, question.claims), groups=groups)
+
+
+def _of_grouped_shares(question: Question, groups: RowGroups, level: float) -> MeanBounds:
+    rows = question.predictions.answered
+    claims = None if question.reduction is None else question.claims
+    right = rows.correct if claims is None else claims.outcomes
+    weight = rows.weights if claims is None else claims.weights
+    none = np.zeros(len(right), dtype=np.intp)
+    sums = GroupsInCells.of_rows(none, groups, np.zeros(len(right)), right, weight, 1)
+    low, high = share_ends_of(sums, weight is None, level)
+    return MeanBounds(float(low[0]), float(high[0]), GROUPED if weight is None else WEIGHED, RIGHT, False)
 
 
 def _of_rows(score: Any, predictions: Predictions) -> Losses:
     distributions(predictions.kind)
+    if traits(score).judged == "share":
+        rows = predictions.answered
+        none = np.zeros(rows.n_rows)
+        weight = none + 1.0 if rows.weights is None else rows.weights
+        right, h = rows.correct.astype(np.float64), rows.confidence.astype(np.float64)
+        return Losses(right, h, none, none + 1.0, weight / weight.sum())
     n = predictions.n_rows
     expected, least, most = np.empty(n), np.empty(n), np.empty(n)
     for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
@@ -122,6 +169,9 @@ def _of_rows(score: Any, predictions: Predictions) -> Losses:
 
 def _of_claims(score: Any, claims: FlatClaims) -> Losses:
     s = claims.scores.astype(np.float64)
+    if traits(score).judged == "share":
+        none = np.zeros(len(s))
+        return Losses(claims.outcomes.astype(np.float64), s, none, none + 1.0, each_weight(claims))
     lost = score.claim_losses(s)
     expected = (1 - s) * lost[0] + s * lost[1]
     return Losses(

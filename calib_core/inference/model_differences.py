@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib_core._row_groups import same_groups
 from calib_core.binning import BinningScheme, Distinct, Groups, cuts
 from calib_core.claims import Claims, FlatClaims
 from calib_core.estimators import Estimator, as_estimator, own_bins, traits
@@ -58,7 +59,8 @@ def paired_difference(
     - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
       not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
       both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
-      smallest of ``LADDER`` at which the two intervals part.
+      smallest of ``LADDER`` at which the two intervals part. Grouped rows always come here, or to Student's interval
+      of group sums for scores, since pairs of rows and folds are made for independent ones.
 
     ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims
     about the same outcomes. Where no bins are given (``declared_bins``): a model that is declared discrete and one that
@@ -91,7 +93,7 @@ def paired_difference(
         bins, bins_of = declared_bins(first, second, notion, estimator)
     method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
     questions = (Question(first.answered, notion, method), Question(second.answered, notion, method))
-    if all(map(in_cells, questions)):
+    if all(map(in_cells, questions)) and first.row_groups is None:
         return of_cells(questions, bins_of, level, random_state)
     if bins_of != "each":
         raise NotAnswerable(
@@ -202,6 +204,10 @@ def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]
         raise InputError(
             f"row {i} has the weight {weights[0][i]:g} in one model and {weights[1][i]:g} in the other: models are "
             "compared on the same rows with the same weights"
+        )
+    if not same_groups(a.row_groups, b.row_groups):
+        raise InputError(
+            "the models name other groups of rows: models are compared on the same rows in the same groups"
         )
     declined = [np.zeros(p.n_rows, dtype=bool) if p.abstained is None else p.abstained for p in (a, b)]
     differ = np.flatnonzero(declined[0] != declined[1])

@@ -18,6 +18,7 @@ from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws
 from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 
 RESAMPLES = 1000
@@ -118,6 +119,8 @@ def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, rand
     first = questions[0].written_out
     every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
     found = np.concatenate(list(_null_values(every, resamples, random_state)), axis=1)
+    if first.predictions.row_groups is not None:
+        found = np.array([of_groups(q, values, random_state) for q, values in zip(every, found, strict=True)])
     return [
         NoiseFloor(q.answer(q.predictions).value, values, traits(q.estimator).higher_is_worse)
         for q, values in zip(every, found, strict=True)
@@ -150,7 +153,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
             yield np.array([counts.values(drawn) for counts in counted])
         return
     for count, rng in streams:
-        drawn_claims = _drawn(claims, question.ranks, rng, count)
+        drawn_claims = draws.outcomes(claims, question.ranks, rng, count)
         yield np.array([[q.of(sample).value for q in questions] for sample in drawn_claims]).T
 
 
@@ -247,38 +250,15 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1:
         claims = in_order(claims)
-    return _drawn(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
-
-
-def _drawn(claims: Any, ranks: int, rng: np.random.Generator, count: int) -> Iterator[Any]:
-    """The claims with outcomes of calibrated models in place of their own, one after the other."""
-    if isinstance(claims, FlatClaims):
-        outcomes = np.empty((len(claims.scores), count), dtype=bool)
-        if ranks == 1:
-            for where, came_true in draws.hits(claims.scores, rng, count):
-                outcomes[where] = came_true
-        else:
-            for rows, came_true in draws.ranked_hits(claims.scores, ranks, rng, count):
-                outcomes[rows] = came_true
-        return (replace(claims, outcomes=outcomes[:, r].copy()) for r in range(count))
-    labels = _labels(claims.rows, rng, count)
-    name = "hit" if isinstance(claims, ColumnClaims) else "labels"
-    return (replace(claims, **{name: labels[:, r].astype(np.intp)}) for r in range(count))
+    return draws.outcomes(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
 
 
 def _whole_values(question: Question, rng: np.random.Generator, count: int) -> Float64s:
     """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels."""
     predictions = question.predictions
     draws.distributions(predictions.kind)
-    labels = _labels(predictions.rows, rng, count)
+    labels = draws.labels(predictions.rows, rng, count)
     return np.array([question.answer(predictions.relabelled(labels[:, r])).value for r in range(count)])
-
-
-def _labels(rows: Any, rng: np.random.Generator, count: int) -> Codes:
-    labels = np.empty((rows.shape[0], count), dtype=np.int32)
-    for where, _, drawn in draws.classes(rows, rng, count):
-        labels[where] = drawn
-    return labels.astype(np.intp, copy=False)
 
 
 def in_order(claims: FlatClaims) -> FlatClaims:

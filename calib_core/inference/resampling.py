@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from calib_core._arrays import Float64s
+from calib_core._row_groups import RowGroups
 from calib_core.binning import BinTable
 from calib_core.claims import FlatClaims, Tally
 from calib_core.estimators.base import Question
@@ -29,7 +30,8 @@ def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int 
     packages do). There, claims that share no row are drawn as multinomial counts of the (stratum, bin, outcome)
     cells, with the cells' score sums normal around count times mean (their exact mean and variance given the counts);
     claims that share rows by rows. Estimators that look at the rows are called on each resample. Row weights that are
-    whole numbers are copies; other weights stay with their row. What can mislead: plug-in errors of resamples are
+    whole numbers are copies; other weights stay with their row. Grouped rows: whole groups are drawn, and the estimate
+    is made anew of each resample. What can mislead: plug-in errors of resamples are
     biased upward twice, once by the data's noise and once by the resample's.
 
     References: P2 §5.1; Efron & Tibshirani 1993.
@@ -45,6 +47,9 @@ def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int 
 
 
 def _values(question: Question) -> Callable[[np.random.Generator, int], Float64s]:
+    groups = question.predictions.row_groups
+    if groups is not None:
+        return lambda rng, count: np.array(list(_on_groups(question, groups, rng, count)))
     if question.reduction is None:
         return lambda rng, count: np.array(list(_of_means(question, rng, count)))
     claims = question.claims
@@ -54,6 +59,17 @@ def _values(question: Question) -> Callable[[np.random.Generator, int], Float64s
     sample = _sampler(claims, counted.table, question.ranks)
     follow = shares_follow_rows(claims)
     return lambda rng, count: np.array(list(_on_tables(counted, sample(rng, count), follow)))
+
+
+def _on_groups(question: Question, groups: RowGroups, rng: np.random.Generator, count: int) -> Iterator[float]:
+    """Whole groups drawn with replacement, each with all its rows."""
+    order, sizes = np.argsort(groups.codes, kind="stable"), np.bincount(groups.codes)
+    starts = np.cumsum(sizes) - sizes
+    for _ in range(count):
+        drawn = rng.integers(len(sizes), size=len(sizes))
+        steps = np.arange(sizes[drawn].sum()) - np.repeat(np.cumsum(sizes[drawn]) - sizes[drawn], sizes[drawn])
+        rows = order[np.repeat(starts[drawn], sizes[drawn]) + steps]
+        yield question.answer(question.predictions.take(rows)).value
 
 
 def _on_rows(question: Question, rng: np.random.Generator, count: int) -> Iterator[float]:

@@ -12,9 +12,10 @@ from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.estimators import traits
+from calib_core.inference.clusters import FEWEST, few_groups, together
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
 from calib_core.inference.poisson_limits import beyond
-from calib_core.predictions import Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 
 _HALVINGS = 60
 
@@ -23,6 +24,8 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
     """The interval of the mean difference, its method, and whether that is tested; rows that abstain are left out."""
     apart = score.losses(a) - score.losses(b)
     known = ~np.isnan(apart)
+    if a.row_groups is not None:
+        return _by_group(a, b, score, apart, level), "paired t of group sums", False
     apart, weight = apart[known], None if a.weights is None else a.weights[known]
     if weight is None and traits(score).judged == "share":
         if np.array_equal(a.predicted[known], b.predicted[known]):
@@ -69,6 +72,29 @@ def mean_difference(apart: Float64s, weight: Float64s, level: float) -> Differen
     half = error * float(student.ppf((1 + level) / 2, max(n - 1, 1)))
     p = float(2 * student.sf(abs(middle) / error, max(n - 1, 1))) if error > 0 else float(middle == 0.0)
     return Difference(middle, middle - half, middle + half, p)
+
+
+def _by_group(a: Predictions, b: Predictions, score: Any, apart: Float64s, level: float) -> Difference:
+    """Student's interval for the mean of the rows' differences (n,), those of a group added up.
+
+    NotAnswerable where fewer than ten groups differ, or would be surprised: their sums then say nothing of the noise.
+    """
+    known = ~np.isnan(apart)
+    groups = a.row_groups.take(np.flatnonzero(known)) if a.row_groups is not None else None
+    assert groups is not None
+    weight = np.ones(len(apart))[known] if a.weights is None else a.weights[known]
+    middle = float(apart[known] @ weight / weight.sum())
+    sums, number = together(weight * (apart[known] - middle), groups), len(groups.values)
+    differ, expected = int(np.count_nonzero(together(np.abs(apart[known]), groups))), float(FEWEST)
+    if traits(score).judged == "losses":
+        expected = _surprises(a, b, score.label_terms, known)[2] * number / len(groups.codes)
+    if differ == 0:
+        return Difference(0.0, 0.0, 0.0, 1.0)
+    if min(number, differ, expected) < FEWEST:
+        raise NotAnswerable(few_groups(groups))
+    error = float(np.sqrt(np.square(sums).sum() * number / (number - 1)) / weight.sum())
+    half, z = error * float(student.ppf((1 + level) / 2, number - 1)), abs(middle) / error
+    return Difference(middle, middle - half, middle + half, float(2 * student.sf(z, number - 1)))
 
 
 def bounded_difference(middle: float, largest: float, surprises: float, n: int, level: float) -> Difference:

@@ -8,11 +8,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from calib_core import scores
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s, safe_log
 from calib_core._repr import OneLine
+from calib_core._row_groups import refuse_groups
 from calib_core.defaults import SEED
+from calib_core.inference.clusters import FEWEST, poor, together
 from calib_core.inference.draws import classes, distributions, streams
 from calib_core.inference.null import NoiseFloor
 from calib_core.inference.number_words import chance
@@ -49,7 +52,8 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     """Is the proper score what these probabilities themselves lead one to expect?
 
     Z = sum_i [S(p_i, y_i) - E S(p_i, k)] / sqrt(sum_i Var S(p_i, k)), k ~ p_i, for the Brier score (summed over
-    classes) or the log loss; standard normal under calibration, two-sided p-value. Z above 0: the model does worse
+    classes) or the log loss; standard normal under calibration, two-sided p-value. Grouped rows: each group's terms
+    are added up, with the variance that the groups show. Z above 0: the model does worse
     than it claims (over-confident). Row weights multiply each row's terms. What can mislead: over- and
     under-confident regions cancel; a few very unlikely classes make the log-loss form far from normal.
 
@@ -69,22 +73,41 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     if spread == 0.0:
         # Every outcome was certain: any deviation at all is impossible under calibration.
         return TestOfCalibration(name, 0.0 if excess == 0 else float(np.inf), 1.0 if excess == 0 else 0.0)
+    if predictions.row_groups is not None:
+        return _by_group(name, predictions, weight * (found - mean), weight * np.sqrt(variance))
     z = excess / spread
     return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
+
+
+def _by_group(name: str, predictions: Predictions, terms: Float64s, spread: Float64s) -> TestOfCalibration:
+    """The test with each group's terms, seen less expected (rows,), added up; ``spread`` are those of single rows.
+
+    The variance is the larger of sum_g (sum of terms of g)^2 and that of independent rows; where surprises are too rare
+    to be seen by group (``clusters.poor``), or groups fewer than ten, the largest there can be, sum_g (sum of spreads
+    of g)^2. Student's law, one degree of freedom less than groups.
+    """
+    groups = predictions.row_groups
+    assert groups is not None
+    seen = np.square(together(terms, groups)).sum()
+    few = len(groups.values) < FEWEST or poor(groups, predictions.confidence.astype(np.float64))
+    alike = np.square(together(spread, groups)).sum() if few else 0.0
+    z = float(terms.sum() / np.sqrt(max(seen, np.square(spread).sum(), alike)))
+    p = float(2 * student.sf(abs(z), max(len(groups.values) - 1, 1)))
+    return TestOfCalibration(f"{name}, rows of a group summed", z, p)
 
 
 def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCalibration:
     """Is a calibration error of any size shown? Spiegelhalter's test with the Brier score, at every number of rows.
 
-    T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, S the Brier score of the whole prediction; two-sided by
-    Z = T / sqrt(sum_i w_i^2 Var S(p_i, k)). Where only a claim is known (bare confidences, top-label) or rows need not
-    sum to 1 (per-class), S is that of the claim made: (h, 1 - h) against (right, wrong). Rows the model declines are
-    left out. The p-value is the normal one where rho = sum_i w_i^3 E|S - E S|^3 / (sum_i w_i^2 Var S)^(3/2) is at most
-    ``NORMAL`` (known from the scores; the normal law is off by at most 0.56 rho), else the rank of |T| among draws of
-    the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1), which rejects calibrated models at most at its
-    level for every n. Whole-number weights are copies. An outcome that was given probability 0 is impossible under
-    calibration: p = 0. Where every outcome was certain and came true, or none changes the score (uniform rows): p = 1,
-    nothing to test.
+    T = sum_i w_i [S(p_i, y_i) - E S(p_i, k)], k ~ p_i, S the Brier score of the whole prediction; two-sided by Z = T /
+    sqrt(sum_i w_i^2 Var S(p_i, k)). Where only a claim is known (bare confidences, top-label) or rows need not sum to 1
+    (per-class), S is that of the claim made: (h, 1 - h) against (right, wrong). Rows the model declines are left out;
+    those of a group are added up. The p-value is the normal one where rho = sum_i w_i^3 E|S - E S|^3 / (sum_i w_i^2 Var
+    S)^(3/2) is at most ``NORMAL`` (known from the scores; the normal law is off by at most 0.56 rho), else the rank of
+    |T| among draws of the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1), which rejects calibrated
+    models at most at its level for every n. Whole-number weights are copies. An outcome that was given probability 0 is
+    impossible under calibration: p = 0. Where every outcome was certain and came true, or none changes the score
+    (uniform rows): p = 1, nothing to test.
 
     What can mislead: over- and under-confident regions cancel, and a claim of 1/2 has the same Brier score whatever
     happens: p near 1 is no proof of calibration. Probabilities rounded to 0 say "impossible", and are taken at their
@@ -125,6 +148,8 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
     z = excess / spread
     if impossible:
         return TestOfCalibration(name, z, 0.0)
+    if judged.row_groups is not None:
+        return _by_group(name, judged, weight * (scores.brier_scores(judged) - mean), weight * np.sqrt(variance))
     rho = float((weight**3 * third).sum()) / spread**3
     if rho <= NORMAL:
         return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
@@ -136,7 +161,9 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
 def _claimed(predictions: Predictions) -> Predictions:
     """The claim made as a prediction of two classes: right, with its confidence, or wrong."""
     h = predictions.confidence.astype(np.float64)
-    return Predictions(np.column_stack([h, 1.0 - h]), ~predictions.correct, weights=predictions.weights)
+    return Predictions(
+        np.column_stack([h, 1.0 - h]), ~predictions.correct, weights=predictions.weights, groups=predictions.grouping
+    )
 
 
 def _drawn_excess(predictions: Predictions, weight: Float64s, mean: Float64s, random_state: int) -> Float64s:
@@ -182,6 +209,7 @@ def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") 
     >>> round(kuiper(p).statistic, 3)  # 4 * 0.5 / sqrt(4 * 0.25)
     2.0
     """
+    refuse_groups(predictions, "Kuiper's test")
     claims = claims_of(predictions, reduction)
     if len(claims.strata) != 1:
         raise NotAnswerable("the Kuiper test needs claims of one stratum; choose confidence or one class")

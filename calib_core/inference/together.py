@@ -34,7 +34,7 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
     groups: dict[Hashable, list[Estimate]] = {}
     for estimate in estimates:
         groups.setdefault(_shared(estimate), []).append(estimate)
-    jobs = [job for key, group in groups.items() for job in _jobs(group, level, in_bins=isinstance(key, tuple))]
+    jobs = [job for group in groups.values() for job in _jobs(group, level, in_bins=_draws_once(group[0]))]
     with one_blas_thread():
         run(jobs, lambda i: done(100 * i // len(jobs)))
 
@@ -53,6 +53,12 @@ def _shared(estimate: Estimate) -> Hashable:
         question.estimator.binning,
         judged_bins(question.written_out).estimator.binning,
     )
+
+
+def _draws_once(estimate: Estimate) -> bool:
+    """Do estimates like this one have drawn outcomes in common? Of grouped rows each is asked alone."""
+    grouped = estimate.question is not None and estimate.question.predictions.row_groups is not None
+    return shares_draws(estimate) and not grouped
 
 
 def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:

@@ -64,7 +64,8 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     The interval alone decides, on the scale of ``on_scale_of``: squared errors against the squared tolerance, means
     over classes against the tolerance's share of what such a mean can be. At level 90 % each word is wrong in at most
     5 % of cases where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end
-    of a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance. What can
+    of a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
+    rows, which may hang together as nobody knows beforehand, it is never said. What can
     mislead: "within" is about the error in these bins; "too close to call" is not "calibrated".
 
     NotAnswerable, never a word, for scores (log loss, Brier score, accuracy), and where the value, an end of the
@@ -96,7 +97,9 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
         return Verdict("within", eps, f"Within tolerance: {words}, below the tolerance of {percent(eps)}.", *ends)
     if span.low > limit:
         return Verdict("miscalibrated", eps, f"Miscalibrated: {words}, above the tolerance of {percent(eps)}.", *ends)
-    typical, rows_judged = typical_high(question, level), question.predictions
+    rows_judged = question.predictions
+    # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
+    typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
     if typical >= limit:
         needed = rows_to_tell(question, limit, level, typical)
         text = (
@@ -161,6 +164,8 @@ def _what(estimate: Estimate, about: str) -> str:
         subject = subject.replace("the error", "the probability on wrong classes") if error else f"{subject}{_SHARE}"
     rows = question.predictions
     among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
+    if rows.row_groups is not None:
+        among += f" (rows in {rows.row_groups.words})"
     return subject + (" (finer errors are not seen)" if "finer" in finer else "") + among
 
 

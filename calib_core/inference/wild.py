@@ -54,9 +54,9 @@ def bounds(
     """
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
-    laws = (_wild(claims, ranks, random_state), _calibrated(claims, ranks, random_state))
+    laws = (_wild(claims, ranks, random_state), calibrated(claims, ranks, random_state))
     noise = [
-        _sizes(lambda s, stratum: estimator.image(claims, estimated, s, stratum), claims, ranks, law) for law in laws
+        sizes(lambda s, stratum: estimator.image(claims, estimated, s, stratum), claims, ranks, law) for law in laws
     ]
     low = estimated.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
     high = estimated.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
@@ -98,7 +98,12 @@ def unanswered(claims: ColumnClaims) -> Float64s:
 
 
 def reach(claims: Listed, ranks: int = 1) -> float:
-    """The most that any one row could move the aggregate by, whatever its outcome: a bound on ``influence``.
+    """The most that any one row could move the aggregate by, whatever its outcome."""
+    return float(reaches(claims, ranks).max())
+
+
+def reaches(claims: Listed, ranks: int = 1) -> Float64s:
+    """How far each row could move the aggregate, whatever its outcome, (rows,): a bound on ``influence``.
 
     Its weight in the aggregate where a row makes one claim. Claims about several classes of a row, one of which comes
     true, have residuals that add up to at most 1 + (sum of the row's scores): 2 where those are distributions.
@@ -106,15 +111,15 @@ def reach(claims: Listed, ranks: int = 1) -> float:
     if isinstance(claims, FlatClaims):
         each = each_weight(claims)
         if ranks == 1:
-            return float(each.max())
+            return each
         total = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
-        return float((each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + total, ranks)).max())
+        return np.asarray(each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + total, ranks))
     total = np.empty(claims.rows.shape[0])
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
         total[where] = block.astype(np.float64).sum(axis=1)
     weight = np.ones(len(total)) if claims.weights is None else claims.weights
     most = claims.shares.max() * np.minimum(1.0 + total, len(claims.shares))
-    return float((most * weight).max() / weight.sum())
+    return np.asarray(most * weight / weight.sum())
 
 
 def each_weight(claims: FlatClaims) -> Float64s:
@@ -147,7 +152,7 @@ def strata_of(claims: Listed, ranks: int) -> Iterator[tuple[int, Stratum, Codes]
     for s in np.flatnonzero(claims.shares > 0):
         stratum = claims.stratum(int(s))
         if stratum.total > 0:
-            yield int(s), stratum, _rows(claims, int(s), ranks)
+            yield int(s), stratum, rows_of(claims, int(s), ranks)
 
 
 def chunk_sizes(n: int, strata: int) -> list[int]:
@@ -174,7 +179,7 @@ def n_rows(claims: Listed, ranks: int) -> int:
     return claims.rows.shape[0] if isinstance(claims, ColumnClaims) else len(claims.scores) // ranks
 
 
-def _sizes(picture: Callable[[int, Stratum], Image], claims: Listed, ranks: int, law: Iterator[Noise]) -> Float64s:
+def sizes(picture: Callable[[int, Stratum], Image], claims: Listed, ranks: int, law: Iterator[Noise]) -> Float64s:
     """The error made of noise in place of residuals, (draws,)."""
     found = []
     for noise in law:
@@ -188,16 +193,17 @@ def _sizes(picture: Callable[[int, Stratum], Image], claims: Listed, ranks: int,
     return np.concatenate(found)
 
 
+def multiplied(normal: Float64s) -> Noise:
+    """Residuals times these numbers (rows, draws)."""
+    return lambda _, stratum, rows: (stratum.outcomes - stratum.scores.astype(np.float64))[:, None] * normal[rows]
+
+
 def _wild(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise]:
     """Residuals times standard normals, one a row."""
-
-    def noise(normal: Float64s) -> Noise:
-        return lambda _, stratum, rows: (stratum.outcomes - stratum.scores.astype(np.float64))[:, None] * normal[rows]
-
-    return (noise(chunk) for chunk in wild_chunks(n_rows(claims, ranks), len(claims.strata), random_state))
+    return (multiplied(chunk) for chunk in wild_chunks(n_rows(claims, ranks), len(claims.strata), random_state))
 
 
-def _calibrated(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise]:
+def calibrated(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise]:
     """Outcomes drawn from the scores, less the scores; one class a row, unless a row's scores are no distribution."""
 
     def less(came_true: Callable[[int, Stratum], Bools]) -> Noise:
@@ -232,7 +238,8 @@ def _at_most_one(claims: FlatClaims, ranks: int) -> bool:
     return bool(claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0).max() <= 1.0 + 1e-3)
 
 
-def _rows(claims: Listed, s: int, ranks: int) -> Codes:
+def rows_of(claims: Listed, s: int, ranks: int) -> Codes:
+    """The row each claim of one stratum is about."""
     if isinstance(claims, ColumnClaims):
         return np.arange(claims.rows.shape[0])
     return np.flatnonzero(claims.codes == s) % (len(claims.scores) // ranks)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from calib_core.predictions import InputError
 from calib_core.readers.about_confidence import confidence
+from calib_core.readers.about_groups import belonging
 from calib_core.readers.about_labels import class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
 from calib_core.readers.finding import Finding
@@ -49,6 +50,7 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
 def _findings(subject: Subject) -> Iterator[Finding]:
     yield from missing(subject)
     yield from written_texts(subject)
+    yield from belonging(subject)
     if subject.reading.layout != "wide":
         yield from confidence(subject)
         return

@@ -51,7 +51,11 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     table, reading = by_question(table, reading)
     _check_lengths(table, reading)
     kept = kept_rows(table, reading)
-    extras = {"weights": _weights(table, reading, kept), "metadata": _metadata(table, reading, kept)}
+    extras = {
+        "weights": _weights(table, reading, kept),
+        "metadata": _metadata(table, reading, kept),
+        "groups": _groups(table, reading, kept),
+    }
     build = _wide if reading.layout == "wide" else _of_confidence
     try:
         return build(table, reading, kept, extras)
@@ -165,6 +169,13 @@ def _weights(table: Table, reading: Reading, kept: Kept) -> NDArray[np.float64] 
         return None
     weights = numbers(table.numeric(reading.weights))
     return weights if kept is None else weights[kept]
+
+
+def _groups(table: Table, reading: Reading, kept: Kept) -> pd.Series[Any] | None:
+    if reading.group is None:
+        return None
+    texts = label_texts(table.column(reading.group))
+    return pd.Series(texts if kept is None else texts[kept], name=reading.group)
 
 
 def _metadata(table: Table, reading: Reading, kept: Kept) -> pd.DataFrame | None:

@@ -152,13 +152,13 @@ class _Proposal:
         return [n for n, c in self.table.columns.items() if n not in taken and looks_numeric(c)]
 
     def _free_numeric(self) -> list[str]:
-        roles = {"label", "predicted", "correct", "split", "weights", "index", "class names"}
+        roles = {"label", "predicted", "correct", "split", "weights", "group", "index", "class names"}
         # A one-hot label column is recognised by its name only where a score column has the same class.
         return [n for n in self._numeric() if role(n) not in roles and not (one_hot_class(n) and not class_of(n))]
 
     def _chosen_names(self) -> set[str]:
         names: set[str] = set()
-        for key in ("label", "confidence", "correct", "predicted", "split", "weights"):
+        for key in ("label", "confidence", "correct", "predicted", "split", "weights", "group"):
             value = self.chosen.get(key)
             names |= {value} if isinstance(value, str) else set(value or ())
         return names

@@ -24,7 +24,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "missing": get_args(Missing),
 }
 _TUPLES = ("scores", "label", "classes", "metadata", "words", "question")
-_NAMES = ("confidence", "correct", "predicted", "split", "weights")
+_NAMES = ("confidence", "correct", "predicted", "split", "weights", "group")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Reading:
     confidence, correct, predicted : column names, for the layouts that have them.
     split : column that marks calibration and test rows.
     weights : column of row weights.
+    group : column that says which rows belong together (a patient, a question, an author); never proposed.
     classes : class names in the order of the score columns.
     missing : what a missing value does: stop, or leave its row out.
     metadata : columns carried along.
@@ -64,6 +65,7 @@ class Reading:
     predicted: str | None = None
     split: str | None = None
     weights: str | None = None
+    group: str | None = None
     classes: tuple[str, ...] = ()
     missing: Missing = "error"
     metadata: tuple[str, ...] = ()
@@ -122,7 +124,7 @@ class Reading:
     @property
     def used(self) -> tuple[str, ...]:
         """Every column or matrix that has a meaning here, metadata apart."""
-        named = (self.confidence, self.correct, self.predicted, self.split, self.weights)
+        named = (self.confidence, self.correct, self.predicted, self.split, self.weights, self.group)
         return (*self.scores, *self.label, *self.question, *(name for name in named if name is not None))
 
     def to_json(self) -> str:

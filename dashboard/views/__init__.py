@@ -13,8 +13,10 @@ from dashboard.views import (
     reliability,
     report,
     simplex,
+    slices,
     start,
     tests,
+    what_stands_out,
 )
 
 __all__ = [
@@ -31,7 +33,9 @@ __all__ = [
     "reliability",
     "report",
     "simplex",
+    "slices",
     "start",
     "tests",
     "view",
+    "what_stands_out",
 ]

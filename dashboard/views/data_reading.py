@@ -64,6 +64,7 @@ def draw(role: Role) -> None:
             panel.coding()
         panel.column("split", "Split column", optional=True)
         panel.column("weights", "Weights", optional=True)
+        panel.column("group", "Rows that belong together (patient, question, author)", optional=True)
     panel.metadata()
     if panel.reading is not None and panel.reading.layout in ("wide", "top-label"):
         Mapped(role, key, panel.table, panel.reading).draw()
@@ -182,7 +183,7 @@ class _Panel:
     def metadata(self) -> None:
         """The columns carried along."""
         carried = tuple(self.value("metadata"))
-        used = set(self.reading.used) - {self.reading.split} if self.reading else set()
+        used = set(self.reading.used) - {self.reading.split, self.reading.group} if self.reading else set()
         free = [name for name in self.table.columns if name not in used]
         options = tuple(dict.fromkeys((*free, *carried)))
         if not options:

@@ -7,6 +7,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.division import Division
+from calib_core.readers import Finding
 from dashboard import session, widgets
 from dashboard.selection import Source
 from dashboard.theme import markdown_plain
@@ -66,7 +67,8 @@ def sentence(source: Source, parts: Division) -> str:
     if session.split_by(source) == "share":
         how += f", share {source.share:g}, seed {source.seed}"
     fit, test = parts.fit, parts.test
-    return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}"
+    part = f" with {parts.where}" if parts.where else ""
+    return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}{part}"
 
 
 def _by(source: Source) -> str:
@@ -99,6 +101,9 @@ def _result(source: Source) -> None:
     found = session.shared(source)
     if found is not None and found.severity == "warning":
         data_findings.show([found], key="data.rows.shared", change=lambda _: None)
+    if parts.warning:
+        both = Finding("warning", "groups", parts.warning)
+        data_findings.show([both], key="data.rows.groups", change=lambda _: None)
     exhibited("rows", session.scene_of(widgets.selection().replace(calibrators=())), title=None)
 
 

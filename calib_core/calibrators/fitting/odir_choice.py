@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._row_groups import RowGroups
 from calib_core.calibrators.fitting.softmax_fit import fitted
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, Odir, Rowwise
 
@@ -15,12 +16,15 @@ GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 """Candidates for λ and for μ, in the paper's normalisation: with 100 classes good values of λ are in the thousands."""
 
 
-def chosen_odir(rows: Rowwise, given: Odir, folds: int, random_state: int) -> Odir:
+def chosen_odir(rows: Rowwise, given: Odir, folds: int, random_state: int, groups: RowGroups | None = None) -> Odir:
     """λ from the grid with μ as given, then μ from the grid with that λ: the least held-out log loss each time.
 
-    Of equal losses the stronger penalty wins. Folds are stratified by label and seeded.
+    Of equal losses the stronger penalty wins. Folds are stratified by label and seeded, and keep
+    rows that belong together in one.
     """
-    parts = _folds(rows.labels, folds, random_state)
+    parts = (
+        _folds(rows.labels, folds, random_state) if groups is None else groups.folds(rows.labels, folds, random_state)
+    )
     splits = [(rows.take(np.flatnonzero(parts != f)), rows.take(np.flatnonzero(parts == f))) for f in np.unique(parts)]
     if len(splits) < 2:
         return given

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dashboard.report.document import Block, Folded
-from dashboard.report.exhibited import NUMBERS, shown, side_by_side
+from dashboard.report.exhibited import NUMBERS, folded, shown, side_by_side
 from dashboard.report.exhibited import blocks as blocks_of
 from dashboard.report.request import Request
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """Two diagrams beside each other, the numbers below; then curves, levels, and the bin that is furthest off."""
+    """What stands out; two diagrams side by side, the numbers below; then curves, levels, and the bin furthest off."""
     chosen, scene = request.selection.exhibit, request.scene
+    first = scene.focused(model=scene.titles[0])
+    yield from folded((yield from shown(chosen("findings"), first)), width="low")
     found = []
     for i, title in enumerate(scene.titles, start=1):
         found.append(((yield from shown(chosen("bins"), scene.focused(model=title), f"bins-{i}")), title))

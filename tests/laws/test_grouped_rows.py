@@ -1,0 +1,216 @@
+"""Laws of grouped rows: rows of a group are never taken for independent, and what a group is called never matters.
+
+Every row is copied four times as one group: the copies tell no more than the row alone, so that every answer is about
+as unsure as for the rows once, or is refused in a sentence.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from generated import ordinary_rows
+
+import calib_core as cc
+from calib_core import NotAnswerable, Predictions, diagrams, estimate, inference
+from calib_core.estimators import ESTIMATORS
+from calib_core.estimators.base import Question
+from calib_core.reductions import REDUCTIONS
+
+COPIES, ALMOST = 4, 0.93
+N = 200
+
+
+@pytest.fixture(scope="module")
+def once():
+    # Calibrated, scores spread out: what was seen is then about as much as what the scores expect.
+    probs = np.random.default_rng(3).dirichlet(np.ones(3), N)
+    labels = (np.random.default_rng(4).random((N, 1)) > probs.cumsum(axis=1)[:, :2]).sum(axis=1)
+    return Predictions(probs, labels)
+
+
+@pytest.fixture(scope="module")
+def copied(once):
+    return once.take(np.repeat(np.arange(N), COPIES)).replace(groups=np.repeat(np.arange(N), COPIES))
+
+
+def other(rows):
+    return rows.with_probs(0.8 * rows.probs + 0.2 / 3)
+
+
+BY_ROW = [key for key in ESTIMATORS if ESTIMATORS[key].flags.judged in ("residuals", "pairs")]
+QUICK = [key for key in ESTIMATORS if key not in BY_ROW]
+WIDE = [pytest.param("confidence", key, marks=pytest.mark.wide) for key in BY_ROW if key != "max-deviation"]
+QUESTIONS = [
+    *((None, key) for key in QUICK if "predictions" in ESTIMATORS[key].flags.takes),
+    *(("confidence", key) for key in QUICK),
+    *((notion, key) for notion in REDUCTIONS if notion != "confidence" for key in ("ece", "mce", "brier")),
+    ("confidence", "max-deviation"),
+    *WIDE,
+]
+
+
+@pytest.mark.parametrize(("notion", "key"), QUESTIONS)
+def test_four_copies_of_a_row_are_no_surer_than_the_row(notion, key, once, copied):
+    try:
+        first, grouped = estimate(once, notion, key), estimate(copied, notion, key)
+    except NotAnswerable:
+        return
+    for ask in (lambda e: e.interval(), lambda e: e.verdict()):
+        try:
+            narrow, wide = ask(first), ask(grouped)
+        except NotAnswerable:
+            continue
+        assert wide.high - wide.low >= ALMOST * (narrow.high - narrow.low)
+    try:
+        narrow, wide = first.noise_floor, grouped.noise_floor
+    except NotAnswerable:
+        return
+    noise = narrow.high - narrow.mean
+    # Quantiles of a thousand draws each are off by some percent.
+    assert (wide.high - narrow.mean) / noise >= 0.88 if noise else wide.high == narrow.high
+    if np.isclose(first.value, grouped.value):  # bins can follow the number of rows
+        assert wide.p_value >= ALMOST * narrow.p_value - 0.03
+
+
+def spread(frame, low, high):
+    return (frame[high] - frame[low]).to_numpy(dtype=float)
+
+
+def of_p(test):
+    """A p-value as a width: what is surer is smaller."""
+    return np.array([test.p_value])
+
+
+ANSWERS = {
+    "bins_standing_out": lambda p: spread(diagrams.bins_standing_out({"a": p}, 5), "low", "high"),
+    "bootstrap": lambda p: np.array([inference.bootstrap(Question(p, REDUCTIONS.make("confidence"), ACCURACY)).std()]),
+    "class_bins": lambda p: spread(diagrams.class_bins(p, 1, 5).frame(), "low", "high"),
+    "class_claims": lambda p: spread(diagrams.class_claims({"a": p}, 1), "low", "high"),
+    "classes_standing_out": lambda p: np.array(diagrams.classes_standing_out(p, 5).frame().shape, dtype=float),
+    "compare": lambda p: spread(inference.compare({"a": p, "b": other(p)}, None, "brier"), "low", "high"),
+    "corp_band": lambda p: spread(diagrams.corp_band(p).frame(), "lower", "upper"),
+    "kernel_curve": lambda p: spread(diagrams.kernel_curve(p).frame(), "lower", "upper"),
+    "kernel_curves": lambda p: spread(
+        diagrams.kernel_curves(p, "confidence", band="pointwise")[0].frame(), "lower", "upper"
+    ),
+    "kuiper": lambda p: of_p(inference.kuiper(p)),
+    "local_accuracy": lambda p: spread(diagrams.local_accuracy(p, [0.5, 0.7, 0.9]).frame(), "low", "high"),
+    "models_in_range": lambda p: spread(diagrams.models_in_range({"a": p}, 0.5, 0.9), "right_low", "right_high"),
+    "overall_gap": lambda p: spread(diagrams.overall_gap(p).frame(), "low", "high"),
+    "paired_difference": lambda p: np.array(
+        [f.high - f.low for f in [inference.paired_difference(p, other(p), "confidence", "ece", 5)]]
+    ),
+    "paired_difference of scores": lambda p: np.array(
+        [f.high - f.low for f in [inference.paired_difference(p, other(p), None, "log-loss")]]
+    ),
+    "paired_difference of squares": lambda p: np.array(
+        [f.high - f.low for f in [inference.paired_difference(p, other(p))]]
+    ),
+    "per_class_tests": lambda p: inference.per_class_tests(p)["p"].to_numpy(),
+    "primary": lambda p: np.array([inference.primary(p).line.high - inference.primary(p).line.low]),
+    "reliability_bands": lambda p: spread(diagrams.reliability_bands(p, 5).frame(), "band_low", "band_high"),
+    "reliability_bands, accuracy": lambda p: spread(
+        diagrams.reliability_bands(p, 5).frame(), "accuracy_low", "accuracy_high"
+    ),
+    "shown_at_all": lambda p: of_p(inference.shown_at_all(p)),
+    "spiegelhalter": lambda p: of_p(inference.spiegelhalter(p)),
+    "spiegelhalter, log loss": lambda p: of_p(inference.spiegelhalter(p, "log-loss")),
+    "unbinned_bound": lambda p: np.array([inference.unbinned_bound(p).value]),
+    "zoom": lambda p: spread(diagrams.zoom(p, diagrams.reliability(p, 5)).frame(), "right_low", "right_high"),
+    "error_sweep": lambda p: diagrams.error_sweep(p, ["confidence"], bins=[5, 10]).floor.ravel(),
+}
+ACCURACY = ESTIMATORS.make("accuracy")
+
+
+def answer(ask, rows):
+    """What is answered; None where it is refused because of the groups."""
+    try:
+        return ask(rows)
+    except NotAnswerable as why:
+        if "groups" not in str(why):
+            raise
+        return None
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_answer_takes_copies_for_news(name, once, copied):
+    wide = answer(ANSWERS[name], copied)
+    if wide is None:
+        return
+    narrow = ANSWERS[name](once)
+    known = ~np.isnan(narrow)
+    assert np.isfinite(wide[known]).all()
+    least = ALMOST * narrow[known].mean() - 0.01 * (name == "p")
+    assert wide[known].mean() >= least, (wide, narrow)
+
+
+BUILT_ON_THEM = {
+    "canonical_errors", "deciding", "estimate_line", "estimates", "interval", "noise_floor", "on_scale_of",
+    "on_tolerance_scale", "plain_line", "primaries", "sharpen", "unbinned_bounds", "unbinned_tests", "verdict",
+    "verdicts", "verdict_strip",
+}  # fmt: skip
+"""Made of estimates, whose answers are those above."""
+WITHOUT_CHANCE = {
+    "bin_rows", "binary_map", "class_confusions", "class_curves", "class_list", "class_panels", "class_rows",
+    "class_table", "class_validity", "constraint", "corp", "fitted_parameters", "map_scale", "movement", "reconciled",
+    "reliability", "rows_in_range", "temperature_path", "trade_off", "trade_points", "validity_against",
+    "validity_by_cell", "validity_of", "validity_pair", "wanted_rates", "canonical_validity", "recalibration",
+}  # fmt: skip
+"""They count and say nothing of chance, or are given promises of calibrators, which have a law below."""
+
+
+def test_every_function_of_rows_is_looked_at():
+    of_rows = {
+        name
+        for module in (inference, diagrams)
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
+        if any(
+            word in str(parameter.annotation)
+            for parameter in inspect.signature(getattr(module, name)).parameters.values()
+            for word in ("Predictions", "Question", "PrimaryLine", "Estimate")
+        )
+    }
+    judged = {name.partition(",")[0].partition(" of ")[0] for name in ANSWERS}
+    assert of_rows == judged | BUILT_ON_THEM | WITHOUT_CHANCE
+
+
+@pytest.mark.parametrize("key", ["ece", "mce", "max-deviation", "accuracy", "brier"])
+def test_names_of_groups_and_order_of_rows_change_nothing(key, once):
+    groups = np.arange(N) // 5
+    rng = np.random.default_rng(1)
+    places = rng.permutation(N)
+    notion = "confidence"
+    first = estimate(once.replace(groups=groups), notion, key)
+    renamed = estimate(once.replace(groups=rng.permutation(1000)[groups]), notion, key)
+    shuffled = estimate(once.replace(groups=groups).take(places), notion, key)
+    assert renamed.interval() == first.interval()
+    assert renamed.p_value == first.p_value
+    found, here = first.interval(), shuffled.interval()
+    np.testing.assert_allclose([here.low, here.high], [found.low, found.high], atol=1e-9)
+
+
+@pytest.mark.parametrize("key", ["ece", "rmsce", "debiased-l2", "accuracy", "log-loss"])
+def test_groups_of_one_row_are_no_groups_bit_for_bit(key, once):
+    alone = once.replace(groups=np.arange(N))
+    first, second = (estimate(rows, "confidence", key) for rows in (once, alone))
+    assert first.interval() == second.interval()
+    np.testing.assert_array_equal(first.noise_floor.draws, second.noise_floor.draws)
+
+
+PROMISING = [key for key in cc.CALIBRATORS if cc.CALIBRATORS[key].flags.profile.promises]
+
+
+@pytest.mark.parametrize("key", PROMISING)
+def test_nothing_is_promised_of_calibration_rows_that_belong_together(key):
+    rows = Predictions(*ordinary_rows(600, 3))
+    fitted = cc.CALIBRATORS.make(key).fit_on(rows)
+    promised = fitted.guarantee().holds
+    if answer(fitted.fit_on, rows.replace(groups=np.arange(600) // 4)) is None:
+        return
+    assert not fitted.guarantee().holds
+    assert not promised or "belong to 150 groups" in fitted.guarantee().sentence
+    # Fitted again on rows that stand alone it promises what it did.
+    assert fitted.fit_on(rows).guarantee().holds == promised
