@@ -39,7 +39,7 @@ def missing() -> str:
 def render() -> None:
     """Draw the view for the present choices."""
     for picture in _PICTURES:
-        _follow(picture)
+        follow_slice(picture)
     scene = session.scene_of(widgets.selection())
     with progress(scene) as watched:
         try:
@@ -63,7 +63,7 @@ def render() -> None:
             on_request("slice-scan", scene, title=None)
 
 
-def _follow(picture: str) -> None:
+def follow_slice(picture: str) -> None:
     """Judge the slice that was clicked alone."""
     click = waiting(picture)
     where = "" if click is None else click.record.get("slice")

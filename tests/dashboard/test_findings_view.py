@@ -11,7 +11,7 @@ from calib_core.findings import SHOWN, headline
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.chart.click import Click, slot
-from dashboard.report.document import Beside, Bullets
+from dashboard.report.document import Beside, Paragraph
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
@@ -84,6 +84,18 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     assert (chosen(app).code, chosen(app).zoom) == (tested["code"].iloc[i], None)
 
 
+def test_a_slice_of_the_list_is_judged_alone() -> None:
+    source = Source(data="demo:language-model")
+    app, found = opened(Selection(source=source, view="findings")), found_in(source)
+    columns = drawn(app)["findings"].figure["layout"]["meta"]["columns"]
+    record = next(column["record"] for column in columns if "slice" in column["record"])
+    assert record["slice"] in found["slice"].tolist()
+    app.session_state[slot("findings")] = Click(None, None, record, None, None, 1)
+    app.run()
+    assert not app.exception
+    assert chosen(app).source.within == record["slice"]
+
+
 def test_where_no_class_stands_out_as_a_whole_the_card_says_the_place_that_does() -> None:
     source = in_one_bin()
     found = found_in(source)
@@ -106,11 +118,11 @@ def test_nothing_is_said_where_nothing_stands_out() -> None:
     assert not [button for button in app.button if str(button.key).startswith("way.place")]
 
 
-def test_page_one_of_the_report_has_its_top_lines() -> None:
+def test_page_one_of_the_report_has_its_top_line() -> None:
     request = Request(Selection(source=DIGITS, calibrators=()), Options())
     (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
-    (listed,) = [block for block in page.left if isinstance(block, Bullets)]
-    assert listed.items == tuple(found_in(DIGITS)["finding"].head(summary.LISTED))
+    (listed,) = [block for block in page.left if isinstance(block, Paragraph) and block.lead == "What stands out."]
+    assert listed.text == " ".join(found_in(DIGITS)["finding"].head(summary.LISTED))
 
 
 def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_the_predicted_class() -> None:

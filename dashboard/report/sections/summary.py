@@ -16,8 +16,8 @@ from dashboard.report.sections.headline import headline
 
 OVERLAID = 2
 """Models whose diagram fits beside the data card; that of more is as wide as the page."""
-LISTED = 3
-"""Sentences about what stands out."""
+LISTED = 1
+"""Sentences about what stands out; the others stand where it is said where it is wrong."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
