@@ -26,7 +26,7 @@ _OUT = "\u25cf "
 """Before the name of a slice that stands out, which is bold too: not by colour alone."""
 _HOVER = (
     "<b>%{hovertext}</b><br>says %{customdata.claimed:.1%}, right %{customdata.right:.1%} "
-    "(%{customdata.interval})<br>%{customdata.rows:,} rows<br>%{customdata.verdict}<extra></extra>"
+    "(%{customdata.interval})<br>%{customdata.rows:,.6~g} rows<br>%{customdata.verdict}<extra></extra>"
 )
 
 
@@ -83,7 +83,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         ]
     )
     facts = [
-        (f"{100 * s:.1f}", f"{100 * r:.1f}", count(n))
+        (f"{100 * s:.1f}", f"{100 * r:.1f}", count(round(n)))
         for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)
     ]
     return finished(
