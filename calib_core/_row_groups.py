@@ -126,18 +126,19 @@ def as_groups(groups: ArrayLike | RowGroups | str | None, metadata: pd.DataFrame
     return _grouped(codes, np.array([str(value) for value in values], dtype=object), name)
 
 
-def refuse_groups(predictions: Grouped, what: str) -> None:
+RESPECTING = "ask for the ECE, a kernel error, the accuracy or a score, whose intervals respect groups"
+"""What to ask for where rows belong together."""
+
+
+def refuse_groups(predictions: Grouped, what: str, instead: str = RESPECTING) -> None:
     """NotAnswerable where rows belong together and ``what`` is made for independent ones."""
     if predictions.row_groups is not None:
-        raise NotAnswerable(made_for_single_rows(predictions.row_groups, what))
+        raise NotAnswerable(made_for_single_rows(predictions.row_groups, what, instead))
 
 
-def made_for_single_rows(groups: RowGroups, what: str) -> str:
+def made_for_single_rows(groups: RowGroups, what: str, instead: str = RESPECTING) -> str:
     """Why something made for independent rows is not answered, and what is."""
-    return (
-        f"rows belong to {groups.words}, and {what} takes rows for independent: judge one row a group, or ask for the "
-        "ECE, a kernel error, the accuracy or a score, whose intervals respect groups"
-    )
+    return f"rows belong to {groups.words}, and {what} takes rows for independent: judge one row a group, or {instead}"
 
 
 def same_groups(first: RowGroups | None, second: RowGroups | None) -> bool:

@@ -160,6 +160,29 @@ def language_model() -> pd.DataFrame:
     )
 
 
+COURSES = ("better", "stable", "worse")
+
+
+def patients() -> pd.DataFrame:
+    """Invented visits of 300 patients, 3 to 10 each: calibrated, but visits of a patient tend to go the same way.
+
+    Three visits in four follow one uniform number of their patient, so that each row comes true as often as it says
+    and rows of a patient hang together.
+    """
+    rng = np.random.default_rng(3)
+    n_patients = 300
+    patient = np.repeat(np.arange(n_patients), rng.integers(3, 11, n_patients))
+    n = patient.size
+    z = 1.4 * rng.normal(size=(n_patients, 3))[patient] + 0.3 * rng.normal(size=(n, 3))
+    probs = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    alike = rng.random(n) < 0.75
+    uniform = np.where(alike, rng.random(n_patients)[patient], rng.random(n))
+    course = (uniform[:, None] > probs.cumsum(axis=1)[:, :2]).sum(axis=1)
+    site, age = rng.choice(["north", "south", "west"], n_patients), rng.integers(20, 90, n_patients)
+    about = {"patient": np.array([f"P{p + 1:03d}" for p in patient]), "site": site[patient], "age": age[patient]}
+    return _wide(probs, [f"p_{name}" for name in COURSES], np.array(COURSES)[course], **about)
+
+
 BUILDERS: dict[str, Callable[[], pd.DataFrame | Arrays]] = {
     "digits_naive_bayes.csv": digits_naive_bayes,
     "digits_random_forest.parquet": digits_random_forest,
@@ -170,6 +193,7 @@ BUILDERS: dict[str, Callable[[], pd.DataFrame | Arrays]] = {
     "synthetic_three_class.parquet": synthetic_three_class,
     "imbalanced_forest.parquet": imbalanced_forest,
     "language_model.jsonl": language_model,
+    "patients.csv": patients,
 }
 
 

@@ -66,7 +66,7 @@ class MetaCal(Calibrator):
     def _fit(self, predictions: Predictions) -> None:
         self._check_base()
         if self.rule == "guaranteed":
-            refuse_groups(predictions, "the guaranteed rule")
+            refuse_groups(predictions, "the guaranteed rule", "choose the rule as published")
         scores = entropies(predictions.rows)
         parts = hold_out(predictions, self._eligible(predictions), HELD_OUT_SHARE, MOST_HELD_OUT, self.random_state)
         rest = ScoredRows(scores[parts.left], predictions.correct[parts.left], parts.rest.weights)

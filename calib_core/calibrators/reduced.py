@@ -83,7 +83,7 @@ class Reduced(Calibrator):
         self.maps_: list[BinaryCalibrator | None] = [None] * len(claims.strata)
         parts = self._parts(len(claims.strata))
         if any(binary.divides for binary in parts):
-            refuse_groups(predictions, "a map fitted on thirds of the rows")
+            refuse_groups(predictions, "a map fitted on thirds of the rows", "use all rows for every step")
         few: list[int] = []
         for s, binary in enumerate(parts):
             stratum = claims.stratum(s)

@@ -185,7 +185,7 @@ def corp_band(
     """
     if band not in BANDS or band == "none":
         raise ValueError(f"band is {band!r}; it must be pointwise or whole-curve")
-    refuse_groups(predictions, "the band of a CORP curve")
+    refuse_groups(predictions, "the band of a CORP curve", "choose no band")
     claims = claims_of(predictions.written_out(), reduction)
     part = claims.stratum(stratum).counted()
     if part.weights is not None and np.ptp(part.weights) > 0:

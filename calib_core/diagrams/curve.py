@@ -171,7 +171,7 @@ def kernel_curves(
 
 def _check_band(predictions: Predictions, band: str) -> None:
     if band != "none":
-        refuse_groups(predictions, "the band of a kernel curve")
+        refuse_groups(predictions, "the band of a kernel curve", "choose no band")
 
 
 def _curve(claims: Claims, s: int, method: KernelECE, band: str, level: float) -> KernelCurve:

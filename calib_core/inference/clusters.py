@@ -20,6 +20,8 @@ from calib_core.predictions import NotAnswerable, Predictions, whole
 
 FEWEST = 10
 """Groups below which how much they differ is not estimated: rows of a group then count as one."""
+SEEN = 15
+"""Groups with a right and with a wrong row from which on the variance of shares is read from them."""
 _MOST_CLAIMS = 30_000_000
 GROUPED = "Korn and Graubard 1998, rows of a group counted together"
 """How intervals of shares are made where rows belong together."""
@@ -165,7 +167,7 @@ class GroupsInCells:
 
         n* = n / max(1, V / V0) (z / t)^2 with V = G/(G-1) sum_g (O_g - o W_g)^2 the variance that the groups show
         (O_g outcomes of group g among W_g, o their share), V0 = n o (1 - o) that of independent rows, t with G - 1
-        degrees of freedom. Where fewer than ``FEWEST`` groups have a row that is right, or one that is wrong, and
+        degrees of freedom. Where fewer than ``SEEN`` groups have a row that is right, or one that is wrong, and
         never below, n* is ``fewest``.
 
         References: Korn & Graubard 1998, Survey Methodology 24; Kish 1965, §11.7.
@@ -181,7 +183,7 @@ class GroupsInCells:
         room = np.square(norm.isf(tail) / student.isf(tail, np.maximum(groups - 1, 1)))
         with_right = np.bincount(self.cell, self.outcome > 0, self.cells)
         with_wrong = np.bincount(self.cell, self.weight - self.outcome > 0, self.cells)
-        enough = np.minimum(with_right, with_wrong) >= FEWEST
+        enough = np.minimum(with_right, with_wrong) >= SEEN
         return np.where(enough, np.maximum(total / effect * room, self.fewest), self.fewest)
 
 

@@ -165,7 +165,7 @@ def _what(estimate: Estimate, about: str) -> str:
     rows = question.predictions
     among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
     if rows.row_groups is not None:
-        among += f" (rows in {rows.row_groups.words})"
+        among += f", of rows in {rows.row_groups.words},"
     return subject + (" (finer errors are not seen)" if "finer" in finer else "") + among
 
 

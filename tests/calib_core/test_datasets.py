@@ -270,6 +270,20 @@ def test_lesson_language_model():
     assert frame["confidence"].nunique() == 11
 
 
+def test_lesson_patients():
+    probs, labels = wide("patients.csv", ["p_better", "p_stable", "p_worse"])
+    confidence, _, correct = claims(probs, labels)
+    assert [round(confidence.mean(), 2), round(correct.mean(), 2)] == [0.68, 0.66]
+    _, patient = np.unique(table("patients.csv")["patient"], return_inverse=True)
+    away = correct - correct.mean()
+    ends = []
+    for sums in (away, np.bincount(patient, away)):
+        half = 1.645 * np.sqrt(np.square(sums).sum()) / len(away)
+        ends.append([round(float(correct.mean() + sign * half), 2) for sign in (-1, 1)])
+    assert ends == [[0.64, 0.67], [0.62, 0.69]]
+    assert confidence.mean() > 0.674  # above what is left by rows, within what is left by patients
+
+
 def test_every_demo_has_a_lesson_test():
     tested = {name.removeprefix("test_lesson_") for name in globals() if name.startswith("test_lesson_")}
     assert tested == {entry.key.replace("-", "_") for entry in DEMOS}
@@ -283,6 +297,7 @@ FAST = [
     "example_1.csv",
     "synthetic_three_class.parquet",
     "language_model.jsonl",
+    "patients.csv",
 ]
 
 

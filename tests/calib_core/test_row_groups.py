@@ -11,9 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calib_core as cc
-from calib_core.calibrators import CALIBRATORS
-from calib_core.predictions import InputError, Predictions
+from calib_core._row_groups import RowGroups
+from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS
+from calib_core.calibrators.held_out import hold_out
+from calib_core.calibrators.reduced import Reduced
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.readers import examine, propose, read_predictions, read_table
+from calib_core.reductions import REDUCTIONS
 
 METADATA = pd.DataFrame({"patient": list("bbaacc"), "site": [1, 1, 1, 2, 2, 2]})
 P = Predictions([[0.7, 0.3]] * 6, [0, 1] * 3, metadata=METADATA, groups="patient")
@@ -133,3 +137,46 @@ def test_a_missing_group_stops_or_leaves_the_row_out():
     with pytest.raises(InputError, match="the value is missing"):
         read_predictions(holes, "visits.csv", group="patient")
     assert read_predictions(holes, "visits.csv", group="patient", missing="exclude").n_rows == 29
+
+
+# ---- fits that divide their rows ------------------------------------------------------------------------------
+
+
+GROUPED = Predictions(
+    np.random.default_rng(5).dirichlet(np.ones(3), 240),
+    np.random.default_rng(6).integers(0, 3, 240),
+    groups=np.random.default_rng(7).permutation(np.arange(240) // 6),
+)
+
+
+def test_rows_are_held_out_in_whole_groups_and_nothing_of_them_is_left():
+    parts = hold_out(GROUPED, GROUPED.correct, 0.25, 500, random_state=0)
+    taken, left = set(GROUPED.groups[parts.rows]), set(GROUPED.groups[parts.left])
+    assert 0 < len(parts.rows) <= GROUPED.correct.sum() * 0.25
+    assert not taken & left
+    assert taken | left == set(GROUPED.groups)
+    assert GROUPED.correct[parts.rows].all()
+
+
+@pytest.mark.parametrize("folds", [2, 5, 10])
+def test_folds_keep_groups_whole_and_alike_in_number(folds):
+    fold = GROUPED.row_groups.folds(GROUPED.labels, folds, 0)
+    for group in set(GROUPED.groups):
+        assert len(set(fold[GROUPED.groups == group])) == 1
+    assert np.ptp(np.bincount(fold, minlength=folds)) <= 6
+
+
+@pytest.mark.parametrize(("key", "options"), [("dirichlet", {"folds": 2}), ("lece", {}), ("matrix", {"folds": 2})])
+def test_cross_validation_of_calibrators_asks_for_folds_of_groups(key, options, monkeypatch):
+    asked = []
+    monkeypatch.setattr(RowGroups, "folds", lambda self, *_: asked.append(self) or np.arange(len(self.codes)) % 2)
+    CALIBRATORS.make(key, cross_validate=True, **options).fit_on(GROUPED)
+    assert asked == [GROUPED.row_groups]
+
+
+def test_a_map_fitted_on_thirds_of_the_rows_is_refused():
+    thirds = BINARY_CALIBRATORS.make("scaling-binning", splits=3)
+    with pytest.raises(NotAnswerable, match="a map fitted on thirds of the rows takes rows for independent"):
+        Reduced(REDUCTIONS.make("confidence"), thirds).fit_on(GROUPED)
+    with pytest.raises(NotAnswerable, match="the guaranteed rule takes rows for independent"):
+        CALIBRATORS.make("metacal-accuracy", rule="guaranteed").fit_on(GROUPED)

@@ -149,7 +149,7 @@ def test_what_is_made_for_independent_rows_says_so_in_one_sentence():
 def test_intervals_say_that_rows_are_taken_together():
     p = random_rows(0).replace(groups=random_rows(0).groups)
     assert estimate(p).interval().about.endswith("rows of a group taken together")
-    assert "(rows in 12 groups)" in estimate(p).verdict().sentence
+    assert "the error in these bins, of rows in 12 groups, is estimated" in estimate(p).verdict().sentence
 
 
 # -- coverage ---------------------------------------------------------------------------------------------------
