@@ -64,16 +64,17 @@ def render() -> None:
 
 
 def follow_slice(picture: str) -> None:
-    """Judge the slice that was clicked alone."""
-    click = waiting(picture)
-    where = "" if click is None else click.record.get("slice")
-    if not where:
+    """Judge the slice that was clicked alone, or all rows again."""
+    click, within = waiting(picture), widgets.selection().source.within
+    record = {} if click is None else click.record
+    if not record.keys() & {"slice", "clear"}:
         return
     take(picture)
     # A browser can send anything.
     with suppress(InputError):
-        new, within = Slice.read(str(where)), widgets.selection().source.within
-        widgets.change(within=str(Slice.read(within).narrowed(new) if within else new), **CLEARED)
+        new = Slice.read(str(record["slice"])) if "slice" in record else None
+        where = new if new is None or not within else Slice.read(within).narrowed(new)
+        widgets.change(within="" if where is None else str(where), **CLEARED)
         st.rerun()  # the page was drawn for the rows of before
 
 

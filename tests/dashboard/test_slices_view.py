@@ -78,6 +78,8 @@ def test_a_click_leaves_its_slice_in_every_room_and_the_chip_takes_it_away() -> 
     again.button("frame.slice").click().run()
     assert chosen(again).source.within == ""
     assert "judged on 1,000 rows" in again.button("frame.data").label
+    clicked(app, "slices", {"clear": True}, seq=4)
+    assert chosen(app).source.within == ""
 
 
 def test_columns_are_chosen_crossed_and_cut() -> None:
