@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,12 +41,13 @@ def findings(
     Looked at are four families: "class and bin", the rows of each predicted class in each bin of the confidence ("bin"
     where classes are not known); "direction", the confidence of all rows; "class", the probability of each class over
     all rows, where it is known; "slice", the rows that share a value of one of the metadata columns ``by`` (by default
-    all that ``slices.cut`` does not refuse). Each line sets what is said on average (``says``) against the share that
-    came true (``right``) of its ``rows``; p is exact (``share_test``). ``stands_out``: p_corrected is at most
-    ``false_discoveries``, so that on average at most this share of all that stand out are false. With F families p is
-    multiplied by F and corrected within its family: by Benjamini and Hochberg's rule where rows are disjoint (class and
-    bin, slices of one column), by Benjamini and Yekutieli's where they are shared (class, slices of several). A share q
-    / F of false findings in each makes at most q of all, whatever families share: V / R <= sum_f V_f / R_f.
+    all that ``slices.cut`` does not refuse, but for whole numbers that mostly differ from row to row). Each line sets
+    what is said on average (``says``) against the share that came true (``right``) of its ``rows``; p is exact
+    (``share_test``). ``stands_out``: p_corrected is at most ``false_discoveries``, so that on average at most this
+    share of all that stand out are false. With F families p is multiplied by F and corrected within its family: by
+    Benjamini and Hochberg's rule where rows are disjoint (class and bin, slices of one column), by Benjamini and
+    Yekutieli's where they are shared (class, slices of several). A share q / F of false findings in each makes at most
+    q of all, whatever families share: V / R <= sum_f V_f / R_f.
 
     ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at the ``level`` of its line. Places
     picked for their outcomes are off by luck too: with R of m that stand out in a family, their intervals are at level
@@ -172,14 +174,15 @@ def _slices(rows: Predictions, parts: Sequence[tuple[Slice, Codes]]) -> pd.DataF
 
 
 def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterator[list[tuple[Slice, Codes]]]:
-    """The slices of each column; where none are named, of all that can be cut."""
-    every = () if rows.metadata is None else map(str, rows.metadata.columns)
-    for name in every if by is None else (by,) if isinstance(by, str) else by:
-        try:
-            yield coded(rows, name)
-        except NotAnswerable:
-            if by is not None:
-                raise
+    """The slices of each column; where none are named, of all that can be cut and do not number the rows."""
+    if by is not None:
+        yield from (coded(rows, name) for name in ((by,) if isinstance(by, str) else by))
+    elif rows.metadata is not None:
+        for name, values in rows.metadata.items():
+            numbers_rows = pd.api.types.is_integer_dtype(values) and 2 * values.nunique() > rows.n_rows
+            with suppress(NotAnswerable):
+                if not numbers_rows:
+                    yield coded(rows, str(name))
 
 
 def _shares(rows: Predictions, cell: Codes, cells: int) -> tuple[Float64s, Float64s, Float64s]:
