@@ -49,6 +49,8 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
     """
     if not 0 < coverage <= 1:
         raise InputError(f"the coverage is {coverage}; it must lie above 0, up to 1")
+    if not models:
+        raise NotAnswerable("there is no model to show")
     return pd.DataFrame([{"model": name, **_line(rows, coverage, level)} for name, rows in models.items()])
 
 

@@ -21,6 +21,7 @@ _ROLES: dict[str, str] = {
     "logits": "logits logit z raw_scores",
     "log-probabilities": "log_probs logprobs log_probabilities log_prob logprob log_softmax",
     "class names": "class_names classes names label_names class_labels categories",
+    "question": "question questions question_id qid prompt prompt_id problem item",
     "index": "index id ids idx row row_id sample_id image_id unnamed:_0 __index_level_0__",
 }
 _ROLE_OF = {word: role for role, words in _ROLES.items() for word in words.split()}

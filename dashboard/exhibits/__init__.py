@@ -42,6 +42,7 @@ from dashboard.exhibits import (  # noqa: F401
     selective,
     side_effects,
     simulated,
+    skill_pairs,
     skills,
     slice_columns,
     slice_panels,

@@ -34,6 +34,8 @@ def render() -> None:
         exhibited("levels", scene, title=None, folded=True)
         exhibited("selective", scene, folded=True)
         exhibited("skills", scene)
+        if len(scene.models.shown) > 1:
+            exhibited("skill-pairs", scene)
     widgets.refusals(scene.models.failed)
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import skill_differences, skills
 from calib_core.inference.influences import MEASURES, Answers, Influence
-from calib_core.inference.skills import DIFFERENCES, TOO_FEW, _ends
+from calib_core.inference.skills import DIFFERENCES, FEWEST, TOO_FEW, _ends
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 INTERVALS = ("skill", "auroc", "risk_area", "excess_area")
@@ -110,6 +110,27 @@ def test_intervals_hold_and_half_of_them_do_not(right_at: np.ndarray) -> None:
     assert max(halved.values()) < 0.88 * runs - margin
 
 
+@pytest.mark.wide
+@pytest.mark.parametrize("n", [60, 400])
+@pytest.mark.parametrize("power", [0.1, 0.5, 2.0, 4.0])
+def test_intervals_hold_for_accurate_and_poor_models(n: int, power: float) -> None:
+    """Where 10 rows or more are right and 10 wrong, as tables ask for."""
+    rng, runs, share = np.random.default_rng(5), 500, np.array([0.05, 0.1, 0.15, 0.3, 0.3, 0.1])
+    right_at = LEVELS**power
+    truth, inside, runs_used = truths(right_at, share), dict.fromkeys(INTERVALS, 0), 0
+    for _ in range(runs):
+        which = rng.choice(6, n, p=share)
+        own = answers(LEVELS[which], rng.random(n) < right_at[which])
+        if not min(own.right.sum(), (~own.right).sum()) >= FEWEST:
+            continue
+        runs_used += 1
+        for name in INTERVALS:
+            low, high = _ends(name, MEASURES[name](own), 0.9)
+            inside[name] += low <= truth[name] <= high
+    # Where most draws are not told, those that are were picked by their outcomes.
+    assert runs_used < runs / 2 or min(inside.values()) > 0.87 * runs_used - 3 * np.sqrt(0.09 * runs_used)
+
+
 def test_differences_of_pairs_hold_and_use_that_rows_are_the_same() -> None:
     rng, runs, n = np.random.default_rng(3), 250, 150
     share = np.full(6, 1 / 6)
@@ -179,6 +200,8 @@ def test_what_cannot_be_told_is_not() -> None:
     assert np.isfinite(line[["overconfidence_low", "accuracy_answered_low"]].astype(float)).all()
     with pytest.raises(InputError, match="the coverage is 0; it must lie above 0, up to 1"):
         skills({"x": few}, 0)
+    with pytest.raises(NotAnswerable, match="there is no model to show"):
+        skills({})
     with pytest.raises(NotAnswerable, match="there is one model only"):
         skill_differences({"x": few})
     with pytest.raises(NotAnswerable, match="fewer than 10 rows are right, or wrong"):
