@@ -28,7 +28,7 @@ def draw(scene: Scene) -> None:
     except NotAnswerable:
         return
     first, counts = words.headline
-    with st.container(border=True, gap=None, key="worst-places"):
+    with st.container(border=True, key="card-places"):
         st.caption("What stands out")
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
@@ -39,7 +39,7 @@ def draw(scene: Scene) -> None:
             if where["view"] in VIEWS:
                 with way:
                     leading(f"place-{i}", "Look closer", **where)
-        st.caption(markdown_plain(counts))
+        st.markdown(markdown_plain(unbroken(counts)))
         leading("findings", "All findings", **CLEARED, view="findings", model=seen.model.title)
 
 

@@ -262,6 +262,8 @@ def test_slices_are_a_family_of_their_own():
     # One of three, three families: a miss of 0.1 / 9, cut to one digit; of two columns, shared rows cost 1 + ... + 1/6.
     assert kiel["level"] == pytest.approx(0.99)
     assert not (cc.findings(p, by=())["kind"] == "slice").any()
+    numbered = p.replace(metadata=p.metadata.assign(image=np.arange(3000), age=np.arange(3000) % 90))
+    assert {place.split(" ")[0] for place in cc.findings(numbered).query("kind == 'slice'")["place"]} == {"site", "age"}
     with pytest.raises(NotAnswerable, match="it tells rows apart"):
         cc.findings(p, by="row")
     two = p.replace(metadata=p.metadata.assign(half=np.arange(3000) % 2).drop(columns="row"))
