@@ -18,6 +18,7 @@ from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
 from calib_core.slices import Slice, as_slice
+from calib_core.slices.conditions import places
 from calib_core.three_classes import corners
 
 
@@ -251,9 +252,7 @@ def within(division: Division, where: str | Slice) -> Division:
     (True, 318, 'subject = law')
     """
     part = as_slice(where)
-    kept = np.flatnonzero(part.rows(division.test))
-    if not len(kept):
-        raise NotAnswerable(f"no test row is in the slice {part.title}: choose another value, or take the slice away")
+    kept = places(division.test, part)
     return replace(
         division,
         test=division.test.take(kept),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Bools, Codes, Float64s
-from calib_core._text import begun
+from calib_core._text import begun, called
 from calib_core.binning import BinningScheme, bins_of, cuts, tabulate
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import edges_said
@@ -19,7 +19,7 @@ from calib_core.inference.picked_out import FALSE, FEWEST, counts_rows, picked_o
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import claims_of
 from calib_core.slices import Slice
-from calib_core.slices.cut import coded
+from calib_core.slices.cut import PARTS, CutColumn, divided_by
 
 SHOWN = 12
 """Places that a picture shows, the worst of those tested."""
@@ -40,7 +40,7 @@ def findings(
     Looked at are four families: "class and bin", the rows of each predicted class in each bin of the confidence ("bin"
     where classes are not known); "direction", the confidence of all rows; "class", the probability of each class over
     all rows, where it is known; "slice", the rows that share a value of one of the metadata columns ``by`` (by default
-    all that ``slices.cut`` does not refuse). Each line sets what is said on average (``says``) against the share that
+    all that divide rows into groups). Each line sets what is said on average (``says``) against the share that
     came true (``right``) of its ``rows``; p is exact (``share_test``). ``stands_out``: p_corrected is at most
     ``false_discoveries``, so that on average at most this share of all that stand out are false. With F families p is
     multiplied by F and corrected within its family: by Benjamini and Hochberg's rule where rows are disjoint (class and
@@ -126,7 +126,7 @@ def _families(rows: Predictions, scheme: BinningScheme, by: str | Sequence[str] 
     yield _Family(apart, _overall(rows))
     if rows.kind in ("full", "per-class"):
         yield _Family(False, _classes(rows))
-    columns = [_slices(rows, parts) for parts in _cut(rows, by) if len(parts) > 1]
+    columns = [_slices(rows, column) for column in _cut(rows, by)]
     if columns:
         yield _Family(apart and len(columns) == 1, pd.concat(columns))
 
@@ -161,25 +161,24 @@ def _classes(rows: Predictions) -> pd.DataFrame:
     return _lines(CLASS, rows, np.repeat(worth, len(code)), says, right, code=code)
 
 
-def _slices(rows: Predictions, parts: Sequence[tuple[Slice, Codes]]) -> pd.DataFrame:
+def _slices(rows: Predictions, column: CutColumn) -> pd.DataFrame:
     """Every slice of one column."""
-    cell = np.empty(rows.n_rows, dtype=np.intp)
-    for i, (_, places) in enumerate(parts):
-        cell[places] = i
-    shares = _shares(rows, cell, len(parts))
-    lines = _lines(SLICE, rows, *shares, slice=[part for part, _ in parts])
+    shares = _shares(rows, column.codes.astype(np.intp), len(column.conditions))
+    lines = _lines(SLICE, rows, *shares, slice=[Slice((condition,)) for condition in column.conditions])
     return lines[lines["rows"] > 0]
 
 
-def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterator[list[tuple[Slice, Codes]]]:
-    """The slices of each column; where none are named, of all that can be cut."""
-    every = () if rows.metadata is None else map(str, rows.metadata.columns)
-    for name in every if by is None else (by,) if isinstance(by, str) else by:
-        try:
-            yield coded(rows, name)
-        except NotAnswerable:
-            if by is not None:
-                raise
+def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterable[CutColumn]:
+    """The columns cut; where it is left open which, all that divide rows into groups."""
+    if by is not None and not len(by):
+        return ()
+    try:
+        columns, _ = divided_by(rows, (by,) if isinstance(by, str) else by, PARTS)
+    except NotAnswerable:
+        if by is not None:
+            raise
+        return ()
+    return columns.values()
 
 
 def _shares(rows: Predictions, cell: Codes, cells: int) -> tuple[Float64s, Float64s, Float64s]:
@@ -271,6 +270,5 @@ def _confidence(line: Any, single: bool) -> str:
 
 
 def _name(line: Any) -> str:
-    """A class in a sentence."""
-    name = line[1]  # its column is called "class", which no attribute can be
-    return f"class {name}" if name.isdigit() else f"\u201c{name}\u201d"
+    """Its class in a sentence."""
+    return called(line[1])  # the column "class": no attribute can be called that

@@ -247,18 +247,6 @@ def _slice(text: str) -> str:
     return str(Slice.read(_short(text))) if text else ""
 
 
-def narrowed(within: str, where: str) -> str:
-    """The slice judged so far and another one, as text; what says less recently chosen columns gives way.
-
-    >>> narrowed("subject=law", "model=small"), narrowed("subject=law & model=small", "subject=history")
-    ('subject=law & model=small', 'model=small & subject=history')
-    """
-    new = Slice.read(where)
-    old = Slice.read(within).conditions if within else ()
-    kept = (*(condition for condition in old if condition.column not in new.columns), *new.conditions)
-    return str(Slice(kept[-Slice.most :]))
-
-
 def _others(text: str) -> tuple[tuple[str, str], ...]:
     files = _listed(text, "others", MOST_OTHERS, "files")
     return tuple(dict.fromkeys((_short(key), _reading(changed)) for key, changed in files))

@@ -407,6 +407,7 @@ ALIKE = {
     "constraint": 2,
     "fitted_numbers": 3,
     "findings": 3,
+    "class_bias": 3,
     "decision_curve": 3,
     "decisions": 2,
     "movement": 3,

@@ -11,6 +11,7 @@ from calib_core.diagrams.calibration_map import (
     shared_scale,
     true_map,
 )
+from calib_core.diagrams.class_bias import ClassBias, class_bias
 from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
 from calib_core.diagrams.classes_standing_out import StandingOut, classes_standing_out
 from calib_core.diagrams.confidence_range import models_in_range, rows_in_range
@@ -66,6 +67,7 @@ __all__ = [
     "BinZoom",
     "BinaryMap",
     "CalibrationMap",
+    "ClassBias",
     "ClassBins",
     "ClassCurves",
     "ClassPanels",
@@ -105,6 +107,7 @@ __all__ = [
     "calibration_map",
     "canonical_validity",
     "cell_rows",
+    "class_bias",
     "class_bins",
     "class_claims",
     "class_confusions",

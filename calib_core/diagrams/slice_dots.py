@@ -53,7 +53,7 @@ class SliceDots(Diagram):
             return f"None of {self.tests:,} can be told from noise{corrected}.{few}" if self.tests else few.strip()
         worst = self.lines.iloc[0]
         ends = share_range(float(worst["low"]), float(worst["high"]))
-        rows = f"{worst['rows']:,} rows, right {ends} of the time ({at_level(self.level)} interval)"
+        rows = f"{worst['rows']:,.0f} rows, right {ends} of the time ({at_level(self.level)} interval)"
         count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
         stand = "stands" if self.outstanding == 1 else "stand"
         return f"{rows}. {count} {stand} out of the noise{corrected}.{few}"

@@ -11,6 +11,7 @@ if not (find_spec("plotly") and find_spec("PIL")):
 
 from calib_core.figures.binary_map import binary_map
 from calib_core.figures.calibration_map import calibration_map
+from calib_core.figures.class_bias import class_bias
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
 from calib_core.figures.decision_curve import decision_curve
@@ -44,6 +45,7 @@ from calib_core.figures.zoom import zoom, zoom_lines
 __all__ = [
     "binary_map",
     "calibration_map",
+    "class_bias",
     "class_bins",
     "class_curves",
     "class_panels",

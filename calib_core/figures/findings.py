@@ -26,7 +26,7 @@ def findings(
     """A line a place of a table of `calib_core.findings`: share right with its interval, a tick at what is said.
 
     Drawn are the worst dozen of those tested; hollow marks do not stand out. With ``places`` the records of marks have
-    the ``bin`` beside the ``class``.
+    the ``bin`` beside the ``class``; that of a slice has its text.
     """
     lines = table[table["p"].notna()].head(SHOWN).reset_index(drop=True)
     look, y = style(numbers([model], looks)[model]), np.arange(len(lines))
@@ -75,6 +75,6 @@ def findings(
 
 def _record(line: Mapping[Any, Any], model: str, places: bool) -> Record:
     """What a click on a line means, and its numbers."""
-    known = {"class": line["code"], "bin": line["bin"] if places else None}
+    known = {"class": line["code"], "bin": line["bin"] if places else None, "slice": line.get("slice")}
     numbers = pd.DataFrame([{name: line[name] for name in ("rows", "says", "right")}])
     return records(numbers, model=model, **{name: value for name, value in known.items() if value is not None})[0]

@@ -26,7 +26,7 @@ _OUT = "\u25cf "
 """Before the name of a slice that stands out, which is bold too: not by colour alone."""
 _HOVER = (
     "<b>%{hovertext}</b><br>says %{customdata.claimed:.1%}, right %{customdata.right:.1%} "
-    "(%{customdata.interval})<br>%{customdata.rows:,} rows<br>%{customdata.verdict}<extra></extra>"
+    "(%{customdata.interval})<br>%{customdata.rows:,.6~g} rows<br>%{customdata.verdict}<extra></extra>"
 )
 
 
@@ -54,7 +54,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
     figure = go.Figure(
         [
             _segments(noise[0], noise[1], places, {"color": NOISE, "width": 15}, "noise alone"),
-            _segments(says[out], right[out], places[out], {"color": look.colour, "width": 3}, "stands out"),
+            _segments(says[out], right[out], places[out], {"color": look.colour, "width": 7}, "stands out", 0.35),
             go.Scatter(
                 x=says,
                 mode="markers",
@@ -83,7 +83,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         ]
     )
     facts = [
-        (f"{100 * s:.1f}", f"{100 * r:.1f}", count(n))
+        (f"{100 * s:.1f}", f"{100 * r:.1f}", count(round(n)))
         for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)
     ]
     return finished(
@@ -91,7 +91,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         height=110 + _LINE * len(lines),
         annotations=numbers_at_right(facts, ("says %", "right %", "rows")),
         margin={"r": 182, "t": 28},
-        xaxis={"title": "share of the slice's rows", **_axis(np.concatenate([low, high, *noise, says]))},
+        xaxis={"title": "what it says, and how often it is right", **_axis(np.concatenate([low, high, *noise, says]))},
         yaxis={
             "tickvals": places.tolist(),
             "ticktext": [_name(name, stands) for name, stands in zip(lines["slice"], out, strict=True)],
@@ -104,7 +104,9 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
     )
 
 
-def _segments(start: Float64s, end: Float64s, places: NDArray[Any], line: dict[str, Any], name: str) -> go.Scatter:
+def _segments(
+    start: Float64s, end: Float64s, places: NDArray[Any], line: dict[str, Any], name: str, opacity: float = 1.0
+) -> go.Scatter:
     """A thick line on each of some lines."""
     gaps = np.full(len(places), np.nan)
     return go.Scatter(
@@ -113,6 +115,7 @@ def _segments(start: Float64s, end: Float64s, places: NDArray[Any], line: dict[s
         mode="lines",
         line=line,
         name=name,
+        opacity=opacity,
         hoverinfo="skip",
     )
 

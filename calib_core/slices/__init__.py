@@ -1,6 +1,6 @@
 """Who is it wrong about? Slices of the rows by what the file's other columns say, and what is off in them."""
 
-from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice
+from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice, part
 from calib_core.slices.cut import cut
 from calib_core.slices.gaps import by_column, table
 from calib_core.slices.panels import panels
@@ -16,6 +16,7 @@ __all__ = [
     "by_column",
     "cut",
     "panels",
+    "part",
     "scan",
     "table",
 ]

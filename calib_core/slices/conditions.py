@@ -134,6 +134,19 @@ class Slice:
         """The same where the columns are named already."""
         return ", ".join(condition.short for condition in self.conditions)
 
+    def narrowed(self, other: Slice) -> Slice:
+        """The rows in this slice and another; what it says of the same column, and of columns too many, gives way.
+
+        >>> law = Slice.read("subject=law")
+        >>> str(law.narrowed(Slice.read("model=small"))), str(law.narrowed(Slice.read("subject=history")))
+        ('subject=law & model=small', 'subject=history')
+        """
+        kept = (
+            *(condition for condition in self.conditions if condition.column not in other.columns),
+            *other.conditions,
+        )
+        return Slice(kept[-self.most :])
+
     def rows(self, predictions: Predictions) -> Bools:
         """Which rows of the predictions are in it, shape (n,); NotAnswerable where there is no such column.
 
@@ -148,6 +161,24 @@ class Slice:
 def as_slice(where: str | Slice) -> Slice:
     """A slice, given as itself or as its text."""
     return Slice.read(where) if isinstance(where, str) else where
+
+
+def part(predictions: Predictions, where: str | Slice) -> Predictions:
+    """The rows of a slice alone; NotAnswerable where there are none, or no such column.
+
+    >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"age": [39, 40]}))
+    >>> part(p, "age=40..").n_rows
+    1
+    """
+    return predictions.take(places(predictions, as_slice(where)))
+
+
+def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
+    """Positions of the rows of a slice; NotAnswerable where there are none."""
+    found = np.flatnonzero(where.rows(predictions))
+    if not len(found):
+        raise NotAnswerable(f"no row is in the slice {where.title}: choose another value, or take the slice away")
+    return found
 
 
 def metadata_column(predictions: Predictions, name: str) -> pd.Series[Any]:

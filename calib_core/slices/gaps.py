@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -10,11 +12,12 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
-from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends
+from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
 from calib_core.inference.per_class import SMALLEST
+from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.poisson_binomial import poisson_binomial
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.slices.cut import PARTS, coded, divided_by
 
 FEWEST = 20
@@ -49,11 +52,15 @@ def table(
     independent given the scores and Benjamini and Hochberg's correction keeps the average share of false alarms among
     those that stand out at 5 %.
 
-    Rows the model abstains on are left out. NotAnswerable for weights that are not whole numbers, and for more than
-    1,000 slices. What can mislead: where the model is off over all rows, every large slice stands out; gaps inside a
-    slice can cancel; several columns looked at in turn are several families of tests (``scan`` looks at all).
+    Rows in groups, and of weights that are no copies, are ``rows`` of equal weight, as many as they are worth: (sum
+    w)^2 over the sum over groups of (its weight)^2. Interval, floor and p are then Hoeffding's, 2 exp(-2 rows gap^2),
+    which hold however the rows of a group hang together; a group's rows can lie in several slices, so that p_by,
+    corrected by Benjamini and Yekutieli, stands in place of p_bh. Rows the model abstains on are left out.
+    NotAnswerable for more than 1,000 slices. What can mislead: where the model is off over all rows, every large slice
+    stands out; gaps inside a slice can cancel; several columns looked at in turn are several families of tests
+    (``scan`` looks at all).
 
-    References: Clopper & Pearson 1934; Hong 2013 for the law; Benjamini & Hochberg 1995.
+    References: Clopper & Pearson 1934; Hoeffding 1963; Hong 2013 for the law; Benjamini & Hochberg 1995.
 
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40 + ["c"]})
     >>> right = [True] * 30 + [False] * 10 + [True, False] * 20 + [True]
@@ -61,7 +68,7 @@ def table(
     >>> table(p, "site")[["slice", "rows", "right", "p", "stands_out"]].round(4).values.tolist()
     [['site = b', 40, 0.5, 0.0006, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
     """
-    rows = counted(predictions)
+    rows = predictions.answered
     groups = coded(rows, by, edges, parts)
     if len(groups) > MOST_SLICES:
         raise NotAnswerable(
@@ -71,8 +78,10 @@ def table(
     found = judged(rows, [places for _, places in groups], fewest, level, progress)
     found.insert(0, "slice", pd.Series([part.title for part, _ in groups], dtype=object))
     found.insert(1, "where", pd.Series([str(part) for part, _ in groups], dtype=object))
-    found["p_bh"] = benjamini_hochberg(found["p"].to_numpy())
-    found["stands_out"] = (found["p_bh"] <= SHOWN_AT).to_numpy()
+    apart, p = rows.groups is None, found["p"].to_numpy()
+    corrected = benjamini_hochberg(p) if apart else benjamini_yekutieli(p)
+    found["p_bh" if apart else "p_by"] = corrected
+    found["stands_out"] = corrected <= SHOWN_AT
     found["tested"] = found["p"].notna().to_numpy()
     order = ["tested", "stands_out", "adds"]
     return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="tested")
@@ -95,7 +104,7 @@ def by_column(
     floors f_j: spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2], how far slices lie from one another beyond noise, in
     squared probability; below 0: not further than noise puts them.
 
-    NotAnswerable as for ``table``, and where no column is left. What can mislead: a column can tell rows apart only
+    NotAnswerable where no column is left. What can mislead: a column can tell rows apart only
     because another does.
 
     >>> columns = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "day": [1, 1, 2, 2] * 20})
@@ -104,11 +113,11 @@ def by_column(
     >>> by_column(p)[["column", "slice", "stands_out"]].values.tolist()[:3]
     [['site', 'site = b', True], ['site', 'site = a', False], ['day', 'day = 2', False]]
     """
-    rows = counted(predictions)
+    rows = predictions.answered
     tables = []
     names = divided_by(rows, columns, parts)[0]
     for done, name in enumerate(names, 1):
-        part = table(rows, name, parts=parts).drop(columns="p_bh")
+        part = table(rows, name, parts=parts).drop(columns=["p_bh", "p_by"], errors="ignore")
         part.insert(0, "column", name)
         tables.append(part.assign(spread=_spread(part)))
         if progress is not None:
@@ -127,15 +136,6 @@ def _spread(lines: pd.DataFrame) -> float:
     return float((share * (np.square(away) - np.square(floor / _NORMAL_95))).sum())
 
 
-def counted(predictions: Predictions) -> Predictions:
-    """The rows that make a claim; NotAnswerable where they cannot be counted."""
-    if not whole(predictions.weights):
-        raise NotAnswerable(
-            "tests of slices count rows, and these carry weights that are not whole numbers; leave the weights out"
-        )
-    return predictions.answered
-
-
 def judged(
     rows: Predictions,
     groups: Sequence[Codes],
@@ -148,22 +148,22 @@ def judged(
 
     Shares are of all rows, or of those ``among`` which the groups lie.
     """
-    weights = rows.weights
-    of = np.ones(rows.n_rows) if weights is None else weights
-    total = float((of if among is None else of[among]).sum())
+    exact = counts_rows(rows)
+    together = np.arange(rows.n_rows) if rows.groups is None else rows.groups
+    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    total = float((weights if among is None else weights[among]).sum())
     lines = []
     for done, places in enumerate(groups, 1):
-        h, right = rows.confidence[places].astype(np.float64), rows.correct[places]
-        w = None if weights is None else weights[places]
-        lines.append(_line(h, right, w, fewest))
+        part = rows.confidence[places].astype(np.float64), rows.correct[places], weights[places]
+        lines.append(_line(*part, fewest) if exact else _bounded(*part, together[places], fewest))
         if progress is not None:
             progress(100 * done // len(groups))
-    frame = pd.DataFrame(lines, columns=["rows", "claimed", "right", "floor", "p"])
-    low, high = share_ends(frame["right"].to_numpy(), frame["rows"].to_numpy(), counted=True, level=level)
-    gap, share = frame["right"] - frame["claimed"], frame["rows"] / total
+    frame = pd.DataFrame(lines, columns=["weight", "rows", "claimed", "right", "floor", "p"])
+    low, high = share_ends(frame["right"].to_numpy(), frame["rows"].to_numpy(), counted=exact, level=level)
+    gap, share = frame["right"] - frame["claimed"], frame["weight"] / total
     return pd.DataFrame(
         {
-            "rows": frame["rows"].astype(int),
+            "rows": frame["rows"].astype(int) if exact else frame["rows"],
             "share": share,
             "claimed": frame["claimed"],
             "right": frame["right"],
@@ -177,19 +177,35 @@ def judged(
     )
 
 
-def _line(
-    h: Float64s, right: NDArray[np.bool_], weights: Float64s | None, fewest: int
-) -> tuple[float, float, float, float, float]:
-    """Rows, mean confidence, share right, noise floor and p of the rows of one slice; NaN where there are too few."""
+_Line: TypeAlias = tuple[float, float, float, float, float, float]
+"""Weight, rows, mean confidence, share right, noise floor and p of one slice; NaN where rows are too few."""
+
+
+def _bounded(h: Float64s, right: NDArray[np.bool_], weights: Float64s, groups: Codes, fewest: int) -> _Line:
+    """Of rows that hang together in ``groups`` (m,), or carry weights that are no copies: by Hoeffding's bound."""
+    n = float(weights.sum())
+    if not n:
+        return 0.0, 0.0, np.nan, np.nan, np.nan, np.nan
+    _, codes = np.unique(groups, return_inverse=True)
+    worth = n**2 / float(np.square(np.bincount(codes, weights)).sum())
+    says, share = float(weights @ h) / n, float(weights @ right) / n
+    if worth < fewest:
+        return n, worth, says, share, np.nan, np.nan
+    p = float(share_test(np.array([share]), np.array([says]), np.array([worth]), counted=False)[0])
+    return n, worth, says, share, math.sqrt(math.log(2 / (1 - _FLOOR)) / (2 * worth)), max(p, SMALLEST)
+
+
+def _line(h: Float64s, right: NDArray[np.bool_], weights: Float64s, fewest: int) -> _Line:
+    """Of independent rows, or copies of such: exactly."""
     part = (h * _PARTS).astype(np.intp)  # confidence 1, which may not be wrong once, is a part of its own
     count = np.bincount(part, weights, minlength=_PARTS + 1).astype(np.float64)
-    score = np.bincount(part, h if weights is None else h * weights, minlength=_PARTS + 1).astype(np.float64)
+    score = np.bincount(part, h * weights, minlength=_PARTS + 1).astype(np.float64)
     n, total = float(count.sum()), float(score.sum())
-    hits = float(right.sum() if weights is None else weights[right].sum())
+    hits = float(weights[right].sum())
     if not n:
-        return 0.0, np.nan, np.nan, np.nan, np.nan
+        return 0.0, 0.0, np.nan, np.nan, np.nan, np.nan
     floor, p = gap_test(count[count > 0], score[count > 0], hits) if n >= fewest else (np.nan, np.nan)
-    return n, total / n, hits / n, floor, p
+    return n, n, total / n, hits / n, floor, p
 
 
 def gap_test(count: Float64s, score: Float64s, right: float) -> tuple[float, float]:

@@ -10,8 +10,8 @@ from calib_core.binning import BinningScheme, as_binning, tabulate
 from calib_core.claims import FlatClaims
 from calib_core.diagrams.small_diagrams import SlicePanels
 from calib_core.estimators import Binned
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.slices.conditions import Slice, as_slice
+from calib_core.predictions import InputError, Predictions
+from calib_core.slices.conditions import Slice, as_slice, places
 
 
 def panels(
@@ -33,22 +33,19 @@ def panels(
     if not wanted:
         raise InputError("name at least one slice to draw")
     rows = predictions.answered
-    groups = [np.flatnonzero(part.rows(rows)) for part in wanted]
-    for part, places in zip(wanted, groups, strict=True):
-        if not len(places):
-            raise NotAnswerable(f"no row is in the slice {part.title}")
-    places = np.concatenate(groups)
+    groups = [places(rows, part) for part in wanted]
+    listed = np.concatenate(groups)
     names = tuple(part.title for part in wanted)
     codes = np.repeat(np.arange(len(wanted)), [len(group) for group in groups])
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     shares = np.array([weights[group].sum() for group in groups]) / weights.sum()
     claims = FlatClaims(
-        rows.confidence[places],
-        rows.correct[places],
+        rows.confidence[listed],
+        rows.correct[listed],
         codes,
         names,
         shares / shares.sum(),
-        None if rows.weights is None else weights[places],
+        None if rows.weights is None else weights[listed],
     )
     table = tabulate(claims, [as_binning(bins)], pooled=False)[0]
     error = Binned().of_table(table).per_stratum

@@ -20,11 +20,12 @@ from calib_core.diagrams.base import Diagram
 from calib_core.inference import benjamini_yekutieli, holm
 from calib_core.inference.number_words import in_percent, share_range
 from calib_core.inference.per_class import SMALLEST
+from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import InputError, Predictions, split_rows
+from calib_core.predictions import InputError, Predictions, split_rows, whole
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
-from calib_core.slices.gaps import counted, judged
+from calib_core.slices.gaps import judged
 
 MIN_ROWS = 50
 MOST_CONFIRMED = 30
@@ -39,8 +40,8 @@ class SliceScan(Diagram):
     """What a scan found: slices chosen on some rows and tested on the others, ``found`` a line each.
 
     ``looked`` slices were looked at, ``picked`` of them stood out on ``first`` rows, and the largest of these were
-    tested on ``second`` others. ``columns`` were looked at, ``left_out`` were not, each with the reason; ``uncrossed``
-    pairs of columns make too many slices.
+    tested on ``second`` others by the ``test``. ``columns`` were looked at, ``left_out`` were not, each with the
+    reason; ``uncrossed`` pairs of columns make too many slices.
     """
 
     drawn: ClassVar[bool] = False
@@ -50,6 +51,7 @@ class SliceScan(Diagram):
     picked: int
     first: int
     second: int
+    test: str
     columns: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
     uncrossed: int
@@ -62,10 +64,9 @@ class SliceScan(Diagram):
         if not len(self.found) or not self.found["stands_out"].iloc[0]:
             return f"None of {self.looked:,} slices is shown to be off."
         worst = self.found.iloc[0]
-        return (
-            f"Furthest off for its size: {worst['slice']}, says {in_percent(worst['claimed'])}, "
-            f"right {in_percent(worst['right'])} ({share_range(worst['low'], worst['high'])}, {worst['rows']:,} rows)."
-        )
+        says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
+        basis = f"{share_range(worst['low'], worst['high'])}, {worst['rows']:,.0f} rows"
+        return f"Furthest off for its size: {worst['slice']}, says {says}, right {right} ({basis})."
 
     @property
     def basis(self) -> str:
@@ -81,7 +82,7 @@ class SliceScan(Diagram):
         tested = f"the {len(self.found):,} largest of them were" if self.picked > len(self.found) else "they were"
         confirmed = int(self.found["stands_out"].sum())
         return (
-            f"{looked}; {tested} tested on {self.second:,} other rows: {confirmed:,} confirmed (exact test, "
+            f"{looked}; {tested} tested on {self.second:,} other rows: {confirmed:,} confirmed ({self.test}, "
             "corrected by Holm). All numbers are of those other rows."
         )
 
@@ -123,7 +124,9 @@ def scan(
     noise, than a column's slice they lie in. The first 30 are tested on the rows kept apart by the exact test of
     ``table``, corrected by Holm: ``stands_out`` where the corrected p is at most 0.05 and the gap goes the same way.
     The outcomes kept apart had no part in the choice, so that calling any slice wrongly off has a chance of at most
-    5 %, whatever was looked at. A crossing of the same rows as a column's slice is not looked at.
+    5 %, whatever was looked at. Groups of rows stay on one side, and are tested as ``table`` does; on the first rows
+    they are taken for independent, so that more than should is picked, and has to be confirmed. A crossing of the same
+    rows as a column's slice is not looked at.
 
     The frame: the columns of ``table``, with p_holm for p_bh, and first_gap and first_rows, the gap and rows that chose
     it. What can mislead: half of the rows see less than all; where the model is off everywhere, so is every slice;
@@ -137,10 +140,16 @@ def scan(
     >>> found.looked, found.frame()[["slice", "stands_out"]].values.tolist()
     (4, [['site = d', True]])
     """
-    rows = counted(predictions)
+    rows = predictions.answered
     by_name, left_out = divided_by(rows, columns, parts)
     cuts = list(by_name.values())
-    apart = split_rows(np.zeros(rows.n_rows, dtype=np.intp), confirm, random_state)
+    alike = np.zeros(rows.n_rows, dtype=np.intp)
+    together = rows.row_groups
+    apart = (
+        split_rows(alike, confirm, random_state)
+        if together is None
+        else together.first_part(alike, confirm, random_state)
+    )
     if apart.all() or not apart.any() or min_rows < 1:
         raise InputError("a scan needs rows to look at, rows kept apart, and slices of at least one row")
     cells = _Cells.of(rows, cuts, np.flatnonzero(~apart), min_rows)
@@ -152,7 +161,8 @@ def scan(
     picked = looked[(p <= SHOWN_AT) & looked["new"]].sort_values("adds", ascending=False, kind="stable")
     found = _confirmed(rows, cuts, every, np.flatnonzero(apart), picked.head(MOST_CONFIRMED))
     numbers = len(looked), len(picked), int((~apart).sum()), int(apart.sum())
-    return SliceScan(found, *numbers, tuple(by_name), left_out, len(pairs) - len(able))
+    how = "exact test" if counts_rows(rows) else "Hoeffding's bound"
+    return SliceScan(found, *numbers, how, tuple(by_name), left_out, len(pairs) - len(able))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +186,9 @@ class _Cells:
         w = None if rows.weights is None else rows.weights[places]
         spread = h * (1 - h)
         each = (rows.correct[places] - h, spread, spread * (1 - 2 * h))
-        parts = each if w is None else tuple(part * w for part in each)
+        # Copies are rows; of other weights a row has one outcome.
+        powers = (1, 1, 1) if whole(rows.weights) else (1, 2, 3)
+        parts = each if w is None else tuple(part * w**power for part, power in zip(each, powers, strict=True))
         codes = tuple(cut.codes[places] for cut in cuts)
         sizes = tuple(len(cut.conditions) for cut in cuts)
         sides = tuple(

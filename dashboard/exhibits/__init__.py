@@ -13,6 +13,7 @@ from dashboard.exhibits import (  # noqa: F401
     canonical_validity,
     cell_rows,
     class_apart,
+    class_bias,
     class_errors,
     class_kernel,
     class_panels,

@@ -11,17 +11,23 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core._text import count
 from calib_core.diagrams import SliceDots
+from calib_core.inference.picked_out import counts_rows
 from calib_core.registry import Range, Text
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
-TESTED = (
+_EXACT = (
     "Says: mean confidence of the slice's rows. Right: the share of them that is right, with its exact interval "
     "(Clopper and Pearson 1934). Noise: 95 of 100 perfectly calibrated models with these confidences have a gap "
-    "within it."
+    "within it. Tests are exact (Poisson-binomial law of the rows)."
 )
-"""How the numbers of a slice are read."""
+_BOUNDED = (
+    "Says: mean confidence of the slice's rows. Right: the share of them that is right. The rows hang together in "
+    "groups, or carry weights: they count as the fewer rows of equal weight they are worth, and intervals, noise (at "
+    "least 95 of 100 perfectly calibrated models have a gap within it) and tests are Hoeffding's (1963), which hold "
+    "however they hang together."
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,8 @@ class Slices(BySlice):
         return self.lines(scene)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (*tested_columns(), of.probability("p", "p"), of.probability("p (corrected)", "p_bh"), stands_out())
+        corrected = "p_bh" if "p_bh" in frame else "p_by"
+        return (*tested_columns(), of.probability("p", "p"), of.probability("p (corrected)", corrected), stands_out())
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.slice_dots", self.dots(scene), model=scene.model.title, looks=scene.looks)
@@ -115,14 +122,19 @@ class Slices(BySlice):
             f"filled, how often it is right, with its interval.{more}",
             f"Slices by {columns}: {found.headline}.",
             (
-                TESTED,
-                "Each slice is tested exactly (Poisson-binomial law of its rows), corrected for the number of slices "
-                "(Benjamini and Hochberg 1995); at most 0.05 stands out. The order is by what a slice adds: its share "
+                how_tested(scene),
+                f"Each slice is tested, corrected for the number of slices ({found.correction}); at most 0.05 stands "
+                "out. The order is by what a slice adds: its share "
                 "of rows times its gap beyond noise. Several columns looked at in turn are more tests than are "
                 "corrected for here; the table of all columns, and the scan, count them all.",
             ),
             (f"{found.headline}.", found.basis),
         )
+
+
+def how_tested(scene: Scene) -> str:
+    """How the numbers of a slice are read."""
+    return _EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED
 
 
 def tested_columns() -> tuple[of.Column, ...]:

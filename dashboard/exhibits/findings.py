@@ -13,11 +13,9 @@ from calib_core.findings import SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.by_slice import too_many
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
-
-MOST = 2_000_000
-"""Cells of the file's other columns beyond which they are not cut into slices here."""
 
 
 @EXHIBITS.register("findings", "What stands out")
@@ -28,14 +26,8 @@ class Findings(Exhibit):
     printed = 20
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        # Columns of very many rows are cut where they are asked for.
-        by = () if self.columns_left(scene) else None
+        by = () if too_many(scene) else None  # there they are cut where they are asked for
         return call(cc.findings, scene.model.predictions, scene.bins, by=by, stem="found")
-
-    def columns_left(self, scene: Scene) -> bool:
-        """Whether slices by the file's other columns would take seconds."""
-        metadata = scene.get(scene.model.predictions).metadata
-        return metadata is not None and metadata.size > MOST
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -68,7 +60,7 @@ class Findings(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        slices = "; the file's other columns are left out, for they are many" if self.columns_left(scene) else ""
+        slices = "; the file's other columns are left out, for they are many" if too_many(scene) else ""
         if (frame["kind"] == SLICE).any():
             slices = "; and the rows that share a value of one of the file's other columns"
         tested = min(int(frame["p"].notna().sum()), SHOWN)

@@ -9,7 +9,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core.diagrams import SliceDots
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import TESTED, by_column, stands_out, tested_columns
+from dashboard.exhibits.by_slice import by_column, how_tested, stands_out, tested_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -38,7 +38,7 @@ class SliceColumns(Exhibit):
             f"{scene.model.title}. Columns in the order of how far their slices lie from one another beyond noise.",
             headline=(f"{found.headline}.", found.basis),
             notes=(
-                TESTED,
+                how_tested(scene),
                 f"p: corrected for all {tests:,} tests of {columns:,} columns, which share rows (Benjamini and "
                 "Yekutieli 2001); at most 0.05 stands out.",
             ),

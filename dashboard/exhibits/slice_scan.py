@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core.registry import Flag, Range
 from calib_core.slices import SliceScan
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import TESTED, stands_out, tested_columns
+from dashboard.exhibits.by_slice import how_tested, stands_out, tested_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -56,7 +56,7 @@ class Scan(Exhibit):
             "how often it is right, with its interval.",
             f"Slices found by a scan. {found.headline}",
             (
-                TESTED,
+                how_tested(scene),
                 "Chosen on half of the rows, tested on the other half: what is confirmed was not made by looking at "
                 "much. In half of the rows less is seen than in all, and slices found share rows: several can be one "
                 "finding.",

@@ -29,7 +29,7 @@ def header(selection: Selection) -> None:
             st.markdown("**:material/target: Calibration**")
             st.caption(":material/lock: Your rows stay on the computer this runs on.")
             return
-        with st.container(key="frame-file", width="content"):
+        with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
             st.button(_data_in_use(selection), on_click=lambda: widgets.change(view=DATA), key="frame.data")
             _slice(selection)
         _rooms(view.room)

@@ -31,8 +31,8 @@ def render() -> None:
     _hero(scene)
     _verdicts(scene)
     overview_cards.draw(scene)
-    worst_places.draw(scene)
     next_step.draw(scene)
+    worst_places.draw(scene)
 
 
 def _hero(scene: Scene) -> None:

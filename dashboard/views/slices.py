@@ -8,13 +8,13 @@ import streamlit as st
 
 from calib_core import InputError, NotAnswerable
 from calib_core._text import begun
+from calib_core.slices import Slice
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.chart.click import take
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_slice import ADDED, BySlice, columns_of
 from dashboard.navigation import view
-from dashboard.selection import narrowed
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import CLEARED, exhibited, progress
@@ -39,7 +39,7 @@ def missing() -> str:
 def render() -> None:
     """Draw the view for the present choices."""
     for picture in _PICTURES:
-        _follow(picture)
+        follow_slice(picture)
     scene = session.scene_of(widgets.selection())
     with progress(scene) as watched:
         try:
@@ -63,7 +63,7 @@ def render() -> None:
             on_request("slice-scan", scene, title=None)
 
 
-def _follow(picture: str) -> None:
+def follow_slice(picture: str) -> None:
     """Judge the slice that was clicked alone."""
     click = waiting(picture)
     where = "" if click is None else click.record.get("slice")
@@ -72,7 +72,8 @@ def _follow(picture: str) -> None:
     take(picture)
     # A browser can send anything.
     with suppress(InputError):
-        widgets.change(within=narrowed(widgets.selection().source.within, str(where)), **CLEARED)
+        new, within = Slice.read(str(where)), widgets.selection().source.within
+        widgets.change(within=str(Slice.read(within).narrowed(new) if within else new), **CLEARED)
         st.rerun()  # the page was drawn for the rows of before
 
 

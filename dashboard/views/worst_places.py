@@ -28,7 +28,7 @@ def draw(scene: Scene) -> None:
     except NotAnswerable:
         return
     first, counts = words.headline
-    with st.container(border=True, key="worst-places"):
+    with st.container(border=True, gap=None, key="worst-places"):
         st.caption("What stands out")
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")

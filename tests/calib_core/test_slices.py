@@ -190,14 +190,23 @@ def binom_floor(n, s):
     return next(a for a in away if sum(binom.pmf(k, n, s) for k in range(n + 1) if abs(k - n * s) > a) <= 0.05) / n
 
 
-def test_copies_are_rows_and_other_weights_are_refused():
+def test_copies_are_rows_and_other_weights_count_as_what_they_are_worth():
     rng = np.random.default_rng(1)
     h, right, site = rng.uniform(0.5, 1, 60), rng.random(60) < 0.6, rng.choice(list("ab"), 60)
     weights = rng.integers(0, 3, 60).astype(float)
     p = Predictions.from_confidence(h, right, weights=weights, metadata=pd.DataFrame({"site": site}))
     pd.testing.assert_frame_equal(cc.slices.table(p, "site"), cc.slices.table(p.written_out(), "site"))
-    with pytest.raises(NotAnswerable, match="not whole numbers"):
-        cc.slices.table(p.replace(weights=weights + 0.5), "site")
+    other = weights + 0.5
+    table = cc.slices.table(p.replace(weights=other), "site").set_index("slice")
+    for letter in "ab":
+        mine, line = site == letter, table.loc[f"site = {letter}"]
+        worth = other[mine].sum() ** 2 / np.square(other[mine]).sum()
+        gap = np.average(right[mine] - h[mine], weights=other[mine])
+        assert [line["rows"], line["gap"]] == pytest.approx([worth, gap])
+        assert line["share"] == pytest.approx(other[mine].sum() / other.sum())
+        if worth >= 20:
+            assert line["p"] == pytest.approx(min(1, 2 * math.exp(-2 * worth * gap**2)))
+            assert line["floor"] == pytest.approx(math.sqrt(math.log(40) / (2 * worth)))
 
 
 def test_rows_the_model_declines_make_no_claim():
@@ -333,3 +342,37 @@ def test_a_table_with_slices_that_are_off_keeps_its_share_of_false_alarms(trials
     assert np.mean(false) <= 0.05 + 3 * error
     assert np.mean(uncorrected) > 0.05 + 3 * error
     assert np.mean(power) > 0.8
+
+
+def test_rows_in_groups_are_not_taken_for_independent():
+    # Twelve rows a group, right or wrong together: every group tells as much as one row.
+    trials, wrong, confirmed, taken_apart = 40, 0, 0, 0
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        group = np.repeat(np.arange(100), 12)
+        h = np.full(1200, 0.8)
+        right = (rng.random(100) < 0.8)[group]
+        site = (group % 5).astype(str)
+        p = Predictions.from_confidence(h, right, groups=group, metadata=pd.DataFrame({"site": site}))
+        table = cc.slices.table(p, "site")
+        assert table["rows"].tolist() == pytest.approx([20] * 5)
+        wrong += bool(table["stands_out"].any())
+        confirmed += bool(cc.slices.scan(p).frame()["stands_out"].any())
+        taken_apart += bool(cc.slices.table(p.replace(groups=None), "site")["stands_out"].any())
+    assert "p_by" in table, "a group can lie in several slices"
+    assert not above(wrong / trials, trials)
+    assert not above(confirmed / trials, trials)
+    assert above(taken_apart / trials, trials)
+
+
+def test_a_scan_keeps_groups_on_one_side():
+    rng = np.random.default_rng(0)
+    group, site = np.repeat(np.arange(300), 4), rng.choice(["a", "b"], 1200)
+    p = Predictions.from_confidence(
+        rng.uniform(0.8, 1, 1200), rng.random(1200) < 0.3, groups=group, metadata=pd.DataFrame({"site": site})
+    )
+    found = cc.slices.scan(p)
+    first = p.row_groups.first_part(np.zeros(1200, dtype=int), 0.5, 0)
+    assert found.second == first.sum()
+    assert found.frame()["stands_out"].all()
+    assert "confirmed (Hoeffding's bound, corrected by Holm)" in found.basis

@@ -11,7 +11,7 @@ from calib_core.findings import SHOWN, headline
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.chart.click import Click, slot
-from dashboard.report.document import Beside, Bullets
+from dashboard.report.document import Beside, Paragraph
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
@@ -84,6 +84,18 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     assert (chosen(app).code, chosen(app).zoom) == (tested["code"].iloc[i], None)
 
 
+def test_a_slice_of_the_list_is_judged_alone() -> None:
+    source = Source(data="demo:language-model")
+    app, found = opened(Selection(source=source, view="findings")), found_in(source)
+    columns = drawn(app)["findings"].figure["layout"]["meta"]["columns"]
+    record = next(column["record"] for column in columns if "slice" in column["record"])
+    assert record["slice"] in found["slice"].tolist()
+    app.session_state[slot("findings")] = Click(None, None, record, None, None, 1)
+    app.run()
+    assert not app.exception
+    assert chosen(app).source.within == record["slice"]
+
+
 def test_where_no_class_stands_out_as_a_whole_the_card_says_the_place_that_does() -> None:
     source = in_one_bin()
     found = found_in(source)
@@ -106,8 +118,41 @@ def test_nothing_is_said_where_nothing_stands_out() -> None:
     assert not [button for button in app.button if str(button.key).startswith("way.place")]
 
 
-def test_page_one_of_the_report_has_its_top_lines() -> None:
+def test_page_one_of_the_report_has_its_top_line() -> None:
     request = Request(Selection(source=DIGITS, calibrators=()), Options())
     (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
-    (listed,) = [block for block in page.left if isinstance(block, Bullets)]
-    assert listed.items == tuple(found_in(DIGITS)["finding"].head(summary.LISTED))
+    (listed,) = [block for block in page.left if isinstance(block, Paragraph) and block.lead == "What stands out."]
+    assert listed.text == " ".join(found_in(DIGITS)["finding"].head(summary.LISTED))
+
+
+def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_the_predicted_class() -> None:
+    app = opened(Selection(source=DIGITS, view="classes", calibrators=()))
+    assert "class-bias" not in drawn(app)
+    app.session_state["classes.bias"] = True
+    app.run()
+    assert not app.exception
+    found = cc.diagrams.class_bias(session.parts(DIGITS).test)
+    first, counts = found.headline
+    assert f"##### {markdown_plain(unbroken(first))}\n\n{markdown_plain(unbroken(counts))}" in texts(app)
+    _, marks = drawn(app)["class-bias"].figure["data"]
+    assert [[record["class"], record["label_code"]] for record in marks["customdata"]] == np.column_stack(
+        [found.predicted, found.label]
+    ).tolist()
+    app.session_state[slot("class-bias")] = Click(1, 0, marks["customdata"][0], None, None, 1)
+    app.run()
+    assert (chosen(app).view, chosen(app).code) == ("classes", found.predicted[0])
+
+
+def test_many_classes_are_drawn_as_a_list_and_few_as_a_picture_of_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(30, 0.1), 900)
+    labels = np.where(rng.random(900) < 0.5, probs.argmax(1), 0)
+    many = cc.diagrams.class_bias(cc.Predictions(probs, labels))
+    drawn_many = cc.figures.class_bias(many)
+    assert [trace.name for trace in drawn_many.data] == ["interval", "says", "right"]
+    assert list(drawn_many.data[2].x) == many.right[:SHOWN].tolist()
+    few = cc.diagrams.class_bias(cc.Predictions(probs[:, :3] / probs[:, :3].sum(1, keepdims=True), labels % 3))
+    cells, marks = cc.figures.draw(few).data
+    gaps = np.asarray(cells.z, dtype=float)
+    assert gaps[marks.y, marks.x].tolist() == (few.right - few.says).tolist()
+    assert (np.asarray(marks.marker.opacity) == few.stands_out).all()

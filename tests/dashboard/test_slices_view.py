@@ -153,7 +153,7 @@ def test_other_models_and_corners_are_judged_on_the_same_rows() -> None:
 
 def test_a_slice_of_no_rows_and_a_column_that_is_not_there_say_so() -> None:
     rows = cc.divide(cc.read_predictions(*cc.datasets.demo("language-model")))
-    with pytest.raises(NotAnswerable, match="no test row is in the slice subject = art"):
+    with pytest.raises(NotAnswerable, match="no row is in the slice subject = art"):
         cc.within(rows, "subject=art")
     app = opened(LAW.replace(within="site=a", view="overview"))
     assert any("no column" in error.value for error in app.error)
@@ -229,3 +229,19 @@ def test_where_says_the_same_as_the_chip_and_is_in_the_copied_command() -> None:
     python = recipe.build().python(session.scene_of(LAW))
     assert "cc.within(" in python
     assert "'subject=law'" in python
+
+
+def test_audit_and_gate_judge_a_slice_and_say_so(tmp_path: Any) -> None:
+    content, name = cc.datasets.demo("language-model")
+    file = tmp_path / name
+    file.write_bytes(content)
+    law = cc.slices.part(cc.read_predictions(content, name), "subject=law")
+    audit = calib("audit", str(file), "--where", "subject=law", "--notion", "confidence", "--estimator", "ece")
+    assert f"{law.n_rows:,} rows judged with subject = law" in audit.stdout
+    assert f"{100 * cc.estimate(law, 'confidence').value:.0f}" in audit.stdout
+    gate = calib("gate", str(file), "--where", "subject=law", "--max-ece", "0.05")
+    assert gate.exit_code == 1
+    assert f"{law.n_rows:,} rows with subject = law" in gate.stdout
+    nothing = calib("gate", str(file), "--where", "subject=art", "--max-ece", "0.05")
+    assert nothing.exit_code == 2
+    assert "no row is in the slice subject = art" in nothing.stderr

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from calib_core import Recipe
 from dashboard.exhibits.findings import Findings
 from dashboard.report import exhibited
-from dashboard.report.document import Beside, Block, Bullets, Folded, Heading, Headline, Paragraph
+from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
 from dashboard.report.exhibited import NUMBERS, Shown, shown
 from dashboard.report.request import Request
 from dashboard.report.sections.cannot_tell import limits
@@ -16,8 +16,8 @@ from dashboard.report.sections.headline import headline
 
 OVERLAID = 2
 """Models whose diagram fits beside the data card; that of more is as wide as the page."""
-LISTED = 3
-"""Sentences about what stands out."""
+LISTED = 1
+"""Sentences about what stands out; the others stand where it is said where it is wrong."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
@@ -33,7 +33,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     cannot = (Heading("What these rows cannot tell"), *limits(scene, verdicts, stars))
     heading = Heading("What it says, and how often it is right")
     found = Findings().worst(scene.focused(model=titles[0]), LISTED)["finding"].tolist()
-    worst = (Heading("What stands out"), Bullets(tuple(found))) if found else ()
+    worst = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
     if len(titles) <= OVERLAID:
         yield Beside((heading, *(stars.drawn("wide") or stars.everything), *worst), (*facts, *cannot), main=True)
     else:
