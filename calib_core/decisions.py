@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
+from calib_core.inference.clusters import FEWEST, few_groups
 from calib_core.inference.draws import distributions
 from calib_core.inference.means import Losses
 from calib_core.inference.model_differences import same_rows
@@ -82,7 +83,8 @@ def decision_costs(
 
     Intervals at ``level`` are about the expected cost of these rows, given the predictions: bounds from what a row's
     cost could have been (``inference.means.Losses.bounds``), which hold room for rare heavy costs; changes are paired,
-    by Student's interval or such bounds where few outcomes matter. What can mislead: probabilities that are off need
+    by Student's interval or such bounds where few outcomes matter. Rows that belong together are added up; fewer than
+    10 groups have no interval. What can mislead: probabilities that are off need
     not cost anything, as long as they lie on the right side of where decisions change; rows whose weights are not whole
     have rough guides.
 
@@ -120,7 +122,7 @@ def gap_words(line: Mapping[Hashable, Any]) -> str:
     """
     low, high = line["gap_low"], line["gap_high"]
     start = f"it expects to pay {score(line['expected'])} a row and pays {score(line['realised'])}"
-    if low <= 0 <= high:
+    if not (low > 0 or high < 0):
         return f"{start}; that it pays other than it expects is not shown."
     ends = sorted(map(abs, (low, high)))
     return f"{start}, {score(ends[0])} to {score(ends[1])} {'more' if low > 0 else 'less'}."
@@ -168,7 +170,10 @@ def _line(predictions: Predictions, costs: ArrayLike | str, level: float) -> dic
     weights = weights / weights.sum()
     paid = priced.paid(rows.true_labels)
     least, most = priced.possible.min(axis=1), priced.possible.max(axis=1)
-    low, high = Losses(paid, priced.expected, least, most, weights).bounds(level)
+    groups = rows.row_groups
+    low, high = Losses(paid, priced.expected, least, most, weights, groups).bounds(level)
+    if groups is not None and len(groups.values) < FEWEST:
+        low, high = np.nan, np.nan
     expected, realised = float(weights @ priced.expected), float(weights @ paid)
     return {
         "rows": rows.effective_rows,
@@ -179,6 +184,7 @@ def _line(predictions: Predictions, costs: ArrayLike | str, level: float) -> dic
         "gap": realised - expected,
         "gap_low": low - expected,
         "gap_high": high - expected,
+        "note": "" if low == low else few_groups(groups) if groups is not None else "",
     }
 
 
@@ -192,8 +198,11 @@ def _change(after: Predictions, before: Predictions | None, costs: ArrayLike | s
         return {"note": f"no change: {why}"}
     table = cost_matrix(costs, a.rows.shape[1])
     apart = new.paid(a.true_labels) - old.paid(b.true_labels)
-    found, _, _ = of_losses(a, b, apart, lambda probs: table[_decided(probs, table)[0]], level)
     changed = float(np.average(new.decided != old.decided, weights=a.weights))
+    try:
+        found, _, _ = of_losses(a, b, apart, lambda probs: table[_decided(probs, table)[0]], level)
+    except NotAnswerable as why:  # too few groups that differ
+        return {"change": float(np.average(apart, weights=a.weights)), "changed": changed, "note": str(why)}
     ends = {"change_low": found.low, "change_high": found.high}
     return {"change": found.point, **ends, "p": found.p_value, "changed": changed}
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Bools, Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
+from calib_core.inference.clusters import GROUPED, shares_in_cells
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
 from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
 
@@ -65,7 +67,8 @@ def decision_curve(
     NotAnswerable where rows hold no probability of the class, and for more than two classes without ``positive``.
     InputError for thresholds not between 0 and 1. What can mislead: thresholds matter that somebody would use, and
     intervals stand alone; a benefit above both acting on all and on none says that the model helps there, not that it
-    is calibrated. Rows that a model abstains on are left out.
+    is calibrated. Rows that a model abstains on are left out;
+    rows that belong together count as the fewer that tell as much.
 
     References: Vickers & Elkin 2006; Clopper & Pearson 1934.
 
@@ -79,60 +82,86 @@ def decision_curve(
         raise InputError("thresholds must be numbers between 0 and 1, both excluded")
     rows = predictions.written_out().answered
     names, code = rows.class_names or (), _class(rows, positive)
-    counted = rows.weights is None or whole(rows.weights)
-    order = np.argsort(rows.rows.column(code), kind="stable")
-    score = rows.rows.column(code)[order]
-    weight = np.ones(len(order)) if rows.weights is None else rows.weights[order].astype(np.float64)
-    true = weight * (rows.true_labels[order] == code)
+    score, true = rows.rows.column(code), rows.true_labels == code
+    order = np.argsort(score, kind="stable")
     # Rows below a threshold come first: those acted on are what is left of all.
-    mass, hits, squares = (np.append(0.0, np.cumsum(part)) for part in (weight, true, np.square(weight)))
-    first, all_rows = np.searchsorted(score, t.astype(score.dtype)), np.full(len(t), len(order))
-
-    def between(start: Codes, stop: Codes) -> _Shares:
-        return _Shares(mass[stop] - mass[start], hits[stop] - hits[start], squares[stop] - squares[start], counted)
-
-    none = np.zeros_like(first)
-    below, above, every = between(none, first), between(first, all_rows), between(none, all_rows)
-    odds, n = t / (1 - t), mass[-1]
-    benefit, low, high = above.benefit(odds, n, level)
-    left, left_low, left_high = below.benefit(odds, n, level)
+    first = np.searchsorted(score[order], t.astype(score.dtype))
+    none, every = np.zeros_like(first), np.full(len(t), len(order))
+    shares = _Shares(rows, true, order, level)
+    odds = t / (1 - t)
+    benefit, low, high = shares.benefit(first, every, odds)
+    left, left_low, left_high = shares.benefit(none, first, odds)
     return DecisionCurve(
         t,
-        above.mass / n,
+        shares.mass(first, every),
         benefit,
         low,
         high,
-        every.benefit(odds, n, level)[0],
+        shares.benefit(none, every, odds)[0],
         -left,
         -left_high,
         -left_low,
         names[code],
         level,
-        COUNTED if counted else WEIGHED,
+        shares.method,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """Rows on one side of each threshold: their weight, that of rows with the class, and its squares, each (m,)."""
+    """Runs of rows in the ``order`` of their scores, and which of the rows have the class, ``true`` (n,)."""
 
-    mass: Float64s
-    true: Float64s
-    squares: Float64s
-    counted: bool
+    rows: Predictions
+    true: Bools
+    order: Codes
+    level: float
 
-    def benefit(self, odds: Float64s, n: float, level: float) -> tuple[Float64s, Float64s, Float64s]:
-        """What acting on them is worth, and the ends of its interval; nothing where there are none."""
-        some = self.mass > 0
-        share = np.divide(self.true, self.mass, out=np.zeros(len(odds)), where=some)
-        worth = (
-            self.mass
-            if self.counted
-            else np.divide(np.square(self.mass), self.squares, out=np.zeros(len(odds)), where=some)
-        )
-        low, high = (np.where(some, end, 0.0) for end in share_ends(share, worth, self.counted, level))
-        value, least, most = (self.mass / n * (s - (1 - s) * odds) for s in (share, low, high))
+    @property
+    def counted(self) -> bool:
+        return self.rows.weights is None or whole(self.rows.weights)
+
+    @property
+    def method(self) -> str:
+        if self.rows.row_groups is not None and self.counted:
+            return GROUPED
+        return COUNTED if self.counted else WEIGHED
+
+    @cached_property
+    def sums(self) -> tuple[Float64s, Float64s, Float64s]:
+        """Running sums of the weights, of those with the class, and of their squares, each beginning with 0."""
+        n = len(self.order)
+        weight = np.ones(n) if self.rows.weights is None else self.rows.weights[self.order].astype(np.float64)
+        parts = (weight, weight * self.true[self.order], np.square(weight))
+        mass, hits, squares = (np.append(0.0, np.cumsum(part)) for part in parts)
+        return mass, hits, squares
+
+    def mass(self, start: Codes, stop: Codes) -> Float64s:
+        """The share of all rows in each run."""
+        mass = self.sums[0]
+        return np.asarray((mass[stop] - mass[start]) / mass[-1])
+
+    def benefit(self, start: Codes, stop: Codes, odds: Float64s) -> tuple[Float64s, Float64s, Float64s]:
+        """What acting on each run is worth, and the ends of its interval; nothing where there are no rows."""
+        mass, hits, squares = (part[stop] - part[start] for part in self.sums)
+        some = mass > 0
+        share = np.divide(hits, mass, out=np.zeros(len(odds)), where=some)
+        if self.rows.row_groups is None:
+            kish = np.divide(np.square(mass), squares, out=np.zeros(len(odds)), where=some)
+            ends = share_ends(share, mass if self.counted else kish, self.counted, self.level)
+        else:
+            ends = self._of_groups(start, stop)
+        low, high = (np.where(some, end, 0.0) for end in ends)
+        value, least, most = (self.mass(start, stop) * (s - (1 - s) * odds) for s in (share, low, high))
         return value, least, most
+
+    def _of_groups(self, start: Codes, stop: Codes) -> tuple[Float64s, Float64s]:
+        """Ends of the share with the class in each run, of rows that belong together."""
+        ends = np.full((len(start), 2), np.nan)
+        for i in np.flatnonzero(stop > start):
+            run = self.order[start[i] : stop[i]]
+            low, high, _ = shares_in_cells(self.rows, np.zeros_like(run), self.true[run], run, 1, self.level)
+            ends[i] = low[0], high[0]
+        return ends[:, 0], ends[:, 1]
 
 
 def _class(predictions: Predictions, positive: int | None) -> int:

@@ -7,18 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
 
 from calib_core._arrays import Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import OVER, UNDER
+from calib_core.inference.clusters import shares_in_cells
+from calib_core.inference.influences import counting
 from calib_core.inference.multiple import holm
 from calib_core.inference.number_words import told_apart
-from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
+from calib_core.inference.picked_out import counts_rows, worth_of_cells
+from calib_core.inference.right_shares import share_test
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions, whole
-from calib_core.reductions import claims_of
 
 MOST_LEVELS = 50
 """Distinct confidences that are drawn as points of their own at most."""
@@ -72,11 +73,12 @@ class Levels(Diagram):
 def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
     """How often the model is right at each confidence it states, for models that state few different ones.
 
-    At each distinct confidence h: right = k_h / n_h of the n_h rows that state it, with its exact interval
-    (``share_ends``), and p = min(1, 2 min(P(X <= k_h), P(X >= k_h))), X binomial of n_h and h: exact for a calibrated
-    model, since nothing is put together. p_holm is corrected for the number of levels: calling those of at most 0.05
+    At each distinct confidence h: right = k_h / n_h of the n_h rows that state it, with its exact interval (Clopper and
+    Pearson), and p = min(1, 2 min(P(X <= k_h), P(X >= k_h))), X binomial of n_h and h: exact for a calibrated model,
+    since nothing is put together. p_holm is corrected for the number of levels: calling those of at most 0.05
     off is wrong about any of them with a chance of at most 5 %. Rows of unequal weight: Hoeffding's interval and
-    p = min(1, 2 exp(-2 n_h (right - h)^2)), n_h what they are worth. Rows that a model abstains on state nothing.
+    p = min(1, 2 exp(-2 n_h (right - h)^2)), n_h what they are worth; the same p for rows that belong together, a group
+    as one, with an interval for as many rows as tell as much. Rows that a model abstains on state nothing.
 
     NotAnswerable beyond 50 distinct confidences. What can mislead: each interval stands alone; a level of few rows
     hardly can stand out; gaps of several classes can cancel at a level.
@@ -89,25 +91,17 @@ def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
     >>> found.headline
     '1 of 2 levels stand out: where it says 90 %, it is right 0 % of the time'
     """
-    claims = claims_of(predictions, "confidence").stratum(0).counted()
-    values, codes = np.unique(claims.scores, return_inverse=True)
+    rows = counting(predictions)
+    values, codes = np.unique(rows.confidence, return_inverse=True)
     if len(values) > MOST_LEVELS:
         raise NotAnswerable(
             f"confidences take {len(values):,} values, and beyond {MOST_LEVELS} hardly any has rows enough to be a "
             "point of its own: look at them in bins, under Reliability"
         )
-    counted = predictions.weights is None or whole(predictions.weights)
-    weights = np.ones(len(codes)) if claims.weights is None else claims.weights.astype(np.float64)
-    total = np.bincount(codes, weights).astype(np.float64)
-    right = np.bincount(codes, weights * claims.outcomes) / total
-    rows = total if counted else np.square(total) / np.bincount(codes, np.square(weights))
-    stated = values.astype(np.float64)
-    low, high = share_ends(right, rows, counted, level)
-    if counted:
-        hits = np.round(right * rows)
-        p = 2 * np.minimum(binom.cdf(hits, rows, stated), binom.sf(hits - 1, rows, stated))
-    else:
-        p = 2 * np.exp(-2 * rows * np.square(right - stated))
-    p = np.minimum(p, 1.0)
-    method = COUNTED if counted else WEIGHED
-    return Levels(stated, rows, total / total.sum(), right, low, high, p, holm(p), level, method)
+    weights = np.ones(len(codes)) if rows.weights is None else rows.weights.astype(np.float64)
+    total, squares = (np.bincount(codes, part).astype(np.float64) for part in (weights, np.square(weights)))
+    right, stated = np.bincount(codes, weights * rows.correct) / total, values.astype(np.float64)
+    number = total if rows.weights is None or whole(rows.weights) else np.square(total) / squares
+    low, high, method = shares_in_cells(rows, codes, rows.correct, np.arange(len(codes)), len(values), level)
+    p = share_test(right, stated, worth_of_cells(rows, codes, len(values)), counts_rows(rows))
+    return Levels(stated, number, total / total.sum(), right, low, high, p, holm(p), level, method)

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
+from calib_core._arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.influences import Answers
+from calib_core.inference.clusters import shares_in_cells
+from calib_core.inference.influences import Answers, counting
 from calib_core.inference.number_words import at_level, in_percent, share_range
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
 from calib_core.predictions import Predictions, whole
@@ -63,7 +64,8 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
 
     For each distinct confidence t: coverage = share of rows with h >= t, risk = share of those that is wrong. Rows of
     one confidence are answered together. The interval is exact at each point (``share_ends``): which rows are answered
-    is known from their confidences alone. Of more than 400 confidences those are drawn that spread evenly over the
+    is known from their confidences alone; rows that belong together count as the fewer that tell as
+    much. Of more than 400 confidences those are drawn that spread evenly over the
     coverage. What can mislead: intervals of neighbours share most rows, and a point chosen for its risk is one of many
     looked at; a curve that falls says that surer rows are right more often, not that confidences are right.
 
@@ -73,7 +75,8 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
     >>> found.frame()[["threshold", "coverage", "risk"]].values.tolist()
     [[0.9, 0.5, 0.0], [0.6, 0.75, 0.0], [0.5, 1.0, 0.25]]
     """
-    rows = Answers.of(predictions)
+    own = counting(predictions.written_out())
+    rows = Answers.of(own)
     counted = predictions.weights is None or whole(predictions.weights)
     (values, codes), (mass, wrong) = rows.levels, rows.masses
     total = np.cumsum(mass)
@@ -85,6 +88,16 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
     worth = total[kept]
     if not counted:
         worth = np.square(worth) / np.cumsum(np.bincount(codes, np.square(rows.weights)))[kept]
-    low, high = share_ends(risk, worth, counted, level)
-    method = COUNTED if counted else WEIGHED
+    if own.row_groups is None:
+        low, high = share_ends(risk, worth, counted, level)
+        method = COUNTED if counted else WEIGHED
+    else:
+        ends = [_of_groups(own, np.flatnonzero(rows.h >= t), level) for t in values[kept]]
+        low, high, method = np.array([e[0] for e in ends]), np.array([e[1] for e in ends]), ends[0][2]
     return RiskCoverage(values[kept], coverage[kept], worth, risk, low, high, level, method)
+
+
+def _of_groups(rows: Predictions, answered: Codes, level: float) -> tuple[float, float, str]:
+    """The interval of the share that is wrong of rows at these places, which belong together."""
+    low, high, method = shares_in_cells(rows, np.zeros_like(answered), ~rows.correct[answered], answered, 1, level)
+    return float(low[0]), float(high[0]), method

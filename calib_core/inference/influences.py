@@ -11,8 +11,9 @@ from scipy.special import digamma
 from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._row_groups import RowGroups
+from calib_core.inference.clusters import together
 from calib_core.predictions import Predictions
-from calib_core.reductions import claims_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,21 +21,28 @@ class Influence:
     """A measure's ``value``, and what each row adds to it, ``terms`` (n,), with ``weights`` (n,), of mean 0.
 
     To first order the value moves by terms_i / n when row i counts once more; so the variance of the value is that of
-    the terms over n, and the difference of two measures of the same rows has the difference of their terms.
+    the terms over n, and the difference of two measures of the same rows has the difference of their terms. Terms of
+    rows of one of the ``groups`` are added up before they are squared.
     """
 
     value: float
     terms: Float64s
     weights: Float64s
+    groups: RowGroups | None = None
 
     def __sub__(self, other: Influence) -> Influence:
-        return Influence(self.value - other.value, self.terms - other.terms, self.weights)
+        return Influence(self.value - other.value, self.terms - other.terms, self.weights, self.groups)
 
     @property
     def error(self) -> float:
         """The standard error of the value."""
-        n = len(self.terms)
-        return float(np.sqrt(np.square(self.weights * self.terms).sum() * n / max(n - 1, 1)) / self.weights.sum())
+        sums = together(self.weights * self.terms, self.groups)
+        return float(np.sqrt(np.square(sums).sum() * len(sums) / self.freedom) / self.weights.sum())
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom: independent rows, or groups, less one."""
+        return max((len(self.terms) if self.groups is None else len(self.groups.values)) - 1, 1)
 
     def ends(self, level: float) -> tuple[float, float]:
         """value -+ t error, Student's interval."""
@@ -43,7 +51,7 @@ class Influence:
 
     def spread(self, level: float, slope: float = 1.0) -> tuple[float, float]:
         """-+ t error / slope: how far the ends lie from the value on a scale that is 1 / ``slope`` times as wide."""
-        half = self.error / slope * float(student.ppf((1 + level) / 2, max(len(self.terms) - 1, 1)))
+        half = self.error / slope * float(student.ppf((1 + level) / 2, self.freedom))
         return -half, half
 
     @property
@@ -51,23 +59,31 @@ class Influence:
         """Of the test that the true value is 0, by Student's t."""
         if self.error == 0:
             return float(self.value == 0)
-        return float(2 * student.sf(abs(self.value) / self.error, max(len(self.terms) - 1, 1)))
+        return float(2 * student.sf(abs(self.value) / self.error, self.freedom))
+
+
+def counting(predictions: Predictions) -> Predictions:
+    """The rows that a model answers and that carry weight."""
+    rows = predictions.answered
+    weights = rows.weights
+    return rows if weights is None or (weights > 0).all() else rows.take(np.flatnonzero(weights > 0))
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Rows with their confidence ``h``, whether they are ``right``, and their weights, each (n,)."""
+    """Rows with their confidence ``h``, whether they are ``right``, and their weights, each (n,); and their groups."""
 
     h: Float64s
     right: Bools
     weights: Float64s
+    groups: RowGroups | None = None
 
     @classmethod
     def of(cls, predictions: Predictions) -> Answers:
         """The rows that a model answers; whole-number weights as copies, rows of no weight left out."""
-        rows = claims_of(predictions.written_out(), "confidence").stratum(0).counted()
-        weights = np.ones(len(rows.scores)) if rows.weights is None else rows.weights.astype(np.float64)
-        return cls(rows.scores.astype(np.float64), rows.outcomes, weights)
+        rows = counting(predictions.written_out())
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
+        return cls(rows.confidence.astype(np.float64), rows.correct, weights, rows.row_groups)
 
     @cached_property
     def levels(self) -> tuple[Float64s, Codes]:
@@ -89,7 +105,7 @@ class Answers:
     def mean(self, values: Float64s) -> Influence:
         """A mean of the rows."""
         middle = float(self.weights @ values / self.total)
-        return Influence(middle, values - middle, self.weights)
+        return Influence(middle, values - middle, self.weights, self.groups)
 
 
 def accuracy(rows: Answers) -> Influence:
@@ -117,7 +133,7 @@ def skill(rows: Answers) -> Influence:
     if constant == 0:
         return _unknown(rows)
     terms = loss.value / constant**2 * (1 - 2 * right.value) * right.terms - loss.terms / constant
-    return Influence(1 - loss.value / constant, terms, rows.weights)
+    return Influence(1 - loss.value / constant, terms, rows.weights, rows.groups)
 
 
 def auroc(rows: Answers) -> Influence:
@@ -137,7 +153,7 @@ def auroc(rows: Answers) -> Influence:
     above = (np.cumsum(right) - right / 2) / right.sum()
     value, a = float(right @ below / right.sum()), right.sum() / mass.sum()
     terms = np.where(rows.right, (below[codes] - value) / a, (above[codes] - value) / (1 - a))
-    return Influence(value, terms, rows.weights)
+    return Influence(value, terms, rows.weights, rows.groups)
 
 
 def risk_area(rows: Answers) -> Influence:
@@ -161,7 +177,7 @@ def risk_area(rows: Answers) -> Influence:
     behind = np.where(first, 0.0, excess * (1 / (before + mass) - 1 / np.where(first, 1.0, before)))
     by_mass = share * before / mass * wide + excess / (before + mass) + _after(behind - share * wide)
     terms = np.where(rows.right, 0.0, by_wrong[codes]) + by_mass[codes]
-    return Influence(value, terms - rows.weights @ terms / n, rows.weights)
+    return Influence(value, terms - rows.weights @ terms / n, rows.weights, rows.groups)
 
 
 def excess_area(rows: Answers) -> Influence:
@@ -174,7 +190,7 @@ def excess_area(rows: Answers) -> Influence:
     mass = np.array([rows.total - wrong[1], wrong[1]])
     least = _area(mass[mass > 0], wrong[mass > 0])
     slope = np.log(right.value) if right.value > 0 else 0.0
-    return Influence(area.value - least, area.terms - slope * right.terms, rows.weights)
+    return Influence(area.value - least, area.terms - slope * right.terms, rows.weights, rows.groups)
 
 
 MEASURES: dict[str, Callable[[Answers], Influence]] = {

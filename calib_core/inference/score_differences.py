@@ -25,7 +25,8 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
     apart = score.losses(a) - score.losses(b)
     known = ~np.isnan(apart)
     if a.row_groups is not None:
-        return _by_group(a, b, score, apart, level), "paired t of group sums", False
+        terms = score.label_terms if traits(score).judged == "losses" else None
+        return _by_group(a, b, apart, terms, level), BY_GROUP, False
     apart, weight = apart[known], None if a.weights is None else a.weights[known]
     if weight is None and traits(score).judged == "share":
         if np.array_equal(a.predicted[known], b.predicted[known]):
@@ -44,6 +45,8 @@ def of_losses(
 
     ``terms`` says what each label would add to the loss of rows of probabilities (n, K).
     """
+    if a.row_groups is not None:
+        return _by_group(a, b, apart, terms, level), BY_GROUP, False
     known = ~np.isnan(apart)
     apart, weight = apart[known], None if a.weights is None else a.weights[known]
     difference = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
@@ -62,6 +65,7 @@ def of_losses(
 
 FEWEST_ROWS = 10
 """Fewest rows for which coverage of the accuracy's interval was summed up exactly."""
+BY_GROUP = "paired t of group sums"
 BOUND = "bounds from the largest change one outcome can make"
 
 
@@ -74,7 +78,9 @@ def mean_difference(apart: Float64s, weight: Float64s, level: float) -> Differen
     return Difference(middle, middle - half, middle + half, p)
 
 
-def _by_group(a: Predictions, b: Predictions, score: Any, apart: Float64s, level: float) -> Difference:
+def _by_group(
+    a: Predictions, b: Predictions, apart: Float64s, terms: Callable[[Float64s], Float64s] | None, level: float
+) -> Difference:
     """Student's interval for the mean of the rows' differences (n,), those of a group added up.
 
     NotAnswerable where fewer than ten groups differ, or would be surprised: their sums then say nothing of the noise.
@@ -86,8 +92,8 @@ def _by_group(a: Predictions, b: Predictions, score: Any, apart: Float64s, level
     middle = float(apart[known] @ weight / weight.sum())
     sums, number = together(weight * (apart[known] - middle), groups), len(groups.values)
     differ, expected = int(np.count_nonzero(together(np.abs(apart[known]), groups))), float(FEWEST)
-    if traits(score).judged == "losses":
-        expected = _surprises(a, b, score.label_terms, known)[2] * number / len(groups.codes)
+    if terms is not None:
+        expected = _surprises(a, b, terms, known)[2] * number / len(groups.codes)
     if differ == 0:
         return Difference(0.0, 0.0, 0.0, 1.0)
     if min(number, differ, expected) < FEWEST:

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
+from calib_core._arrays import Codes
 from calib_core.defaults import LEVEL
-from calib_core.inference.influences import MEASURES, Answers, Influence
+from calib_core.inference.clusters import few_groups, shares_in_cells
+from calib_core.inference.influences import MEASURES, Answers, Influence, counting
 from calib_core.inference.model_differences import same_rows
 from calib_core.inference.multiple import holm
-from calib_core.inference.right_shares import share_ends
-from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 
 FEWEST = 10
 """Right rows, and wrong ones, from which on intervals of skill, AUROC and areas were simulated."""
@@ -37,6 +38,7 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
     more: ``answered`` (exact); note, why a number is missing.
 
     Intervals of skill, AUROC and areas are told from 10 right and 10 wrong rows on: there they held in simulations.
+    Rows that belong together are taken together; then 10 groups with a right row and 10 with a wrong one are needed.
     What can mislead: skill and areas depend on how hard the questions are, so that models compare on the same rows
     only; an AUROC near 1 says nothing about calibration.
 
@@ -89,13 +91,12 @@ def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -
 
 
 def _line(predictions: Predictions, coverage: float, level: float) -> dict[str, object]:
-    rows = Answers.of(predictions)
-    counted = predictions.weights is None or whole(predictions.weights)
-    every = np.ones(len(rows.h), dtype=bool)
-    right, *ends = _right(rows, every, counted, level)
+    own = counting(predictions.written_out())
+    rows, every = Answers.of(own), np.arange(own.n_rows)
+    right, *ends = _right(own, every, level)
     stated = float(rows.weights @ rows.h / rows.total)
     found: dict[str, object] = {
-        "rows": _worth(rows, every, counted),
+        "rows": own.effective_rows,
         "accuracy": right,
         "accuracy_low": ends[0],
         "accuracy_high": ends[1],
@@ -104,16 +105,15 @@ def _line(predictions: Predictions, coverage: float, level: float) -> dict[str, 
         "overconfidence_low": stated - ends[1],
         "overconfidence_high": stated - ends[0],
     }
-    enough = _enough(rows)
+    why = _why_few(rows)
     for name in ("skill", "auroc", "risk_area", "excess_area"):
         measure = MEASURES[name](rows)
-        low, high = _ends(name, measure, level) if enough else (np.nan, np.nan)
+        low, high = (np.nan, np.nan) if why else _ends(name, measure, level)
         found |= {name: measure.value, f"{name}_low": low, f"{name}_high": high}
     surest = rows.h >= threshold(rows, coverage)
-    share, *ends = _right(rows, surest, counted, level)
+    share, *ends = _right(own, np.flatnonzero(surest), level)
     found |= {"answered": float(rows.weights[surest].sum() / rows.total), "accuracy_answered": share}
-    found |= {"accuracy_answered_low": ends[0], "accuracy_answered_high": ends[1]}
-    return {**found, "note": "" if enough else TOO_FEW}
+    return {**found, "accuracy_answered_low": ends[0], "accuracy_answered_high": ends[1], "note": why}
 
 
 def threshold(rows: Answers, coverage: float) -> float:
@@ -123,24 +123,25 @@ def threshold(rows: Answers, coverage: float) -> float:
     return float(values[min(int(np.searchsorted(share, coverage - 1e-9)), len(values) - 1)])
 
 
-def _right(rows: Answers, which: np.ndarray, counted: bool, level: float) -> tuple[float, float, float]:
-    """Share right of some rows, with its interval; which they are is known from their confidences alone."""
-    right = float(np.average(rows.right[which], weights=rows.weights[which]))
-    low, high = share_ends(np.array([right]), np.array([_worth(rows, which, counted)]), counted, level)
-    return right, float(low[0]), float(high[0])
+def _right(rows: Predictions, which: Codes, level: float) -> tuple[float, float, float]:
+    """Share right of the rows at these places, with its interval; which they are is known from their scores alone."""
+    right = rows.correct[which]
+    low, high, _ = shares_in_cells(rows, np.zeros_like(which), right, which, 1, level)
+    weights = None if rows.weights is None else rows.weights[which]
+    return float(np.average(right, weights=weights)), float(low[0]), float(high[0])
 
 
-def _worth(rows: Answers, which: np.ndarray, counted: bool) -> float:
-    weights = rows.weights[which]
-    return float(weights.sum() if counted else weights.sum() ** 2 / np.square(weights).sum())
+def _why_few(rows: Answers) -> str:
+    """Why intervals are not told that were simulated for more right rows and wrong ones, or groups; empty if they are.
 
-
-def _enough(rows: Answers) -> bool:
-    """Whether so many rows are right, and so many wrong, that intervals were simulated."""
-    weights = rows.weights
-    worth = weights.sum() ** 2 / np.square(weights).sum()
-    right = float(weights @ rows.right / rows.total)
-    return bool(worth * min(right, 1 - right) >= FEWEST - 1e-9)
+    Weighted rows count as what they are worth, rows of a group as one.
+    """
+    if rows.groups is not None:
+        with_right, with_wrong = (len(np.unique(rows.groups.codes[part])) for part in (rows.right, ~rows.right))
+        return few_groups(rows.groups) if min(with_right, with_wrong) < FEWEST else ""
+    worth = rows.total**2 / np.square(rows.weights).sum()
+    right = float(rows.weights @ rows.right / rows.total)
+    return TOO_FEW if worth * min(right, 1 - right) < FEWEST - 1e-9 else ""
 
 
 def _ends(name: str, measure: Influence, level: float) -> tuple[float, float]:
@@ -156,8 +157,9 @@ def _ends(name: str, measure: Influence, level: float) -> tuple[float, float]:
 def _difference(name: str, pair: list[Answers], level: float) -> dict[str, object]:
     first, second = (MEASURES[name](rows) for rows in pair)
     found: dict[str, object] = {"first_value": first.value, "second_value": second.value}
-    if not all(map(_enough, pair)):
-        return {**found, "note": TOO_FEW}
+    why = next(filter(None, map(_why_few, pair)), "")
+    if why:
+        return {**found, "note": why}
     apart = first - second
     low, high = apart.ends(level)
     return {**found, "difference": apart.value, "low": low, "high": high, "p": apart.p_value, "note": ""}

@@ -25,8 +25,8 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
     The confidence is the share of a question's samples that give its most frequent answer, and it is correct where that
     answer is the label. Answers that differ in capitals and spaces only are the same; of several as frequent the
     alphabetically first counts. Columns that are the same in all samples of a question come along, questions are in the
-    order in which they first appear. InputError where samples of a question have different labels, split marks or
-    weights.
+    order in which they first appear. InputError where samples of a question have different labels, split marks,
+    weights or groups.
 
     >>> from calib_core.readers.formats import read_table
     >>> table = read_table(b"question,answer,truth\\n1,A,A\\n1,B,A\\n1,A,A\\n2,C,B\\n", "m.csv")
@@ -45,7 +45,7 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
     truth = pd.Series(_texts(table, reading.label[0])[rows][first], dtype=object).map(plain).to_numpy()
     modal, most, ties = _most_frequent(question, answer, len(first))
     samples = np.bincount(question, minlength=len(first))
-    beside = [name for name in (*reading.metadata, reading.split, reading.weights) if name is not None]
+    beside = [name for name in (*reading.metadata, reading.split, reading.weights, reading.group) if name]
     along = [name for name in beside if _varies(_texts(table, name)[rows], question, first) is None]
     columns = {name: table.column(name)[rows][first] for name in (*reading.question, *along)} | {
         ANSWER: spelled[modal],
@@ -60,6 +60,7 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
         correct=CORRECT,
         split=reading.split,
         weights=reading.weights,
+        group=reading.group,
         metadata=tuple(name for name in columns if name not in special),
     )
     lines = None if table.lines is None else table.lines[rows][first]
@@ -107,7 +108,7 @@ def _check(
     table: Table, reading: Reading, rows: NDArray[np.intp], question: NDArray[np.intp], first: NDArray[np.intp]
 ) -> None:
     """InputError where samples of a question do not agree in what belongs to the question."""
-    for name in (*reading.label, reading.split, reading.weights):
+    for name in (*reading.label, reading.split, reading.weights, reading.group):
         if name is None:
             continue
         values = _texts(table, name)[rows]

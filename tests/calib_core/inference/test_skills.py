@@ -220,3 +220,22 @@ def test_a_model_does_not_differ_from_itself() -> None:
 
 def test_a_difference_without_spread_is_certain() -> None:
     assert Influence(0.1, np.zeros(5), np.ones(5)).p_value == 0
+
+
+def test_rows_that_belong_together_are_taken_together() -> None:
+    """And the twin that takes them for independent fails: forty questions, each asked five times with one outcome."""
+    rng, runs = np.random.default_rng(6), 80
+    share, right_at = np.full(6, 1 / 6), LEVELS
+    truth = truths(right_at, share)
+    inside, alone = dict.fromkeys(INTERVALS, 0), dict.fromkeys(INTERVALS, 0)
+    for _ in range(runs):
+        which = rng.integers(6, size=60)
+        p = Predictions.from_confidence(LEVELS[which], rng.random(60) < right_at[which]).take(
+            np.repeat(np.arange(60), 5)
+        )
+        for count, rows in ((alone, p), (inside, p.replace(groups=np.repeat(np.arange(60), 5)))):
+            line = skills({"x": rows}).iloc[0]
+            for name in INTERVALS:
+                count[name] += line[f"{name}_low"] <= truth[name] <= line[f"{name}_high"]
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside.values()) > 0.87 * runs - margin > max(alone.values())
