@@ -7,6 +7,7 @@ from calib_core import (
     binning,
     calibrators,
     datasets,
+    decisions,
     diagrams,
     estimators,
     exporting,
@@ -15,12 +16,14 @@ from calib_core import (
     readers,
     reductions,
     side_by_side,
+    slices,
     study,
 )
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
-from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners
+from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
+from calib_core.findings import findings
 from calib_core.inference import compare
 from calib_core.lookup import row_table
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
@@ -55,6 +58,7 @@ __all__ = [
     "compare",
     "corners",
     "datasets",
+    "decisions",
     "described",
     "diagrams",
     "divide",
@@ -62,6 +66,7 @@ __all__ = [
     "estimators",
     "evaluate",
     "exporting",
+    "findings",
     "fitted",
     "guarantees",
     "inference",
@@ -76,10 +81,12 @@ __all__ = [
     "reductions",
     "row_table",
     "side_by_side",
+    "slices",
     "stacked",
     "study",
     "three_corners",
     "with_options",
+    "within",
 ]
 
 __version__ = "0.3.0.dev0"

@@ -34,6 +34,15 @@ def begun(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def called(name: str) -> str:
+    """A class in a sentence.
+
+    >>> called("8"), called("cat")
+    ('class 8', '\u201ccat\u201d')
+    """
+    return f"class {name}" if name.isdigit() else f"\u201c{name}\u201d"
+
+
 _NAMES = ("Brier", "Dirichlet", "Gaussian", "Meta-Cal", "Platt", "Sierpinski", "Silverman")
 
 

@@ -23,9 +23,14 @@ WORKS = {
     "Biometrika 81, 1994.",
     "Dufour (2006)": "Dufour J-M. Monte Carlo tests with nuisance parameters: a general approach to finite-sample "
     "inference and nonstandard asymptotics. Journal of Econometrics 133, 2006.",
+    "Elkan (2001)": "Elkan C. The foundations of cost-sensitive learning. IJCAI 2001.",
     "Fay and Feuer (1997)": "Fay MP, Feuer EJ. Confidence intervals for directly standardized rates: a method based "
     "on the gamma distribution. Statistics in Medicine 16, 1997.",
     "Garwood (1936)": "Garwood F. Fiducial limits for the Poisson distribution. Biometrika 28, 1936.",
+    "Geifman and El-Yaniv (2017)": "Geifman Y, El-Yaniv R. Selective classification for deep neural networks. NeurIPS "
+    "2017.",
+    "Geifman, Uziel and El-Yaniv (2019)": "Geifman Y, Uziel G, El-Yaniv R. Bias-reduced uncertainty estimation for "
+    "deep neural classifiers. ICLR 2019.",
     "Guo et al. (2017)": "Guo C, Pleiss G, Sun Y, Weinberger KQ. On calibration of modern neural networks. ICML 2017.",
     "Gupta and Ramdas (2021)": "Gupta C, Ramdas A. Distribution-free calibration guarantees for histogram binning "
     "without sample splitting. ICML 2021.",
@@ -54,6 +59,8 @@ WORKS = {
     "Statistics in Medicine 5, 1986.",
     "Valk and Kull (2023)": "Valk K, Kull M. Assuming locally equal calibration errors for non-parametric multiclass "
     "calibration. Transactions on Machine Learning Research, 2023.",
+    "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "
+    "prediction models. Medical Decision Making 26, 2006.",
     "Widmann et al. (2019)": "Widmann D, Lindsten F, Zachariah D. Calibration tests in multi-class classification: a "
     "unifying framework. NeurIPS 2019.",
     "Wilson (1927)": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "

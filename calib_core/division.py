@@ -17,6 +17,8 @@ from calib_core._text import count, percent
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
+from calib_core.slices import Slice, as_slice
+from calib_core.slices.conditions import places
 from calib_core.three_classes import corners
 
 
@@ -25,7 +27,8 @@ class Division(OneLine):
     """Calibration rows ``fit`` and test rows ``test``, where they stand in their tables, and how they were divided.
 
     ``whole`` holds all rows before they were divided; None where the test rows are predictions of their own.
-    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle.
+    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle, and
+    ``where`` which slice of them is judged, in words.
     """
 
     fit: Predictions
@@ -35,6 +38,7 @@ class Division(OneLine):
     rule: str
     whole: Predictions | None = None
     merging: str = ""
+    where: str = ""
 
     @property
     def warning(self) -> str:
@@ -202,7 +206,7 @@ def _alike(first: Predictions, like: Division) -> Division:
     if like.whole is None:
         raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
     check_same_rows(like.whole, first)
-    return _parts(first, like.fit_rows, like.test_rows, "divided as the first file")
+    return replace(_parts(first, like.fit_rows, like.test_rows, "divided as the first file"), where=like.where)
 
 
 def _check_classes(first: Predictions, second: Predictions) -> None:
@@ -231,6 +235,29 @@ def three_corners(division: Division, three: Sequence[int], others: str = "pool"
         rule=f"{division.rule}; of the test rows: {test.note}",
         whole=None,
         merging=test.note,
+    )
+
+
+def within(division: Division, where: str | Slice) -> Division:
+    """The same division judged on a slice of its test rows alone; the calibration rows all stay.
+
+    ``where`` is a slice or its text, ``subject=law`` or ``age=40..60``, two joined by ``&``. NotAnswerable where the
+    test rows carry no such column, or none of them is in the slice. What can mislead: a calibrator fitted on all rows
+    is judged on some; and a slice chosen for what came true in it is one of many looked at.
+
+    >>> import calib_core as cc
+    >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model")))
+    >>> law = within(rows, "subject=law")
+    >>> law.fit.n_rows == rows.fit.n_rows, law.test.n_rows, law.where
+    (True, 318, 'subject = law')
+    """
+    part = as_slice(where)
+    kept = places(division.test, part)
+    return replace(
+        division,
+        test=division.test.take(kept),
+        test_rows=division.test_rows[kept],
+        where=", ".join(filter(None, (division.where, part.title))),
     )
 
 

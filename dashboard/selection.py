@@ -11,7 +11,8 @@ from typing import Any
 from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, SEED, TOLERANCE
-from calib_core.registry import FAMILIES, Choice, Param, Text
+from calib_core.registry import Choice, Param, Text
+from calib_core.slices import Slice
 from calib_core.three_classes import OTHERS
 from dashboard.navigation import view_key
 from dashboard.schemes import NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
@@ -39,7 +40,8 @@ class Source:
     are all of ``data``; else ``data`` is split by its split column (``by`` = "column") or at random ("share").
     ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON. Another model's
     predictions on the same rows are divided ``like`` those they are compared with. ``corners`` makes three classes of
-    them (`written_corners`); empty for all classes.
+    them (`written_corners`); empty for all classes. ``within`` is the slice of the test rows that is judged, as its
+    text (`calib_core.slices.Slice`); empty for all rows.
     """
 
     data: str = f"demo:{DEMOS[0].key}"
@@ -51,6 +53,13 @@ class Source:
     seed: int = SEED
     like: Source | None = None
     corners: str = ""
+    within: str = ""
+
+    @property
+    def everywhere(self) -> Source:
+        """The same with all test rows."""
+        like = None if self.like is None else self.like.everywhere
+        return dataclasses.replace(self, like=like, within="")
 
 
 @dataclass(frozen=True)
@@ -141,17 +150,15 @@ class Selection:
         7
         """
         selection, problems = cls(), []
-        for name, text in query.items():
-            if name in MOVED:
-                selection, problem = _moved(selection, name, text)
-                problems += [problem] if problem else []
+        for written, text in query.items():
+            name = MOVED.get(written, written)
             if name not in _READERS:
                 continue
             try:
                 selection = selection.replace(**{name: _READERS[name](text)})
             except (ValueError, TypeError, RecursionError) as why:
                 reason = str(why) if isinstance(why, RegistryError) else f"{text[:80]!r} is not possible"
-                problems.append(f"The link's {name} was left out: {reason}.")
+                problems.append(f"The link's {written} was left out: {reason}.")
             else:
                 if name in NUMBERS and "binning" not in query:
                     # A number that is given wins over what outputs are declared to be.
@@ -159,42 +166,8 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED: dict[str, tuple[tuple[str, str], ...]] = {
-    "overlay": (("reliability", "overlay"),),
-    "band": (("reliability", "band"), ("corp", "band"), ("kernel-curve", "band")),
-    "kernel": (("reliability", "kernel"), ("kernel-curve", "kernel")),
-    "at": (("kernel-curve", "score"),),
-    "map_of": (("", "model"),),
-    "stratum": (("binary-map", "stratum"),),
-    "differ": (("pairs", "estimator"),),
-    "differ_in": (("pairs", "notion"),),
-    "min_rows": (("triangle", "min_rows"),),
-    "slow": (("estimators", "slow"),),
-    "trade": (("trade", "curves"),),
-    **{name: (("class-panels", name),) for name in ("notion", "sort", "search", "page", "curve")},
-    "asked": (("", "reduction"),),
-    "one": (("", "code"),),
-}
-"""Names that older links use: exhibits ("": all of them) and the options they became.
-
-Those of release 0.1 are dropped in 0.3; the last two, which 0.2 used too, in 0.4.
-"""
-
-
-def _moved(selection: Selection, name: str, text: str) -> tuple[Selection, str]:
-    """The choices with an option that an older link writes under a name of its own; why it is left out, or nothing."""
-    registry, changed = FAMILIES["EXHIBITS"], selection
-    try:
-        for key, option in MOVED[name]:
-            if not key:
-                changed = changed.replace(**{option: _READERS[option](text)})
-                continue
-            value = registry[key].read(option, value_of(registry[key].param(option), text))
-            chosen = {**dict(changed.exhibit(key).params), option: value}
-            changed = changed.with_exhibit(registry.described(key, **chosen))
-        return changed, ""
-    except (ValueError, TypeError, RecursionError):
-        return selection, f"The link's {name} was left out: {text[:80]!r} is not possible."
+MOVED = {"asked": "reduction", "one": "code"}
+"""Names that links of release 0.2 use, and what they became; dropped in 0.4."""
 
 
 def value_of(param: Param, text: str) -> Any:
@@ -268,6 +241,10 @@ def read_corners(text: str) -> tuple[tuple[int, int, int], str]:
 
 def _corners(text: str) -> str:
     return written_corners(*read_corners(text)) if text else ""
+
+
+def _slice(text: str) -> str:
+    return str(Slice.read(_short(text))) if text else ""
 
 
 def _others(text: str) -> tuple[tuple[str, str], ...]:
@@ -352,6 +329,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "by": _one_of("auto", "column", "share"),
     "share": _within(0.05, 0.95, float),
     "seed": _within(0, 2**31 - 1, int),
+    "within": _slice,
     "others": _others,
     "view": view_key,
     "calibrators": _recipes("calibrators", "CALIBRATORS", MOST_CALIBRATORS),

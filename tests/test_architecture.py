@@ -406,6 +406,10 @@ ALIKE = {
     "classes": 4,
     "constraint": 2,
     "fitted_numbers": 3,
+    "findings": 3,
+    "class_bias": 3,
+    "decision_curve": 3,
+    "decisions": 2,
     "movement": 3,
     "recalibration": 2,
     "reliability": 5,
@@ -413,6 +417,9 @@ ALIKE = {
     "validity": 3,
     "zoom": 2,
     "kernel": 2,
+    "levels": 4,
+    "selective": 3,
+    "skills": 2,
     "verdict": 3,
     "file": 2,
     "rows": 3,
@@ -432,6 +439,8 @@ ALIKE = {
     "sweep": 2,
     "unbinned": 2,
     "scores": 2,
+    "slice_dots": 2,
+    "slices": 3,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

@@ -11,15 +11,18 @@ from calib_core.diagrams.calibration_map import (
     shared_scale,
     true_map,
 )
+from calib_core.diagrams.class_bias import ClassBias, class_bias
 from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
 from calib_core.diagrams.classes_standing_out import StandingOut, classes_standing_out
 from calib_core.diagrams.confidence_range import models_in_range, rows_in_range
 from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
+from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
 from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
 from calib_core.diagrams.forest import Forest, forest
+from calib_core.diagrams.levels import Levels, levels
 from calib_core.diagrams.local_accuracy import LocalAccuracy, LocalAnswer, local_accuracy
 from calib_core.diagrams.movement import Movement, movement
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
@@ -33,10 +36,13 @@ from calib_core.diagrams.recalibration import (
 )
 from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.selective import RiskCoverage, selective
+from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
     ClassPanels,
     ClassValidity,
+    SlicePanels,
     class_curves,
     class_panels,
     class_validity,
@@ -61,6 +67,7 @@ __all__ = [
     "BinZoom",
     "BinaryMap",
     "CalibrationMap",
+    "ClassBias",
     "ClassBins",
     "ClassCurves",
     "ClassPanels",
@@ -69,10 +76,12 @@ __all__ = [
     "ConstraintDiagram",
     "CorpBand",
     "CorpCurve",
+    "DecisionCurve",
     "ErrorSweep",
     "FittedParameters",
     "Forest",
     "KernelCurve",
+    "Levels",
     "LocalAccuracy",
     "LocalAnswer",
     "Movement",
@@ -80,6 +89,9 @@ __all__ = [
     "RecalibrationDiagram",
     "ReliabilityBands",
     "ReliabilityDiagram",
+    "RiskCoverage",
+    "SliceDots",
+    "SlicePanels",
     "StandingOut",
     "TemperaturePath",
     "TradeOff",
@@ -95,6 +107,7 @@ __all__ = [
     "calibration_map",
     "canonical_validity",
     "cell_rows",
+    "class_bias",
     "class_bins",
     "class_claims",
     "class_confusions",
@@ -108,6 +121,7 @@ __all__ = [
     "constraint",
     "corp",
     "corp_band",
+    "decision_curve",
     "edges_said",
     "error_sweep",
     "fitted_parameters",
@@ -115,6 +129,7 @@ __all__ = [
     "headline",
     "kernel_curve",
     "kernel_curves",
+    "levels",
     "local_accuracy",
     "map_difference",
     "map_scale",
@@ -127,7 +142,9 @@ __all__ = [
     "reliability",
     "reliability_bands",
     "rows_in_range",
+    "selective",
     "shared_scale",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",

@@ -176,7 +176,7 @@ def canonical_validity(
     was = simplex_table(old, chosen, cells)
     now = vector_sums(new, was.codes, len(was.count)) / was.count[:, None]
     gaps = [np.abs(was.frequency - mean).sum(axis=1) for mean in (was.mean, now)]
-    return ValidityPair(steps(gaps[0], was.weight), steps(gaps[1], was.weight))
+    return ValidityPair(steps(gaps[0], was.weight, distance=True), steps(gaps[1], was.weight, distance=True))
 
 
 def _counts(predictions: Predictions) -> Bools:

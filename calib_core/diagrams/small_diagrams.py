@@ -28,6 +28,10 @@ class SmallDiagrams(Diagram):
     error: Float64s
     share: Float64s
 
+    def record(self, j: int) -> dict[str, object]:
+        """What a click on the small diagram at this place means."""
+        return {"class": self.classes[j]}
+
     def _stacked(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """A frame of every class, its name in a first column."""
         named = [part.assign(**{"class": name}) for name, part in zip(self.names, parts, strict=True)]
@@ -46,6 +50,21 @@ class ClassPanels(SmallDiagrams):
         """One line per (class, non-empty bin), exactly the numbers drawn."""
         frame = self.bins.frame().rename(columns={"stratum": "class"})
         return frame[frame["class"].isin(self.names)].reset_index(drop=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SlicePanels(ClassPanels):
+    """Small reliability diagrams of slices (``slices.panels``): ``where`` are their texts."""
+
+    where: tuple[str, ...]
+
+    def record(self, j: int) -> dict[str, object]:
+        """What a click on the small diagram at this place means."""
+        return {"slice": self.where[j]}
+
+    def frame(self) -> pd.DataFrame:
+        """One line per (slice, non-empty bin), exactly the numbers drawn."""
+        return self.bins.frame().rename(columns={"stratum": "slice"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,10 @@ from calib_core.reductions import Reduction, as_reduction, claims_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValidityPlot(Diagram):
-    """A step function V: ``share`` (m,) of the rows is off by at most ``eps`` (m,), both ascending, ending at 1."""
+    """A step function V: ``share`` (m,) of the rows is off by at most ``eps`` (m,), both ascending, ending at 1.
+
+    ``distance``: eps is no gap of shares but an L1 distance of vectors of shares, which is in [0, 2].
+    """
 
     formula: ClassVar[str] = (
         r"V(\varepsilon) = \sum_{l,\,b} w_{lb}\,\mathbb{1}\bigl\{|\bar z_{lb} - \bar s_{lb}| \le \varepsilon\bigr\}"
@@ -25,6 +28,7 @@ class ValidityPlot(Diagram):
 
     eps: Float64s
     share: Float64s
+    distance: bool = False
 
     def share_within(self, eps: float) -> float:
         """V(eps)."""
@@ -70,11 +74,11 @@ def validity_of(
     return validity(tabulate(claims_of(predictions, reduction), [bins_of(predictions, bins)])[0])
 
 
-def steps(gap: Float64s, weight: Float64s) -> ValidityPlot:
+def steps(gap: Float64s, weight: Float64s, distance: bool = False) -> ValidityPlot:
     """V of groups that are off by ``gap`` and hold a share ``weight`` of the rows."""
     eps, step = np.unique(gap, return_inverse=True)
     share: Float64s = np.cumsum(np.bincount(step.ravel(), weight, minlength=len(eps)).astype(np.float64))
-    return ValidityPlot(eps, share / share[-1:])
+    return ValidityPlot(eps, share / share[-1:], distance)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,12 +11,16 @@ if not (find_spec("plotly") and find_spec("PIL")):
 
 from calib_core.figures.binary_map import binary_map
 from calib_core.figures.calibration_map import calibration_map
+from calib_core.figures.class_bias import class_bias
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
+from calib_core.figures.decision_curve import decision_curve
+from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
 from calib_core.figures.intervals_of_class import class_bins
 from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.levels import levels
 from calib_core.figures.models_of_bin import models_in_range
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
@@ -29,7 +33,9 @@ from calib_core.figures.overlay import (
 )
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
+from calib_core.figures.selective import selective
 from calib_core.figures.shown import draw
+from calib_core.figures.slice_dots import slice_dots
 from calib_core.figures.sweep import error_sweep, temperature_path
 from calib_core.figures.trade import trade_off, trade_points
 from calib_core.figures.validity import validity, validity_pair
@@ -39,6 +45,7 @@ from calib_core.figures.zoom import zoom, zoom_lines
 __all__ = [
     "binary_map",
     "calibration_map",
+    "class_bias",
     "class_bins",
     "class_curves",
     "class_panels",
@@ -48,17 +55,22 @@ __all__ = [
     "constraint",
     "corp",
     "corp_band",
+    "decision_curve",
     "draw",
     "error_sweep",
+    "findings",
     "fitted_parameters",
     "forest",
     "kernel_band",
     "kernel_curve",
+    "levels",
     "models_in_range",
     "movement",
     "recalibration",
     "reliability",
     "reliability_bands",
+    "selective",
+    "slice_dots",
     "temperature_path",
     "trade_off",
     "trade_points",

@@ -79,7 +79,7 @@ def class_table(
         figure,
         height=96 + _LINE * len(chosen),
         barmode="overlay",
-        annotations=_column(facts),
+        annotations=numbers_at_right(facts, ("says %", "happens %", "rows")),
         margin={"r": 182, "t": 28},
         xaxis={"title": "error of the class", "rangemode": "tozero", "tickformat": ".3~p"},
         yaxis={
@@ -133,12 +133,10 @@ def _facts(table: ClassTable, c: int) -> tuple[str, str, str]:
     return f"{100 * table.score[c]:.1f}", f"{100 * table.outcome[c]:.1f}", count(round(table.count[c]))
 
 
-def _column(facts: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, str, str]) -> list[dict[str, Any]]:
     """The numbers at the right of every line, under their headings, each aligned to the right."""
-    lines = [
-        (-0.5, ("<b>says %</b>", "<b>happens %</b>", "<b>rows</b>"), "bottom"),
-        *((j, f, "middle") for j, f in enumerate(facts)),
-    ]
+    bold = tuple(f"<b>{head}</b>" for head in heads)
+    lines = [(-0.5, bold, "bottom"), *((j, f, "middle") for j, f in enumerate(facts))]
     return [
         {
             "x": 1,
@@ -221,7 +219,7 @@ def _grid(
         for i, title, diagram in models:
             for trace in marks(i, title, diagram, j, {"legendgroup": f"m{i}", "showlegend": j == 0}):
                 figure.add_trace(trace, **where)
-        whole = [{"low": 0.0, "high": 1.0, "record": {"class": first.classes[j]}, "says": plain(first.names[j])}]
+        whole = [{"low": 0.0, "high": 1.0, "record": first.record(j), "says": plain(first.names[j])}]
         clicked += [{"axis": f"x{j + 1 if j else ''}", **column} for column in (columns(j) if columns else whole)]
     shares = percent_ticks([0, 0.5, 1])
     axis = {"rangemode": "tozero", "tickformat": ".0%"} if curve == "validity" else {"range": [-0.03, 1.03], **shares}
@@ -249,7 +247,7 @@ def _bins(models: list[tuple[int, str, ClassPanels]], j: int) -> list[dict[str, 
         {
             "low": float(lower[b]),
             "high": float(upper[b]),
-            "record": {"class": c, "bin": b},
+            "record": {**first.record(j), "bin": b},
             "says": f"{plain(first.names[j])}, {percent(lower[b])} to {percent(upper[b])}",
         }
         for b in filled.tolist()
@@ -272,7 +270,9 @@ def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]
             "size": 8,
             "opacity": 1,
         },
-        customdata=taken_from(records(pd.DataFrame({"class": c, "bin": filled, "count": count}), model=title), places),
+        customdata=taken_from(
+            records(pd.DataFrame({"bin": filled, "count": count}), model=title, **panels.record(j)), places
+        ),
         hovertemplate="says %{x:.1%}<br>happens %{y:.1%}<br>%{customdata.count:,.6~g} rows<extra></extra>",
         cliponaxis=False,
         **how,

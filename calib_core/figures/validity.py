@@ -21,9 +21,15 @@ def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Mapping
 
     A model keeps its look, that of its number in ``looks``.
     """
+    shown = numbered(plots, looks)
+    off = (
+        {"title": "off by at most (L1 distance)"}
+        if any(plot.distance for _, _, plot in shown)
+        else {"title": "off by at most", "tickformat": "~%"}
+    )
     return finished(
-        go.Figure([steps(plot, title, style(i)) for i, title, plot in numbered(plots, looks)]),
-        xaxis={"title": "off by at most", "rangemode": "tozero", "tickformat": "~%"},
+        go.Figure([steps(plot, title, style(i)) for i, title, plot in shown]),
+        xaxis={**off, "rangemode": "tozero"},
         yaxis={"title": "share of rows", "range": [-0.02, 1.04], "tickformat": "~%"},
         uirevision="validity",
         height=400,
@@ -38,12 +44,13 @@ def validity_pair(pair: ValidityPair) -> go.Figure:
 
 def steps(plot: ValidityPlot, title: str, look: Style, **how: Any) -> go.Scatter:
     """V as a step line from (0, 0)."""
+    off = "at a distance of at most %{x:.2~f}" if plot.distance else "off by at most %{x:.2~%}"
     return go.Scatter(
         x=np.append(0.0, plot.eps),
         y=np.append(0.0, plot.share),
         mode="lines",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
-        hovertemplate="%{y:.1%} of rows are off by at most %{x:.2~%}<extra></extra>",
+        hovertemplate=f"%{{y:.1%}} of rows are {off}<extra></extra>",
         **how,
     )

@@ -17,16 +17,17 @@ from calib_core.inference.line_tables import (
     verdicts,
 )
 from calib_core.inference.model_differences import compare, paired_difference
-from calib_core.inference.multiple import benjamini_hochberg, holm
+from calib_core.inference.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired_result import PairedDifference
 from calib_core.inference.per_class import per_class_tests, standing_out
 from calib_core.inference.primary import PrimaryLine, deciding, primaries, primary
 from calib_core.inference.resampling import bootstrap
 from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, marked, plain_line, unit_of
-from calib_core.inference.right_shares import share_ends
+from calib_core.inference.right_shares import share_ends, share_test
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.simulation_tables import coverage_table, paired_table, rejection_table
+from calib_core.inference.skills import skill_differences, skills
 from calib_core.inference.together import sharpen
 from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdict import Verdict, in_full, on_scale_of, on_tolerance_scale, verdict
@@ -44,6 +45,7 @@ __all__ = [
     "Verdict",
     "agreement",
     "benjamini_hochberg",
+    "benjamini_yekutieli",
     "bootstrap",
     "canonical_errors",
     "clopper_pearson",
@@ -73,8 +75,11 @@ __all__ = [
     "primary",
     "rejection_table",
     "share_ends",
+    "share_test",
     "sharpen",
     "shown_at_all",
+    "skill_differences",
+    "skills",
     "spiegelhalter",
     "standing_out",
     "unbinned_bound",

@@ -97,7 +97,7 @@ def wilson(positives: Float64s, rows: Float64s, level: float = 0.9) -> tuple[Flo
     return np.clip((middle - half) / (n + z * z), 0, 1), np.clip((middle + half) / (n + z * z), 0, 1)
 
 
-def clopper_pearson(positives: Float64s, rows: Float64s, level: float = 0.9) -> tuple[Float64s, Float64s]:
+def clopper_pearson(positives: Float64s, rows: Float64s, level: float | Float64s = 0.9) -> tuple[Float64s, Float64s]:
     """Exact intervals for shares positives / rows, elementwise: they cover at least at ``level``.
 
     References: Clopper & Pearson 1934.

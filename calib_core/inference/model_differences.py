@@ -85,7 +85,7 @@ def paired_difference(
     """
     if not 0 < level < 1:
         raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
-    first, second = _same_rows(a, b)
+    first, second = same_rows(a, b)
     if reduction is None:
         return _of_scores(first, second, as_estimator(estimator, bins), level)
     notion = as_reduction(reduction)
@@ -194,7 +194,8 @@ def declared_bins(
     return (Distinct(), "first" if first else "second") if alike else (None, "each")
 
 
-def _same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]:
+def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]:
+    """Both models' rows, checked to be the same, with the same weights and answered by both or by none."""
     check_same_rows(a, b)
     weights = [np.ones(p.n_rows) if p.weights is None else p.weights for p in (a, b)]
     differ = np.flatnonzero(weights[0] != weights[1])

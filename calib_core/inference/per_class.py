@@ -14,14 +14,13 @@ from calib_core.binning.base import IntervalScheme, as_intervals
 from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims, Tally
 from calib_core.inference.multiple import holm
+from calib_core.inference.poisson_binomial import poisson_binomial
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
 
 _PARTS = 16
 """Into how many slices a bin is cut, the scores of each slice standing for their mean."""
-_REACH, _MARGIN = 8.0, 12.0
-"""A bin's positives are followed to 8 standard deviations and 12 rows around their mean: 1e-14 lies beyond."""
 _GRID = 4096
 SMALLEST = 1e-12
 """p-values below this are told as this: further out rounding decides."""
@@ -119,7 +118,9 @@ def _tested(count: Float64s, score: Float64s, outcome: Float64s) -> tuple[float,
     rows = float(count.sum())
     if rows == 0:
         return 0.0, np.nan, np.nan, np.nan
-    laws = [_law(c[c > 0], s[c > 0] / c[c > 0]) for c, s in zip(count[present], score[present], strict=True)]
+    laws = [
+        poisson_binomial(c[c > 0], s[c > 0] / c[c > 0]) for c, s in zip(count[present], score[present], strict=True)
+    ]
     expected, observed = score[present].sum(axis=1), outcome[present].sum(axis=1)
     reach = sum(max(abs(low - m), abs(low + len(law) - m)) + 1 for (low, law), m in zip(laws, expected, strict=True))
     step = reach / _GRID
@@ -139,18 +140,3 @@ def _tested(count: Float64s, score: Float64s, outcome: Float64s) -> tuple[float,
 def _on_grid(away: Float64s, step: float) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     # A hair is added so that distances equal but for rounding (2.5 from both sides) meet in one place.
     return np.floor(away / step + 0.5 + 1e-9).astype(np.intp)
-
-
-def _law(count: Float64s, score: Float64s) -> tuple[int, Float64s]:
-    """The law of the number of positives among ``count`` claims of these scores: first number, chances from it on."""
-    rows, mean = float(count.sum()), float(count @ score)
-    half = _REACH * float(np.sqrt(count @ (score * (1 - score)))) + _MARGIN
-    low = int(max(0.0, np.floor(mean - half)))
-    high = int(min(rows, np.ceil(mean + half)))
-    size = high - low + 1
-    turn = 2j * np.pi * np.fft.rfftfreq(size)
-    # Near-certain claims: 1 + s (e^it - 1) can be 0 at half a turn, where the law's transform is 0 too.
-    factor = 1.0 + score[:, None] * np.expm1(turn)
-    logs = np.log(np.where(factor == 0, 1e-300, factor))
-    transform = np.exp(count @ logs - turn * low)
-    return low, np.maximum(np.fft.irfft(np.conj(transform), size), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,32 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
     apart = score.losses(a) - score.losses(b)
     known = ~np.isnan(apart)
     if a.row_groups is not None:
-        return _by_group(a, b, score, apart, level), "paired t of group sums", False
+        terms = score.label_terms if traits(score).judged == "losses" else None
+        return _by_group(a, b, apart, terms, level), BY_GROUP, False
     apart, weight = apart[known], None if a.weights is None else a.weights[known]
     if weight is None and traits(score).judged == "share":
         if np.array_equal(a.predicted[known], b.predicted[known]):
             return Difference(0.0, 0.0, 0.0, 1.0), "the same predicted classes", True
         difference = accuracy_difference(int((apart > 0).sum()), int((apart < 0).sum()), len(apart), level)
         return difference, "paired score interval", len(apart) >= FEWEST_ROWS
-    difference = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
     if traits(score).judged != "losses":
-        return difference, "paired t", False
-    largest, surprises, expected = _surprises(a, b, score.label_terms, known)
+        return mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level), "paired t", False
+    return of_losses(a, b, score.losses(a) - score.losses(b), score.label_terms, level)
+
+
+def of_losses(
+    a: Predictions, b: Predictions, apart: Float64s, terms: Callable[[Float64s], Float64s], level: float
+) -> tuple[Difference, str, bool]:
+    """The interval of a mean difference of losses ``apart`` (n,), NaN on rows left out; its method; whether tested.
+
+    ``terms`` says what each label would add to the loss of rows of probabilities (n, K).
+    """
+    if a.row_groups is not None:
+        return _by_group(a, b, apart, terms, level), BY_GROUP, False
+    known = ~np.isnan(apart)
+    apart, weight = apart[known], None if a.weights is None else a.weights[known]
+    difference = mean_difference(apart, np.ones(len(apart)) if weight is None else weight, level)
+    largest, surprises, expected = _surprises(a, b, terms, known)
     if largest <= 1e-12:
         return (
             Difference(difference.point, difference.point, difference.point, difference.p_value),
@@ -49,6 +65,7 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
 
 FEWEST_ROWS = 10
 """Fewest rows for which coverage of the accuracy's interval was summed up exactly."""
+BY_GROUP = "paired t of group sums"
 BOUND = "bounds from the largest change one outcome can make"
 
 
@@ -61,7 +78,9 @@ def mean_difference(apart: Float64s, weight: Float64s, level: float) -> Differen
     return Difference(middle, middle - half, middle + half, p)
 
 
-def _by_group(a: Predictions, b: Predictions, score: Any, apart: Float64s, level: float) -> Difference:
+def _by_group(
+    a: Predictions, b: Predictions, apart: Float64s, terms: Callable[[Float64s], Float64s] | None, level: float
+) -> Difference:
     """Student's interval for the mean of the rows' differences (n,), those of a group added up.
 
     NotAnswerable where fewer than ten groups differ, or would be surprised: their sums then say nothing of the noise.
@@ -73,8 +92,8 @@ def _by_group(a: Predictions, b: Predictions, score: Any, apart: Float64s, level
     middle = float(apart[known] @ weight / weight.sum())
     sums, number = together(weight * (apart[known] - middle), groups), len(groups.values)
     differ, expected = int(np.count_nonzero(together(np.abs(apart[known]), groups))), float(FEWEST)
-    if traits(score).judged == "losses":
-        expected = _surprises(a, b, score.label_terms, known)[2] * number / len(groups.codes)
+    if terms is not None:
+        expected = _surprises(a, b, terms, known)[2] * number / len(groups.codes)
     if differ == 0:
         return Difference(0.0, 0.0, 0.0, 1.0)
     if min(number, differ, expected) < FEWEST:

@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from calib_core._text import percent
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import coded, coded_labels, label_texts, unknown_label
 from calib_core.readers.score_checks import check_scores
 from calib_core.readers.subject import Subject
 from calib_core.readers.survey import survey
+from calib_core.readers.verbal import SOURCES, confidences, phrases, stands_for
 from calib_core.readers.wording import quoted, shown
 
 
 def confidence(subject: Subject) -> Iterator[Finding]:
     name = str(subject.reading.confidence)
-    values = subject.table.matrix((name,))
+    values = confidences(subject.table, subject.reading)
     found = survey(values)
     try:
         check_scores(subject.table, subject.reading, values)
@@ -38,6 +40,11 @@ def confidence(subject: Subject) -> Iterator[Finding]:
             {"kind": "probabilities"},
             "Read as probabilities",
         )
+    if subject.reading.kind == "words":
+        known, counts = stands_for(subject.reading), phrases(subject.table.column(name))
+        some = ", ".join(f"{quoted(phrase)} {percent(known[phrase])}" for phrase in counts.index[:5])
+        more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
+        yield Finding("note", "words", f"{quoted(name)} is in words, which stand for {some}{more}. {SOURCES}")
     if len(values) > 1 and found.duplicates == len(values) - 1:
         yield Finding("warning", "constant", f"All {len(values):,} rows have the same confidence.")
     if subject.reading.layout == "top-label":

@@ -48,7 +48,8 @@ def written_texts(subject: Subject) -> Iterator[Finding]:
     reading, columns = subject.reading, subject.table.columns
     named = (*reading.scores, reading.confidence, reading.weights)
     found: dict[str, list[str]] = {}
-    for name in (name for name in named if name is not None and name in columns):
+    words = {reading.confidence} if reading.kind == "words" else set()
+    for name in (name for name in named if name is not None and name in columns and name not in words):
         found.setdefault(written_as(columns[name]), []).append(name)
     for writing, what in (("percent", "percent signs"), ("comma", "decimal commas")):
         if writing in found:

@@ -14,6 +14,7 @@ from calib_core.readers.finding import Finding
 from calib_core.readers.labels import plain
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
+from calib_core.readers.samples import by_question
 from calib_core.readers.subject import Subject
 from calib_core.readers.table import Table
 from calib_core.readers.wording import listed, quoted
@@ -33,6 +34,10 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
     >>> [(f.code, dict(f.change)) for f in examine(t, propose(t)) if f.change_label == "Read as percentages"]
     [('range', {'kind': 'percentages'})]
     """
+    try:
+        table, reading = by_question(table, reading)
+    except InputError as e:
+        return (Finding("problem", "unreadable", str(e)),)
     found: list[Finding] = [Finding("note", "reader", note) for note in table.notes]
     found += _names(table, reading)
     try:

@@ -16,8 +16,10 @@ from calib_core.readers.labels import Coded, coded, coded_labels, label_texts, u
 from calib_core.readers.number_texts import numbers
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
-from calib_core.readers.score_checks import Kept, check_scores, missing_values, score_matrix, sums_off
+from calib_core.readers.samples import by_question
+from calib_core.readers.score_checks import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.table import Array, Table
+from calib_core.readers.verbal import confidences
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "t", "y", "correct"}), frozenset({"0", "false", "no", "f", "n", "wrong"})
@@ -46,6 +48,7 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     >>> predictions(t, propose(t)).probs.round(1).tolist()
     [[0.3, 0.7], [0.8, 0.2]]
     """
+    table, reading = by_question(table, reading)
     _check_lengths(table, reading)
     kept = kept_rows(table, reading)
     extras = {
@@ -76,27 +79,6 @@ def _length(table: Table, name: str) -> int:
     return len(table.matrices[name] if name in table.matrices else table.column(name))
 
 
-# -- rows ------------------------------------------------------------------------------------------------------
-
-
-def kept_rows(table: Table, reading: Reading) -> Kept:
-    """Rows without missing values, or None for all; InputError where a value is missing and that is not allowed."""
-    gaps = missing_values(table, reading)
-    if not gaps:
-        return None
-    rows = np.logical_or.reduce(list(gaps.values()))
-    first = next(iter(gaps))
-    if reading.missing == "exclude":
-        if rows.all():
-            raise InputError(f"{table.name}: every row has a missing value; the first is in column {quoted(first)}")
-        return np.flatnonzero(~rows)
-    row = int(np.flatnonzero(gaps[first])[0])
-    raise InputError(
-        f"{table.name}, column {quoted(first)}, {table.place(row)}: the value is missing; "
-        f'{affected(int(rows.sum()), len(rows))}. Fill it in, or choose missing "exclude" to leave these rows out.'
-    )
-
-
 # -- layouts ---------------------------------------------------------------------------------------------------
 
 
@@ -120,7 +102,7 @@ def _wide(table: Table, reading: Reading, kept: Kept, extras: dict[str, Any]) ->
 
 
 def _of_confidence(table: Table, reading: Reading, kept: Kept, extras: dict[str, Any]) -> Predictions:
-    scores = table.matrix((str(reading.confidence),))
+    scores = confidences(table, reading)
     check_scores(table, reading, scores, kept)
     scores = scores if kept is None else scores[kept]
     confidence = frozen(as_probabilities(scores, reading, single=False)[:, 0])

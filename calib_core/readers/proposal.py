@@ -25,10 +25,13 @@ from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import Array, Table
+from calib_core.readers.verbal import in_words
 from calib_core.readers.wording import listed, quoted
 
 _SAMPLE_ROWS = 5000
 _MOST_METADATA = 100
+_ANSWERS = ("answer", "response", "sample", "generation", "completion", "output")
+"""Names of the column of answers, where several rows are samples of one question."""
 
 
 def propose(table: Table, **chosen: Any) -> Reading:
@@ -50,6 +53,8 @@ class _Proposal:
     chosen: Mapping[str, Any]
 
     def reading(self) -> Reading:
+        if self.chosen.get("layout") == "samples":
+            return self._of_samples()
         if "layout" in self.chosen and self.chosen["layout"] != "wide":
             return self._of_confidence(self.chosen["layout"])
         scores = self._scores()
@@ -280,21 +285,38 @@ class _Proposal:
 
     def _of_confidence(self, layout: str) -> Reading:
         confidence = self._needed("confidence")
-        values = self.table.numeric(confidence)
-        outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
-        # Whole percentages from 0 to 100 are not told from broken probabilities by a few values: most must exceed 1.
-        percent = outside and np.nanmedian(numbers(values)) > 1 and np.nanmax(numbers(values)) <= 100
-        kind: ScoreKind = "percentages" if percent else "probabilities"
+        kind, n = self._kind_of_confidence(confidence), len(self.table.column(confidence))
         if layout == "confidence":
             reading = Reading("confidence", kind, confidence=confidence, correct=self._needed("correct"))
-            return self._finished(reading, len(values))
+            return self._finished(reading, n)
         predicted, label = self._needed("predicted"), self._needed("label")
         columns = [self.table.column(predicted), self.table.column(label)]
         classes, coding = classes_of_both(columns)
         reading = Reading(
             "top-label", kind, (), (label,), coding, confidence=confidence, predicted=predicted, classes=classes
         )
-        return self._finished(reading, len(values))
+        return self._finished(reading, n)
+
+    def _kind_of_confidence(self, name: str) -> ScoreKind:
+        if self.chosen.get("kind") == "words" or in_words(self.table.column(name)):
+            return "words"
+        values = self.table.numeric(name)
+        outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
+        # Whole percentages from 0 to 100 are not told from broken probabilities by a few values: most must exceed 1.
+        percent = outside and np.nanmedian(numbers(values)) > 1 and np.nanmax(numbers(values)) <= 100
+        return "percentages" if percent else "probabilities"
+
+    def _of_samples(self) -> Reading:
+        question: Any = self.chosen.get("question") or named(self.table.columns, "question")
+        answers = named(self.table.columns, "predicted") or [n for n in self.table.columns if plain(n) in _ANSWERS]
+        predicted = self.chosen.get("predicted") or (answers[0] if len(answers) == 1 else None)
+        labels = [name for name in named(self.table.columns, "label") if name != predicted]
+        label: Any = self.chosen.get("label") or (labels if len(labels) == 1 else None)
+        for what, found in (("question", question), ("predicted", predicted), ("label", label)):
+            if not found:
+                raise self._ask(f"no one column is recognised as {what}", what)
+        reading = Reading("samples", question=question, predicted=predicted, label=label)
+        return self._finished(reading, self.table.n_rows)
 
     def _needed(self, wanted: str) -> str:
         name = self._column(wanted)

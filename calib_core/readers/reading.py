@@ -12,8 +12,8 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.wording import quoted
 
-Layout = Literal["wide", "top-label", "confidence"]
-ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages"]
+Layout = Literal["wide", "top-label", "confidence", "samples"]
+ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages", "words"]
 LabelCoding = Literal["0-based", "1-based", "names", "one-hot"]
 Missing = Literal["error", "exclude"]
 
@@ -23,7 +23,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "label_coding": get_args(LabelCoding),
     "missing": get_args(Missing),
 }
-_TUPLES = ("scores", "label", "classes", "metadata")
+_TUPLES = ("scores", "label", "classes", "metadata", "words", "question")
 _NAMES = ("confidence", "correct", "predicted", "split", "weights", "group")
 
 
@@ -34,8 +34,9 @@ class Reading:
     Parameters
     ----------
     layout : "wide": one score per class; "top-label": confidence, predicted class and label;
-        "confidence": confidence and whether it was correct.
-    kind : what the scores (or the confidence) are.
+        "confidence": confidence and whether it was correct;
+        "samples": several rows a question, of which the share with the most frequent answer is the confidence in it.
+    kind : what the scores (or the confidence) are; "words" are a confidence such as "very likely".
     scores : names of the score columns in class order, or of one matrix; one column is P(the second class).
     label : the label column, or one column (or one matrix) per class for one-hot labels.
     label_coding : how labels name classes.
@@ -46,6 +47,8 @@ class Reading:
     classes : class names in the order of the score columns.
     missing : what a missing value does: stop, or leave its row out.
     metadata : columns carried along.
+    question : columns that tell questions apart, for samples; ``predicted`` is then a sample's answer.
+    words : what words stand for that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
 
     >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
     >>> Reading.from_json(r.to_json()) == r
@@ -66,6 +69,8 @@ class Reading:
     classes: tuple[str, ...] = ()
     missing: Missing = "error"
     metadata: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    question: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -82,6 +87,7 @@ class Reading:
         if len(set(self.scores)) < len(self.scores):
             twice = next(c for c in self.scores if self.scores.count(c) > 1)
             raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column a class")
+        self._check_words()
         self._check_layout()
 
     def _check_layout(self) -> None:
@@ -89,10 +95,23 @@ class Reading:
             "wide": (("scores", self.scores), ("label", self.label)),
             "top-label": (("confidence", self.confidence), ("predicted", self.predicted), ("label", self.label)),
             "confidence": (("confidence", self.confidence), ("correct", self.correct)),
+            "samples": (("question", self.question), ("predicted", self.predicted), ("label", self.label)),
         }
         for name, value in needed[self.layout]:
             if not value:
                 raise InputError(f"layout {quoted(self.layout)} needs a {name} column; choose one")
+
+    def _check_words(self) -> None:
+        if self.kind == "words" and self.layout not in ("top-label", "confidence"):
+            raise InputError('kind "words" is of one confidence a row; choose layout "top-label" or "confidence"')
+        for entry in self.words:
+            phrase, _, number = entry.rpartition("=")
+            try:
+                good = bool(phrase.strip()) and 0 <= float(number) <= 1
+            except ValueError:
+                good = False
+            if not good:
+                raise InputError(f"words hold {quoted(entry)}; write a phrase and a number from 0 to 1: likely=0.8")
 
     def replace(self, **changes: Any) -> Self:
         """The same reading with some fields changed; InputError for fields it does not have."""
@@ -106,7 +125,7 @@ class Reading:
     def used(self) -> tuple[str, ...]:
         """Every column or matrix that has a meaning here, metadata apart."""
         named = (self.confidence, self.correct, self.predicted, self.split, self.weights, self.group)
-        return (*self.scores, *self.label, *(name for name in named if name is not None))
+        return (*self.scores, *self.label, *self.question, *(name for name in named if name is not None))
 
     def to_json(self) -> str:
         """The fields that differ from their defaults, as JSON with sorted keys."""

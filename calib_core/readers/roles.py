@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 _ROLES: dict[str, str] = {
     "label": "label labels y y_true ytrue true_label true_labels target targets ground_truth gt truth true "
-    "true_class class actual actual_label outcome y_test y_val answer",
+    "true_class class actual actual_label outcome y_test y_val answer event obs",
     "predicted": "predicted prediction predictions pred preds y_pred predicted_class predicted_label pred_label "
-    "pred_class",
+    "pred_class guess",
     "confidence": "confidence confidences conf max_prob top_prob max_probability",
     "correct": "correct is_correct hit hits correctness right accurate",
     "split": "split fold subset partition set",
@@ -17,10 +17,11 @@ _ROLES: dict[str, str] = {
     "group": "group groups group_id cluster cluster_id patient patients patient_id subject subjects subject_id person "
     "person_id participant participant_id user user_id question question_id author author_id speaker speaker_id",
     "probabilities": "probs probabilities prob probability p proba predict_proba y_prob y_proba y_score softmax "
-    "scores score p_hat pred_probs pred_proba",
+    "scores score p_hat pred_probs pred_proba risk predicted_risk predicted_probability",
     "logits": "logits logit z raw_scores",
     "log-probabilities": "log_probs logprobs log_probabilities log_prob logprob log_softmax",
     "class names": "class_names classes names label_names class_labels categories",
+    "question": "question questions question_id qid prompt prompt_id problem item",
     "index": "index id ids idx row row_id sample_id image_id unnamed:_0 __index_level_0__",
 }
 _ROLE_OF = {word: role for role, words in _ROLES.items() for word in words.split()}

@@ -12,6 +12,7 @@ from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import Reading
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import Array, Table
+from calib_core.readers.verbal import confidences
 from calib_core.readers.wording import affected, quoted
 
 Kept = NDArray[np.intp] | None
@@ -23,6 +24,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "percentages": (0.0, 100.0),
     "log-probabilities": (-np.inf, 0.0),
     "logits": (-np.inf, np.finfo(np.float64).max),
+    "words": (0.0, 1.0),
 }
 _SLACK = 1e-6
 """Rounding of float32 carries sums and maxima this far over their bound; Predictions settles those."""
@@ -46,15 +48,37 @@ def missing_values(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_
     gaps: dict[str, NDArray[np.bool_]] = {}
     if reading.layout == "wide":
         gaps |= _score_gaps(table, reading)
-    if reading.label:
+    if reading.layout == "samples":
+        named = (*reading.question, str(reading.predicted), reading.label[0])
+        gaps |= {name: label_texts(table.column(name)) == "" for name in named}
+    elif reading.label:
         gaps[reading.label[0]] = coded_labels(table, reading).missing
-    for name in (reading.confidence, reading.weights):
-        if name is not None:
-            gaps[name] = np.isnan(numbers(table.numeric(name)))
+    if reading.confidence is not None:
+        gaps[reading.confidence] = np.isnan(numbers(confidences(table, reading)[:, 0]))
+    if reading.weights is not None:
+        gaps[reading.weights] = np.isnan(numbers(table.numeric(reading.weights)))
     for name in (reading.correct, reading.predicted, reading.group):
         if name is not None:
             gaps[name] = label_texts(table.column(name)) == ""
     return {name: gap for name, gap in gaps.items() if gap.any()}
+
+
+def kept_rows(table: Table, reading: Reading) -> Kept:
+    """Rows without missing values, or None for all; InputError where a value is missing and that is not allowed."""
+    gaps = missing_values(table, reading)
+    if not gaps:
+        return None
+    rows = np.logical_or.reduce(list(gaps.values()))
+    first = next(iter(gaps))
+    if reading.missing == "exclude":
+        if rows.all():
+            raise InputError(f"{table.name}: every row has a missing value; the first is in column {quoted(first)}")
+        return np.flatnonzero(~rows)
+    row = int(np.flatnonzero(gaps[first])[0])
+    raise InputError(
+        f"{table.name}, column {quoted(first)}, {table.place(row)}: the value is missing; "
+        f'{affected(int(rows.sum()), len(rows))}. Fill it in, or choose missing "exclude" to leave these rows out.'
+    )
 
 
 def _score_gaps(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_]]:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from calib_core.predictions import InputError
 from calib_core.readers.labels import Coded, coded, coded_labels
-from calib_core.readers.predict import kept_rows
 from calib_core.readers.reading import LabelCoding, Reading
-from calib_core.readers.score_checks import check_scores, score_matrix
+from calib_core.readers.score_checks import check_scores, kept_rows, score_matrix
 from calib_core.readers.survey import Survey, survey
 from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import quoted

@@ -16,7 +16,8 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.selection import Selection
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion"}
+_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion",
+          "within": "where"}  # fmt: skip
 
 _OPTIONS = (
     click.option("--calibrator", "calibrators", multiple=True, help="Calibrator to be shown too: a key, or a recipe as "
@@ -31,6 +32,8 @@ _OPTIONS = (
     click.option("--seed", type=int, help="Seed of that division; by default 0."),
     click.option("--tolerance", type=float,
                  help="The error that would not matter, for the verdicts; by default as in the other commands."),
+    click.option("--where", "within", help="Judge a slice of the test rows alone: subject=law, age=40..60, two joined "
+                 "by &."),
     click.option("--test", type=_shared.FILE, help="File of the test rows; FILE then holds the calibration rows."),
     click.option("--other", "others", multiple=True,
                  help="File of another model on the same rows; as often as needed."),

@@ -91,6 +91,14 @@ class Loaded:
     table: Table
     reading: Reading
     predictions: Predictions
+    where: str = ""
+
+    @property
+    def among(self) -> str:
+        """Which rows are judged, to follow their number; nothing where all are."""
+        from calib_core.slices import as_slice
+
+        return f" with {as_slice(self.where).title}" if self.where else ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -111,25 +119,34 @@ class Loaded:
 
     def parts(self, share: float, seed: int) -> tuple[Predictions, Predictions]:
         """Calibration and test rows: those a column marks, else divided at random, class by class, as on screen."""
-        return self.marked or self.predictions.split(share, random_state=seed)
+        fit, test = self.marked or self.predictions.split(share, random_state=seed)
+        return fit, self._judged(test)
 
     def rows(self, which: str) -> Predictions:
         """The rows to judge: "all", those marked "test" or "calibration", or "auto": marked test rows, else all."""
         if which == "all" or (which == "auto" and self.marked is None):
-            return self.predictions
+            return self._judged(self.predictions)
         if self.marked is None:
             fail(f"{self.table.name} has no column that marks calibration and test rows; leave --rows out")
-        return self.marked[which != "calibration"]
+        return self._judged(self.marked[which != "calibration"])
+
+    def _judged(self, rows: Predictions) -> Predictions:
+        from calib_core.slices import part
+
+        return part(rows, self.where) if self.where else rows
 
 
-def load(path: Path, read: Sequence[str] = ()) -> Loaded:
-    """The file as it suggests being read, but for the fields given as name=value; InputError says what is wrong."""
+def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
+    """The file as it suggests being read, but for the fields given as name=value; InputError says what is wrong.
+
+    ``where`` is the slice of its rows that is judged.
+    """
     from calib_core.readers import file_bytes, predictions, propose, read_table
 
     data = file_bytes(path)
     table = read_table(data, os.fspath(path))
     reading = propose(table, **reading_fields(read))
-    return Loaded(path, hashlib.sha256(data).hexdigest(), table, reading, predictions(table, reading))
+    return Loaded(path, hashlib.sha256(data).hexdigest(), table, reading, predictions(table, reading), where)
 
 
 def reading_fields(read: Sequence[str]) -> dict[str, Any]:
@@ -199,6 +216,12 @@ def rows_option(function: Command) -> Command:
         show_default="test rows where a column marks them, else all",
         help="Which rows are judged.",
     )(function)
+
+
+def where_option(function: Command) -> Command:
+    """Which slice of these rows."""
+    return click.option("--where", default="", metavar="SLICE", help="Of these a slice alone: subject=law, age=40..60, "
+                        "two joined by &.")(function)  # fmt: skip
 
 
 def split_options(function: Command) -> Command:
@@ -331,6 +354,7 @@ def file_record(loaded: Loaded) -> dict[str, Any]:
         "reading": loaded.reading.to_json(),
         "findings": [{"severity": f.severity, "code": f.code, "message": f.message} for f in loaded.findings],
         "notes": list(loaded.predictions.notes),
+        **({"where": loaded.where} if loaded.where else {}),
     }
 
 

@@ -34,6 +34,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 @click.option("--calibrator", "calibrators", multiple=True, help="Also the predictions recalibrated by this one.")
 @_shared.split_options
 @_shared.rows_option
+@_shared.where_option
 @_shared.reading_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -54,6 +55,7 @@ def command(
     share: float,
     seed: int,
     rows: str,
+    where: str,
     read: tuple[str, ...],
     as_json: bool,
     as_csv: bool,
@@ -76,7 +78,7 @@ def command(
 
     from calib_core.inference import estimate_lines, primaries, unbinned_bounds, verdicts
 
-    loaded = _shared.load(file, read)
+    loaded = _shared.load(file, read, where)
     if not as_json:
         _shared.warn(loaded)
     scheme = _shared.scheme_of(binning, bins, points)
@@ -202,7 +204,7 @@ def _show(
     from dashboard.exhibits import line_words
 
     judged = next(iter(models.values()))
-    head = f"{loaded.table.name}: {judged.n_rows:,} rows judged{judged.worth_note}"
+    head = f"{loaded.table.name}: {judged.n_rows:,} rows judged{loaded.among}{judged.worth_note}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(first["model"], first["sentence"], strict=True):
         sentences = (sentence, *_bounds(bounds, name))

@@ -28,6 +28,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 @_shared.level_option
 @_shared.bins_options
 @_shared.rows_option
+@_shared.where_option
 @_shared.reading_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hashes, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -41,6 +42,7 @@ def command(
     points: int | None,
     binning: str,
     rows: str,
+    where: str,
     read: tuple[str, ...],
     as_json: bool,
     as_csv: bool,
@@ -62,7 +64,7 @@ def command(
         raise click.UsageError("--json and --csv exclude each other.")
     if len(files) < 2:
         raise click.UsageError("give two files or more.")
-    loaded = [_shared.load(file, read) for file in files]
+    loaded = [_shared.load(file, read, where) for file in files]
     if not as_json:
         for each in loaded:
             _shared.warn(each)

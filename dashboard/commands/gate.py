@@ -20,6 +20,7 @@ WITHIN, NOT_WITHIN = 0, 1
 @_shared.level_option
 @_shared.bins_options
 @_shared.rows_option
+@_shared.where_option
 @_shared.reading_options
 @_shared.careful
 def command(
@@ -32,6 +33,7 @@ def command(
     points: int | None,
     binning: str,
     rows: str,
+    where: str,
     read: tuple[str, ...],
 ) -> None:
     """Pass the predictions in FILE only if their error is shown to be within a limit.
@@ -47,7 +49,7 @@ def command(
     """
     from calib_core.inference import deciding, marked
 
-    loaded = _shared.load(file, read)
+    loaded = _shared.load(file, read, where)
     _shared.warn(loaded)
     scheme = _shared.scheme_of(binning, bins, points)
     binned = None if scheme is None else scheme.build()
@@ -56,6 +58,10 @@ def command(
     if line.verdict is None:
         _shared.fail(f"no verdict: {line.note}")
     about = [*marked([(line.about, line.tested)])[1], *([f"Bins: {line.bins}."] if line.bins else [])]
-    for text in (f"{first.headline}; {loaded.table.name}, {line.rows:,} rows", first.sentence, " ".join(about)):
+    for text in (
+        f"{first.headline}; {loaded.table.name}, {line.rows:,} rows{loaded.among}",
+        first.sentence,
+        " ".join(about),
+    ):
         click.echo(_shared.plain(text))
     raise SystemExit(WITHIN if line.verdict == "within" else NOT_WITHIN)

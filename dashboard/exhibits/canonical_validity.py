@@ -26,7 +26,12 @@ class CanonicalValidity(Exhibit):
         return call(cc.stacked, self._pairs(scene.triangle)[0], "partition")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (of.text("partition"), of.text("model"), of.error("off by at most", "eps"), of.share("share"))
+        return (
+            of.text("partition"),
+            of.text("model"),
+            of.number("off by at most (L1 distance)", "eps"),
+            of.share("share"),
+        )
 
     def figure(self, scene: Scene) -> Call[Any]:
         scene = scene.triangle

@@ -156,6 +156,15 @@ def between(heading: str, low: str, high: str) -> Column:
     return Column(heading, (low, high), span, digits="percent", end=_known(_end))
 
 
+def number_between(heading: str, low: str, high: str) -> Column:
+    """A column of intervals of numbers without a unit."""
+
+    def both(low: Any, high: Any) -> str:
+        return NOT_KNOWN if _missing(low) or _missing(high) else number_words.measured_between(low, high, "score")
+
+    return Column(heading, (low, high), both, digits="%.3g", end=_known(score))
+
+
 def difference(heading: str, name: str | None = None, unit: number_words.Unit | None = None) -> Column:
     """A column of differences in a unit, shares in points; without one each in that which the frame says."""
     made_of = (name or heading, *(["unit"] if unit is None else []))

@@ -30,8 +30,10 @@ class Rows(Exhibit):
         rows = division(source)
         by_share = split_by(source) == "share"
         how = f", a share of {source.share:g} to the calibration rows, seed {source.seed}" if by_share else ""
+        part = scene.get(rows).where
+        judged = f"the test rows with {part}" if part else "the test rows"
         repeated = shared(source)
         return Words(
             f"How the rows were divided: {scene.get(rows).rule}{how}. Calibrators are fitted on the calibration rows; "
-            "every number is of the test rows."
+            f"every number is of {judged}."
         ).also(repeated.message if repeated else "", scene.get(rows).warning)

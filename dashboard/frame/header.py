@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core._text import begun, count
+from calib_core.slices import Slice
 from dashboard import session, widgets
 from dashboard.navigation import DATA, ROOMS, VIEWS, views_of
 from dashboard.selection import Selection
@@ -28,8 +29,9 @@ def header(selection: Selection) -> None:
             st.markdown("**:material/target: Calibration**")
             st.caption(":material/lock: Your rows stay on the computer this runs on.")
             return
-        with st.container(key="frame-file", width="content"):
+        with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
             st.button(_data_in_use(selection), on_click=lambda: widgets.change(view=DATA), key="frame.data")
+            _slice(selection)
         _rooms(view.room)
         with st.container(horizontal=True, width="content", gap="small"):
             _link(selection)
@@ -89,6 +91,20 @@ def _data_in_use(selection: Selection) -> str:
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
     rows = f"judged on {count(parts.test.n_rows)} rows"
     return f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
+
+
+def _slice(selection: Selection) -> None:
+    """The slice of the test rows that is judged, on a button that takes it away."""
+    if selection.source.within:
+        st.button(
+            markdown_plain(Slice.read(selection.source.within).title),
+            icon=":material/close:",
+            icon_position="right",
+            help="Every number is of these test rows alone; calibrators are fitted on all calibration rows. A click "
+            "takes all test rows again.",
+            on_click=lambda: widgets.change(within="", zoom=None, between=None, cell=None),
+            key="frame.slice",
+        )
 
 
 def _warnings(selection: Selection) -> str:

@@ -44,6 +44,8 @@ def division(source: Source) -> Call[Division]:
         every = division(dataclasses.replace(source, like=like, corners=""))
         three, others = read_corners(source.corners)
         return call(cc.three_corners, every, three, others, stem="rows")
+    if source.within:
+        return call(cc.within, division(dataclasses.replace(source, within="")), source.within, stem="part")
     rows = whole_call(source.data, source.reading)
     if source.like is not None:
         return call(cc.divide, rows, like=division(source.like), stem="rows")
@@ -164,7 +166,9 @@ class Model:
     @cached_property
     def fitted(self) -> Call[Calibrator]:
         """Its calibrator, fitted on the calibration rows."""
-        fresh = call(cc.fitted, self.division, self.recipe.fitting, stem=self.recipe.key)
+        # On all calibration rows, so that one fit serves every slice of the test rows.
+        every = division(self.source.everywhere)
+        fresh = call(cc.fitted, every, self.recipe.fitting, stem=self.recipe.key)
         late = self.recipe.late
         return call(cc.with_options, fresh, stem=self.recipe.key, **late) if late else fresh
 

@@ -7,13 +7,16 @@ from dashboard.views import (
     coverage,
     data,
     estimators,
+    levels,
     one_curve,
     overview,
     reliability,
     report,
     simplex,
+    slices,
     start,
     tests,
+    what_stands_out,
 )
 
 __all__ = [
@@ -24,12 +27,15 @@ __all__ = [
     "coverage",
     "data",
     "estimators",
+    "levels",
     "one_curve",
     "overview",
     "reliability",
     "report",
     "simplex",
+    "slices",
     "start",
     "tests",
     "view",
+    "what_stands_out",
 ]

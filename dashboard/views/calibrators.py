@@ -13,7 +13,7 @@ from dashboard.exhibits.rates import keeping_rates
 from dashboard.navigation import view
 from dashboard.session import Model, Scene
 from dashboard.theme import markdown_plain
-from dashboard.views import beside_cards, calibrator_cards
+from dashboard.views import beside_cards, calibrator_cards, decision_costs
 from dashboard.views.exhibited import exhibited
 
 
@@ -42,6 +42,7 @@ _MORE = {
     "movement": "Before and after",
     "numbers": "Every number",
     "pairs": "Pairs",
+    "decisions": "Decisions",
     "promises": "Promises",
     "effects": "Side effects",
     "maps": "Score in, score out",
@@ -68,6 +69,7 @@ def _more(scene: Scene, model: Model | None) -> None:
         "movement": lambda: exhibited("movement", _seen(scene, model), name="movement-numbers"),
         "numbers": lambda: _numbers(scene),
         "pairs": lambda: exhibited("pairs", scene),
+        "decisions": lambda: decision_costs.draw(scene),
         "promises": lambda: exhibited("promises", scene),
         "effects": lambda: exhibited("side-effects", scene),
         "maps": lambda: _map(scene),

@@ -18,11 +18,12 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.views import place_detail
 from dashboard.views.exhibited import exhibited, follow
+from dashboard.views.on_request import on_request
 from dashboard.views.workspace import workspace
 
 _CHOSEN = ("notion", "sort", "search", "page", "curve")
 """Options of the small diagrams that are chosen here; how curves are smoothed is chosen with the one curve."""
-_PICTURES = ("class-errors", "class-panels")
+_PICTURES = ("class-errors", "class-panels", "class-bias")
 """Pictures whose marks stand for classes."""
 
 
@@ -65,6 +66,9 @@ def render() -> None:
         if exhibit.curve == "kernel":
             _one_class(scene)
         exhibited("classes", scene, controls=False, limits=fixed["classes"])
+        with st.expander(EXHIBITS["class-bias"].title, key="classes.bias", on_change="rerun") as box:
+            if box.open:
+                on_request("class-bias", scene, title=None, folded=True)
 
 
 def _follow(key: str) -> None:

@@ -19,6 +19,7 @@ from dashboard import session, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views.data_classes import Mapped
 from dashboard.views.data_trial import Role, amend, attempt, chosen_so_far, in_use, trial
+from dashboard.views.data_words import Phrases
 
 LISTED = 50
 """Up to this many columns are chosen one by one, more as a range."""
@@ -29,10 +30,12 @@ _WORDS = {
     "wide": "One score per class",
     "top-label": "Confidence, predicted class and label",
     "confidence": "Confidence and whether it was right",
+    "samples": "Several sampled answers a question, and its label",
     "probabilities": "Probabilities",
     "logits": "Logits",
     "log-probabilities": "Log-probabilities",
     "percentages": "Percentages",
+    "words": "Words, such as very likely",
     "0-based": "Numbers counted from 0",
     "1-based": "Numbers counted from 1",
     "names": "Names of classes",
@@ -55,14 +58,18 @@ def draw(role: Role) -> None:
         panel.label_columns()
         panel.choice("missing", "Missing values", get_args(Missing))
     with right:
-        panel.choice("kind", "Kind of scores", get_args(ScoreKind))
-        panel.coding()
+        if panel.value("layout") != "samples":
+            wide = panel.value("layout") == "wide"
+            panel.choice("kind", "Kind of scores", [k for k in get_args(ScoreKind) if not (wide and k == "words")])
+            panel.coding()
         panel.column("split", "Split column", optional=True)
         panel.column("weights", "Weights", optional=True)
         panel.column("group", "Rows that belong together (patient, question, author)", optional=True)
     panel.metadata()
-    if panel.reading is not None and panel.reading.layout != "confidence":
+    if panel.reading is not None and panel.reading.layout in ("wide", "top-label"):
         Mapped(role, key, panel.table, panel.reading).draw()
+    if panel.reading is not None and panel.reading.kind == "words":
+        Phrases(role, panel.table, panel.reading).draw()
     st.button(
         "Back to what was proposed",
         key=f"data.{role}.propose",
@@ -136,10 +143,14 @@ class _Panel:
     def columns(self) -> None:
         """The single columns that the layout needs."""
         layout = self.value("layout")
-        if layout != "wide":
+        if layout in ("top-label", "confidence"):
             self.column("confidence", "Confidence")
         if layout == "top-label":
             self.column("predicted", "Predicted class")
+        if layout == "samples":
+            chosen = tuple(self.value("question"))
+            self._several("question", "Columns that tell questions apart", self._names(*chosen), chosen)
+            self.column("predicted", "Answer of a sample")
         if layout == "confidence":
             self.column("correct", "Whether it was right")
 

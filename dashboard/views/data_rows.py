@@ -67,7 +67,8 @@ def sentence(source: Source, parts: Division) -> str:
     if session.split_by(source) == "share":
         how += f", share {source.share:g}, seed {source.seed}"
     fit, test = parts.fit, parts.test
-    return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}"
+    part = f" with {parts.where}" if parts.where else ""
+    return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}{part}"
 
 
 def _by(source: Source) -> str:

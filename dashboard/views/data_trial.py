@@ -20,7 +20,7 @@ Role = Literal["data", "test", "more"]
 """The file in use, the file of its test rows, or another model's file to compare with it."""
 
 _FOLLOWERS: dict[str, tuple[str, ...]] = {
-    "layout": ("kind", "scores", "label", "label_coding", "classes", "confidence", "predicted", "correct"),
+    "layout": ("kind", "scores", "label", "label_coding", "classes", "confidence", "predicted", "correct", "question"),
     "scores": ("label_coding", "classes"),
     "label": ("label_coding", "classes"),
     "label_coding": ("classes",),

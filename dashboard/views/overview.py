@@ -20,7 +20,7 @@ from dashboard.hero import hero
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
-from dashboard.views import next_step, overview_cards
+from dashboard.views import next_step, overview_cards, worst_places
 from dashboard.views.exhibited import below, numbers, progress
 
 
@@ -32,6 +32,7 @@ def render() -> None:
     _verdicts(scene)
     overview_cards.draw(scene)
     next_step.draw(scene)
+    worst_places.draw(scene)
 
 
 def _hero(scene: Scene) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -10,14 +10,18 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core._text import begun
-from dashboard import widgets
+from dashboard.exhibits.by_slice import ADDED, columns_of, too_many
+from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.overall import Overall
+from dashboard.exhibits.slice_columns import SliceColumns
 from dashboard.exhibits.standing_out import ClassesStandingOut
 from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
-from dashboard.session import Scene, call, file
+from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain, unbroken
+from dashboard.views import worst_places
 from dashboard.views.exhibited import CLEARED, progress
+from dashboard.views.worst_places import leading
 
 
 def draw(scene: Scene) -> None:
@@ -45,7 +49,7 @@ def _overall(scene: Scene) -> None:
     )
     _card("Overall", gap.headline, gap.basis, picture)
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        _way("Look closer", "overall", view="reliability", model=scene.titles[0], **CLEARED)
+        leading("overall", "Look closer", view="reliability", model=scene.titles[0], **CLEARED)
         if gap.direction:
             term(f"{begun(gap.direction)}?", "over-confident", place="over-confident")
 
@@ -58,40 +62,39 @@ def _by_class(scene: Scene) -> None:
         except NotAnswerable as why:
             _refused("By class", why)
             return
+    place = None if len(found.names) and found.stands_out[0] else _place(scene)
+    if place is not None:
+        # No class stands out as a whole, and one does in a bin.
+        claim, _, basis = str(place["finding"]).rpartition(" (")
+        _card("By class", claim, f"{begun(basis.removesuffix(').'))}. No class stands out over all its bins.")
+        leading("classes", "Look at this place", **worst_places.place(place, scene.focused(model=scene.titles[0])))
+        return
     picture = class_spark(found), "For each class a bar at what is said and a dot at how often it is right, worst first"
     _card("By class", found.headline, found.basis, picture if len(found.names) else None)
     worst = found.code[0] if len(found.names) and found.stands_out[0] else None
     where = {**CLEARED, "code": worst, "reduction": "top-label", "model": scene.titles[0]}
-    _way("Look at this class" if worst is not None else "Compare the classes", "classes", view="classes", **where)
+    leading("classes", "Look at this class" if worst is not None else "Compare the classes", view="classes", **where)
+
+
+def _place(scene: Scene) -> Mapping[Any, Any] | None:
+    """The worst place of a class that stands out, where there is one."""
+    worst = Findings().worst(scene.focused(model=scene.titles[0]))
+    return next((line for line in worst.to_dict("records") if line["code"] is not None), None)
 
 
 def _by_slice(scene: Scene) -> None:
-    columns = _metadata(scene)
-    if not columns:
-        _card(
-            "By slice",
-            "Nothing to split by",
-            "A column that says where a row comes from, such as camera, site or subject, would tell whether the "
-            "probabilities fail in one of them. This file carries none.",
-        )
-        return
-    names = ", ".join(f"\u201c{name}\u201d" for name in columns[:4]) + (" and more" if len(columns) > 4 else "")
-    _card(
-        "By slice",
-        f"{len(columns)} {'column' if len(columns) == 1 else 'columns'} carried along",
-        f"{names}: shown with every row you look up. Nothing here is split by {'it' if len(columns) == 1 else 'them'}.",
-    )
-
-
-def _metadata(scene: Scene) -> Sequence[str]:
-    """Columns carried along with the first file's rows; not the one that divides them."""
-    metadata = scene.get(scene.models.shown[0].predictions).metadata
-    if metadata is None:
-        return ()
-    source = scene.models.shown[0].source
-    proposal = file(source.data).proposal
-    dividing = proposal.split if proposal is not None else None
-    return [str(name) for name in metadata.columns if str(name) != dividing]
+    first = scene.focused(model=scene.titles[0])
+    with progress(first) as watched:
+        try:
+            if len(columns_of(watched)) and not too_many(watched):
+                found = watched.get(SliceColumns().dots(watched))
+                _card("By slice", found.headline, found.basis)
+            else:
+                _card("By slice", "Many columns", "So many rows and columns are looked at when they are asked for.")
+        except NotAnswerable as why:
+            _card("By slice", "Nothing to split by", f"{ADDED} Of this file: {why}.")
+            return
+    leading("slices", "Compare the slices", view="slices", model=scene.titles[0], **CLEARED)
 
 
 def _card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
@@ -110,15 +113,3 @@ def _card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None 
 def _refused(kind: str, why: Exception) -> None:
     text = str(why) if isinstance(why, NotAnswerable) else "it cannot be said of these predictions"
     _card(kind, "Cannot be said", f"{begun(text)}.")
-
-
-def _way(label: str, key: str, **where: Any) -> None:
-    """The way to exactly what a card is about."""
-    st.button(
-        label,
-        key=f"way.{key}",
-        type="tertiary",
-        icon=":material/arrow_forward:",
-        icon_position="right",
-        on_click=lambda: widgets.change(**where),
-    )

@@ -26,7 +26,7 @@ def draw(scene: Scene) -> None:
     try:
         if view == "simplex" and focus.cell is not None and scene.partitions:
             _cell(scene)
-        elif focus.code is not None and (view == "classes" or not is_picked(scene)):
+        elif focus.code is not None and (view in ("classes", "findings") or not is_picked(scene)):
             _head(_class_name(scene))
             place_detail.of_class(scene)
         elif view != "simplex" and is_picked(scene):
@@ -118,7 +118,9 @@ def _nothing(view: str) -> None:
     ways = {
         "reliability": "Click a column: its models, classes and rows appear here. Drag along the numbers of the "
         "confidence axis to pick a range. Arrow keys step from bin to bin; Escape clears.",
+        "levels": "Click a point: its models, classes and rows appear here. Escape clears.",
         "classes": "Click a class: what is said of it, what it is taken for, and its rows appear here.",
+        "findings": "Click a line of the picture: what is said there, how often it is right, and its rows appear here.",
         "simplex": "Click an arrow or a cell of the triangle: its rows appear here.",
     }
     st.caption(ways.get(view, ways["reliability"]))

@@ -125,6 +125,7 @@ def test_upload_tick_click_zoom_rows(open_page, served, upload: Path) -> None:  
     assert rows["label"].tolist() == source["label"].iloc[rows["row"]].tolist()
 
 
+@pytest.mark.wide
 def test_zoom_and_legend_survive_a_toggle(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability", height=1000)
     drawn(page, "reliability")

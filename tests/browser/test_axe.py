@@ -30,7 +30,11 @@ ASKED = [
     for key in VIEWS
     for dark in (False, True)
 ]
-PLACES = dict.fromkeys(VIEWS, "") | {"reliability": "&zoom=9", "classes": "&code=3"}
+PLACES = dict.fromkeys(VIEWS, "") | {
+    "reliability": "&zoom=9",
+    "classes": "&code=3",
+    "slices": "&data=demo%3Alanguage-model&within=model%3Dsmall",
+}
 """What is looked at in each view: details have words of their own."""
 
 

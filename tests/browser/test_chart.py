@@ -108,6 +108,7 @@ def keeps_the_node_and_the_zoom(page: Page, key: str) -> None:
     )
 
 
+@pytest.mark.wide
 def test_a_redraw_keeps_what_the_legend_hides(page: Page) -> None:
     node = page.locator(NODE.format("scatter"))
     node.locator(".legendtoggle").nth(1).click()
@@ -464,6 +465,7 @@ def test_a_new_model_sets_off_from_the_base_and_arrives(open_page, served) -> No
     assert_drawn_as_afresh(page)
 
 
+@pytest.mark.wide
 def test_a_second_toggle_in_the_middle_turns_round(open_page, served) -> None:
     page = moving(open_page, served)
     tick(page, "one")

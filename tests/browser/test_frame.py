@@ -113,14 +113,9 @@ def test_an_upload_survives_a_change_of_view(open_page, served, tmp_path: Path) 
     expect(page.locator(".st-key-view-overview")).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("width", "dark"),
-    [
-        pytest.param(width, dark, marks=() if (width, dark) == (900, True) else pytest.mark.wide)
-        for width in WIDTHS
-        for dark in (False, True)
-    ],
-)
+@pytest.mark.wide
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_no_view_is_wider_than_the_window(open_page, served, width: int, dark: bool) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=overview", width=width, dark=dark)
     drawn(page, "verdict")

@@ -105,9 +105,10 @@ def test_the_papers_curve_is_a_choice() -> None:
 
 @pytest.mark.parametrize("text", ['{"key":"ece"}', "[]", '{"key":"ece-kde","params":{"scale":"miles"}}', "{"])
 def test_a_link_with_a_kernel_that_is_none_says_so(text: str) -> None:
-    chosen, (problem,) = Selection.from_query({"kernel": text})
+    wanted = f'[{{"key":"kernel-curve","params":{{"kernel":{text}}}}}]'
+    chosen, (problem,) = Selection.from_query({"exhibits": wanted})
     assert chosen == Selection()
-    assert problem.startswith("The link's kernel was left out: ")
+    assert problem.startswith("The link's exhibits was left out: ")
 
 
 @pytest.mark.parametrize("key", ["reliability", "corp"])
@@ -139,7 +140,7 @@ def test_weighted_rows_have_an_isotonic_curve_and_say_why_it_has_no_band() -> No
     assert any(note.startswith("No band: ") for note in exhibit.words(scene).notes)
 
 
-def test_the_trade_off_is_drawn_when_a_link_of_release_0_1_asks_for_it() -> None:
+def test_the_trade_off_is_drawn_when_a_link_asks_for_it() -> None:
     app = opened(Selection(source=WINE, view="curves", about="trade", calibrators=()))
     assert {t["name"] for t in drawn(app)["trade"].figure["data"]} == {"Base model"}
     app = AppTest.from_file(app._script_path, default_timeout=60)
@@ -148,7 +149,7 @@ def test_the_trade_off_is_drawn_when_a_link_of_release_0_1_asks_for_it() -> None
         "view": "curves",
         "about": "trade",
         "calibrators": "[]",
-        "trade": "True",
+        "exhibits": '[{"key":"trade","params":{"curves":true}}]',
     }.items():
         app.query_params[name] = text
     app.run()

@@ -6,8 +6,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +27,7 @@ from dashboard.hero.sentence_slider import _arrived, payload
 from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
-from dashboard.views import next_step, overview_cards
+from dashboard.views import next_step
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 KEYS = [demo.key for demo in DEMOS]
@@ -165,20 +163,23 @@ def test_a_card_of_no_class_singles_none_out() -> None:
     assert (chosen(app).view, chosen(app).code) == ("classes", None)
 
 
-def test_the_card_of_slices_names_columns_and_offers_nothing_that_is_not_there() -> None:
-    app = opened(Selection(source=Source(data="demo:language-model"), view="overview"))
-    text = " ".join(texts(app)).replace("\\", "")
-    assert "“question”, “subject”, “model”: shown with every row you look up. Nothing here is split by them." in text
-    assert not [button for button in app.button if button.key == "way.slices"]
+def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> None:
+    app = opened(Selection(source=Source(data="demo:language-model"), view="overview", zoom=3))
+    rows = test_rows_of("language-model")
+    found = cc.diagrams.slice_dots(cc.slices.by_column(rows))
+    text = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
+    law = rows.metadata["subject"].to_numpy() == "law"
+    says, right = (f"{100 * part[law].mean():.0f} %" for part in (rows.confidence, rows.correct))
+    assert found.headline == f"subject = law: says {says}, right {right}"
+    assert found.headline in text
+    assert found.basis in text
+    assert "9 of 9 slices stand out of the noise, corrected for 9 tests (Benjamini and Yekutieli)" in found.basis
+    app.button("way.slices").click().run()
+    assert (chosen(app).view, chosen(app).zoom) == ("slices", None)
+    assert app.selectbox("slices.by").value == "subject"
     none = " ".join(texts(opened(Selection(source=Source(data="demo:wine-logistic"), view="overview"))))
     assert "Nothing to split by" in none
-
-
-def test_slices_are_columns_of_the_first_file() -> None:
-    keys = ("language-model", "wine-logistic")
-    models = [SimpleNamespace(predictions=key, source=Source(data=f"demo:{key}")) for key in keys]
-    scene: Any = SimpleNamespace(models=SimpleNamespace(shown=models), get=test_rows_of)
-    assert overview_cards._metadata(scene) == ["question", "subject", "model"]
+    assert "such as camera, site or subject" in none.replace("\\", "")
 
 
 def test_a_column_that_divides_the_rows_is_no_slice() -> None:

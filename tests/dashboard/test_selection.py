@@ -13,12 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dashboard.exhibits  # noqa: F401  # links name its members
-from calib_core import CALIBRATORS, ESTIMATORS, Recipe
+from calib_core import CALIBRATORS, Recipe
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS
-from dashboard.exhibits.isotonic_curve import IsotonicCurve
-from dashboard.exhibits.kernel_curve import KernelReliability
-from dashboard.exhibits.reliability import Reliability
 from dashboard.schemes import interval_schemes
 from dashboard.selection import AUTO, Selection, Source, model_keys
 from dashboard.views import VIEWS
@@ -109,53 +106,14 @@ def test_what_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -
     assert problems[0].startswith(f"The link's {name} was left out: ")
 
 
-def test_links_of_release_0_1_set_the_options_of_every_exhibit_that_has_them() -> None:
-    kernel = {"key": "ece-kde", "params": {"kernel": {"key": "gaussian"}}}
-    query = {"overlay": "kernel", "band": "whole-curve", "kernel": json.dumps(kernel), "at": "0.65"}
-    selection, problems = Selection.from_query(query)
-    assert problems == ()
-    smoothed = ESTIMATORS.described("ece-kde", kernel="gaussian").build()
-    assert selection.exhibit("reliability").build() == Reliability("kernel", "whole-curve", smoothed)
-    assert selection.exhibit("kernel-curve").build() == KernelReliability(smoothed, "whole-curve", 0.65)
-    assert selection.exhibit("corp").build() == IsotonicCurve("whole-curve")
-    assert Selection.from_query(selection.to_query()) == (selection, ())
-
-
-@pytest.mark.parametrize(("name", "text"), [("overlay", "glitter"), ("band", "brass"), ("at", "1.5"), ("kernel", "{")])
-def test_an_option_an_old_link_cannot_ask_for_is_left_out_everywhere(name: str, text: str) -> None:
-    selection, problems = Selection.from_query({name: text})
-    assert selection == Selection()
-    assert [problem.startswith(f"The link's {name} was left out: ") for problem in problems] == [True]
-
-
 def test_unknown_parameters_are_ignored() -> None:
     assert Selection.from_query({"utm_source": "mail"}) == (Selection(), ())
-
-
-OF_CLASSES = {"notion": "class-wise", "sort": "rows", "search": "3", "page": "2", "curve": "kernel"}
-
-
-def test_links_of_release_0_1_say_which_classes_are_looked_at() -> None:
-    selection, problems = Selection.from_query({"view": "classes", "one": "3", **OF_CLASSES})
-    assert problems == ()
-    assert selection.exhibits == (panels(**{**OF_CLASSES, "page": 2}),)
-    assert selection.code == 3
-    assert Selection.from_query(selection.to_query()) == (selection, ())
 
 
 def test_links_of_release_0_2_say_the_notion_and_the_class_looked_at() -> None:
     selection, problems = Selection.from_query({"asked": "class-wise", "one": "3"})
     assert (selection, problems) == (Selection(reduction="class-wise", code=3), ())
     assert selection.to_query() == {"reduction": "class-wise", "code": "3"}
-
-
-@pytest.mark.parametrize(
-    ("name", "text"), [("notion", "confidence"), ("sort", "size"), ("page", "0"), ("curve", "x"), ("search", "x" * 201)]
-)
-def test_what_such_a_link_cannot_ask_for_is_left_out_and_said(name: str, text: str) -> None:
-    selection, (problem,) = Selection.from_query({name: text})
-    assert selection == Selection()
-    assert problem.startswith(f"The link's {name} was left out: ")
 
 
 def test_replace_reaches_into_the_source() -> None:
@@ -179,46 +137,6 @@ def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
     assert selection.calibrators or selection.partitions
     # A link that says the defaults, or less than it means, would come back shorter.
     assert Selection.from_query(selection.to_query()) == (selection, ())
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ({"differ": "brier"}, Recipe("EXHIBITS", "pairs", (("estimator", "brier"),))),
-        (
-            {"differ": "ece", "differ_in": "whole"},
-            Recipe("EXHIBITS", "pairs", (("estimator", "ece"), ("notion", "whole"))),
-        ),
-        ({"stratum": "3"}, Recipe("EXHIBITS", "binary-map", (("stratum", 3),))),
-    ],
-)
-def test_choices_of_pairs_and_maps_in_older_links_still_work(query: dict[str, str], expected: Recipe) -> None:
-    selection, problems = Selection.from_query(query)
-    assert problems == ()
-    assert selection.exhibits == (expected,)
-    assert Selection.from_query(selection.to_query()) == (selection, ())
-
-
-def test_the_calibrator_of_a_map_in_an_older_link_is_the_model_looked_at() -> None:
-    assert Selection.from_query({"map_of": "Temperature scaling"}) == (Selection(model="Temperature scaling"), ())
-
-
-@pytest.mark.parametrize(("name", "text"), [("differ", "no-such"), ("differ_in", "x"), ("stratum", "-1")])
-def test_choices_of_older_links_that_are_not_possible_are_said(name: str, text: str) -> None:
-    selection, problems = Selection.from_query({name: text})
-    assert selection == Selection()
-    assert problems == (f"The link's {name} was left out: {text!r} is not possible.",)
-
-
-@pytest.mark.parametrize(("name", "exhibit", "option"), [("slow", "estimators", "slow"), ("trade", "trade", "curves")])
-def test_links_of_release_0_1_reach_the_options_of_exhibits(name: str, exhibit: str, option: str) -> None:
-    selection, problems = Selection.from_query({name: "True"})
-    assert problems == ()
-    assert dict(selection.exhibit(exhibit).params) == {option: True}
-    assert name not in selection.to_query()
-    assert Selection.from_query(selection.to_query()) == (selection, ())
-    assert Selection.from_query({name: "False"}) == (Selection(), ())
-    assert Selection.from_query({name: "maybe"})[1] == (f"The link's {name} was left out: 'maybe' is not possible.",)
 
 
 @pytest.mark.parametrize(

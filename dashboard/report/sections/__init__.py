@@ -16,6 +16,7 @@ from dashboard.report.sections import (
     methods,
     reliability,
     simplex,
+    slices,
     summary,
 )
 
@@ -43,6 +44,7 @@ CHAPTERS: tuple[Chapter, ...] = (
     Chapter("summary", "The verdict", summary.blocks),
     Chapter("reliability", "Where it is right and where it is not", reliability.blocks),
     Chapter("classes", "Class by class", classes.blocks, _no_classes),
+    Chapter("slices", "Slice by slice", slices.blocks, slices.why_not),
     Chapter("simplex", "Three classes as a triangle", simplex.blocks, simplex.why_not),
     Chapter("calibrators", "What recalibration changes", calibrators.blocks),
     Chapter("estimators", "How sure all this is", estimators.blocks),

@@ -23,6 +23,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
     if scene.models.recalibrated:
         yield from exhibit(chosen("promises"), scene)
         yield from exhibit(chosen("side-effects"), scene)
+    if chosen("decisions").params:
+        yield from exhibit(chosen("decisions"), scene)
+        yield from exhibit(chosen("decision-curve"), scene)
     maps = []
     for i, model in enumerate(made_of_maps(scene), start=1):
         found = yield from shown(chosen("binary-map"), scene.focused(model=model.title), f"map-{i}")

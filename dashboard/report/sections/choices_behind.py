@@ -34,6 +34,7 @@ def settings_table(request: Request) -> Table:
         "fewest rows for an arrow": f"{selection.exhibit('triangle').build().min_rows}",
         "slow estimators": "with intervals and floors" if selection.exhibit("estimators").params else "values only",
         **_division(source),
+        **({"test rows judged": part} if (part := session.parts(source).where) else {}),
         "seed of resampling": "0",
         "redraws and resamples": f"{RESAMPLES:,}",
     }

@@ -28,6 +28,7 @@ def card(request: Request) -> Generator[None, None, Facts]:
         ("File", f"{file.table.name}, SHA-256 {file.digest[:8]}"),
         ("Rows", f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge{rows.test.worth_note}"),
         ("Split", _split(request)),
+        *([("Only rows with", rows.where)] if rows.where else []),
     ]
     yield None
     items += [(title, text) for title, text in (_score(request, "accuracy"), _score(request, "log-loss")) if text]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from calib_core import Recipe
+from dashboard.exhibits.findings import Findings
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
 from dashboard.report.exhibited import NUMBERS, Shown, shown
@@ -15,6 +16,8 @@ from dashboard.report.sections.headline import headline
 
 OVERLAID = 2
 """Models whose diagram fits beside the data card; that of more is as wide as the page."""
+LISTED = 1
+"""Sentences about what stands out; the others stand where it is said where it is wrong."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
@@ -29,11 +32,14 @@ def blocks(request: Request) -> Iterator[Block | None]:
     facts = (Heading("Data card"), (yield from card(request)))
     cannot = (Heading("What these rows cannot tell"), *limits(scene, verdicts, stars))
     heading = Heading("What it says, and how often it is right")
+    found = Findings().worst(scene.focused(model=titles[0]), LISTED)["finding"].tolist()
+    worst = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
     if len(titles) <= OVERLAID:
-        yield Beside((heading, *(stars.drawn("wide") or stars.everything)), (*facts, *cannot), main=True)
+        yield Beside((heading, *(stars.drawn("wide") or stars.everything), *worst), (*facts, *cannot), main=True)
     else:
         yield heading
         yield from stars.drawn("tall") or stars.everything
+        yield from worst
         yield Beside(facts, cannot)
     yield Folded(NUMBERS, tuple(block for found in (*answers.values(), stars) for block in found.numbers))
     yield Heading("What the verdicts rest on", page=len(titles) <= OVERLAID)

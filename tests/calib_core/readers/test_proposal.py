@@ -64,6 +64,8 @@ def test_one_score_column_a_class(text: str, scores: tuple[str, ...], classes: t
         ("score,label\n.7,1\n.2,0", "score", ("0", "1"), [0.7, 0.2]),
         ("confidence,label\n.7,1\n.2,0", "confidence", ("0", "1"), [0.7, 0.2]),
         ("whatever,label\n.7,1\n.2,0", "whatever", ("0", "1"), [0.7, 0.2]),
+        ("age,risk,event\n50,.7,1\n60,.2,0", "risk", ("0", "1"), [0.7, 0.2]),
+        ("predicted_probability,obs\n.7,1\n.2,0", "predicted_probability", ("0", "1"), [0.7, 0.2]),
         ("p_spam,label\n.7,spam\n.2,ham", "p_spam", ("ham", "spam"), [0.7, 0.2]),
         ("p_ham,label\n.3,spam\n.8,ham", "p_ham", ("spam", "ham"), [0.3, 0.8]),
         ("p,label\n.7,True\n.2,False", "p", ("False", "True"), [0.7, 0.2]),

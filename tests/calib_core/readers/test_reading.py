@@ -33,10 +33,13 @@ def test_json_round_trip() -> None:
         ("{", "the reading is not valid JSON; choose the columns again"),
         ("[1]", "the reading is not a JSON object; choose the columns again"),
         ('{"colour": 1}', 'a reading has no "colour"; choose the columns again'),
-        ('{"kind": "odds"}', 'kind is "odds"; choose one of probabilities, logits, log-probabilities, percentages'),
+        (
+            '{"kind": "odds"}',
+            'kind is "odds"; choose one of probabilities, logits, log-probabilities, percentages, words',
+        ),
         (
             '{"kind": ["odds"]}',
-            "kind is \"['odds']\"; choose one of probabilities, logits, log-probabilities, percentages",
+            "kind is \"['odds']\"; choose one of probabilities, logits, log-probabilities, percentages, words",
         ),
         ('{"scores": [1]}', "scores must be a list of at most 4,096 names"),
         ('{"scores": 3}', "scores must be a list of names"),

@@ -1,0 +1,182 @@
+"""Class by class: where one class is predicted, is every class as likely as is said of it?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
+from calib_core._text import begun, called
+from calib_core.defaults import LEVEL
+from calib_core.diagrams.base import Diagram
+from calib_core.inference.number_words import at_level, share_range, told_apart
+from calib_core.inference.picked_out import FALSE, FEWEST, counts_rows, picked_out, worth_of_cells
+from calib_core.inference.right_shares import share_ends
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+
+MOST_CLASSES = 25
+"""Of up to so many classes every pair is listed; of more, what stands out."""
+LISTED = 20
+"""Of more classes at least so many pairs are listed, those that are least likely by chance."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassBias(Diagram):
+    """Pairs of a predicted class and a class of which something is said; arrays are (m,), worst first.
+
+    ``predicted`` and ``label`` are codes of ``names``. Of the ``rows`` predicted as the one, ``says`` is the mean
+    probability of the other and ``right`` the share that is of it, with ``low`` to ``high`` its interval at ``level``;
+    p and corrected p. ``pairs`` were tested; ``unsure`` predicted classes have too few rows.
+    """
+
+    names: tuple[str, ...]
+    predicted: Codes
+    label: Codes
+    rows: Float64s
+    says: Float64s
+    right: Float64s
+    low: Float64s
+    high: Float64s
+    level: Float64s
+    p: Float64s
+    p_corrected: Float64s
+    stands_out: Bools
+    pairs: int
+    unsure: int
+    counted: bool
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The worst pair that stands out, and how many do, of how many."""
+        found, small = int(self.stands_out.sum()), self.unsure
+        more = f" {small:,} predicted {'class has' if small == 1 else 'classes have'} too few rows." if small else ""
+        if not self.pairs:
+            return "Too few rows of every class to tell.", more.strip()
+        of = f"Of {self.pairs:,} pairs of a predicted class and a class"
+        if not found:
+            why = "With few rows a pair hardly can be: this is no proof that the rest is right."
+            return "Nothing stands out.", f"{of}, none is off beyond chance.{more} {why}"
+        be = "is" if found == 1 else "are"
+        return self._sentence(0), f"{of}, {found:,} {be} off beyond chance, corrected for their number.{more}"
+
+    def frame(self) -> pd.DataFrame:
+        """One line per pair listed, with what it says in a sentence."""
+        places = range(len(self.rows))
+        words: dict[str, list[Any]] = {
+            "finding": [self._sentence(i) for i in places],
+            "place": [self._place(i) for i in places],
+            "class": [self.names[c] for c in self.predicted],
+            "code": self.predicted.tolist(),
+            "label": [self.names[c] for c in self.label],
+            "label_code": self.label.tolist(),
+        }
+        names = ("rows", "says", "right", "low", "high", "level", "p", "p_corrected", "stands_out")
+        numbers = {name: getattr(self, name) for name in names}
+        return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in words.items()}).assign(
+            **numbers, gap=self.right - self.says
+        )
+
+    def _place(self, i: int) -> str:
+        first, second = (called(self.names[codes[i]]) for codes in (self.predicted, self.label))
+        return first if self.predicted[i] == self.label[i] else f"{first}: {second}"
+
+    def _sentence(self, i: int) -> str:
+        says, right = told_apart(float(self.says[i]), float(self.right[i]))
+        first, second = (called(self.names[codes[i]]) for codes in (self.predicted, self.label))
+        rows = f"{self.rows[i]:,.0f} {'row' if round(self.rows[i]) == 1 else 'rows'}"
+        if np.isnan(self.p[i]):
+            return f"Too few rows to tell where {first} is predicted: {rows}."
+        of = f"{round(self.right[i] * self.rows[i]):,} of {rows}" if self.counted else f"worth {rows}"
+        ends = share_range(float(self.low[i]), float(self.high[i]))
+        basis = f"({of}; {at_level(float(self.level[i]))} interval {ends})"
+        chance = "" if self.stands_out[i] else " This can be chance."
+        if self.predicted[i] == self.label[i]:
+            of_it = f"it says {says} on average and is right {right} of the time {basis}.{chance}"
+            return f"Where {first} is predicted, {of_it}"
+        of_it = f"and {right} of these rows are of it {basis}.{chance}"
+        return begun(f"{second} is given {says} on average where {first} is predicted, {of_it}")
+
+
+def class_bias(
+    predictions: Predictions, level: float = LEVEL, false_discoveries: float = FALSE, fewest: int = FEWEST
+) -> ClassBias:
+    """Where a class is predicted, is every class as frequent as its mean probability says?
+
+    For every predicted class c and class l: over the rows predicted as c, says = mean p_l and right = the share of
+    label l. All pairs whose c is predicted in ``fewest`` rows are tested (``picked_out``), in two families: l = c,
+    whose rows are disjoint, and l != c, whose rows are shared. On average at most ``false_discoveries`` of all pairs
+    that stand out are false; of their intervals at most 1 - ``level`` miss. Listed are all pairs of predicted classes
+    where there are at most 25 classes; of more those that stand out, and at least the 20 least likely; worst first by
+    rows times the smallest gap the interval leaves. Rows that a model abstains on are left out; weights and groups as
+    for ``worth_of_cells``. What can mislead: of a thousand classes a million pairs are tested, and only strong
+    confusions stand out; gaps of a pair at high and at low confidence can cancel.
+
+    References: Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001, 2005; Clopper & Pearson 1934; Hoeffding 1956.
+
+    >>> p = Predictions([[0.8, 0.1, 0.1]] * 100, [0] * 80 + [1] * 20, class_names=["cat", "dog", "fox"])
+    >>> class_bias(p).frame()[["class", "label", "says", "right", "stands_out"]].round(2).values.tolist()
+    [['cat', 'fox', 0.1, 0.0, True], ['cat', 'dog', 0.1, 0.2, True], ['cat', 'cat', 0.8, 0.8, False]]
+    """
+    if not 0 < level < 1 or not 0 < false_discoveries < 1:
+        raise InputError(
+            f"level is {level:g} and false_discoveries {false_discoveries:g}; both must lie between 0 and 1"
+        )
+    if predictions.kind not in ("full", "per-class"):
+        raise NotAnswerable(
+            "these predictions do not hold a probability for every class, so that what is said of the classes that are "
+            "not predicted is unknown"
+        )
+    rows = predictions.answered
+    k, worth = len(rows.class_names or ()), worth_of_cells(rows, rows.predicted, len(rows.class_names or ()))
+    seen = np.flatnonzero(worth > 0)
+    says, right = (part[seen].ravel() for part in _shares(rows, k))
+    c, label, many = np.repeat(seen, k), np.tile(np.arange(k), len(seen)), np.repeat(worth[seen], k)
+    numbers = {name: np.full(len(c), np.nan) for name in ("p", "p_corrected", "level")}
+    outstanding, counted = np.zeros(len(c), dtype=bool), counts_rows(rows)
+    how: Any = {"counted": counted, "families": 2, "level": level, "false": false_discoveries}
+    for own in (True, False):
+        mine, disjoint = np.flatnonzero((c == label) == own), own and rows.groups is None
+        found = picked_out(right[mine], says[mine], many[mine], many[mine] >= fewest, disjoint=disjoint, **how)
+        parts = {"p": found.p, "p_corrected": found.corrected, "level": found.level}
+        for name, part in parts.items():
+            numbers[name][mine] = part
+        outstanding[mine] = found.stands_out
+    listed = np.arange(len(c))
+    if k > MOST_CLASSES:
+        listed = np.union1d(np.flatnonzero(outstanding), np.argsort(numbers["p"], kind="stable")[:LISTED])
+    low, high = share_ends(right[listed], many[listed], counted, numbers["level"][listed])
+    least = np.maximum(np.maximum(low - says[listed], says[listed] - high), 0.0)
+    order = np.lexsort((numbers["p"][listed], -many[listed] * least, ~outstanding[listed]))
+    lines = listed[order]
+    return ClassBias(
+        names=rows.class_names or (),
+        predicted=c[lines],
+        label=label[lines],
+        rows=many[lines],
+        says=says[lines],
+        right=right[lines],
+        low=low[order],
+        high=high[order],
+        stands_out=outstanding[lines],
+        **{name: part[lines] for name, part in numbers.items()},
+        pairs=int((many >= fewest).sum()),
+        unsure=int((worth[seen] < fewest).sum()),
+        counted=counted,
+    )
+
+
+def _shares(rows: Predictions, k: int) -> tuple[Float64s, Float64s]:
+    """For each predicted class the mean probability of every class and the share labelled as it, (K, K)."""
+    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    order = np.argsort(rows.predicted, kind="stable")
+    sums, codes, w = np.zeros((k, k)), rows.predicted[order], weights[order]
+    for where, block in rows.rows.take(order).blocks(LARGE_BLOCK_BYTES):
+        starts = np.append(0, np.flatnonzero(np.diff(codes[where])) + 1)
+        sums[codes[where][starts]] += np.add.reduceat(block * w[where, None], starts, axis=0)
+    labels = np.bincount(rows.predicted * k + rows.true_labels, weights, k * k).reshape(k, k)
+    total = np.bincount(rows.predicted, weights, k)[:, None]
+    with np.errstate(invalid="ignore"):
+        return sums / total, labels / total

@@ -1,0 +1,175 @@
+"""Whether acting on a class's probability pays, for every threshold at which one might act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Bools, Codes, Float64s
+from calib_core.defaults import LEVEL
+from calib_core.diagrams.base import Diagram
+from calib_core.inference.clusters import GROUPED, shares_in_cells
+from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
+from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
+
+THRESHOLDS = tuple(np.arange(1, 100) / 100)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionCurve(Diagram):
+    """Arrays are (m,), an entry for each ``threshold`` t: rows of probability t or more are acted on.
+
+    ``acted`` is their share of all rows; ``benefit`` the net benefit with its interval ``low`` to ``high``;
+    ``treat_all`` that of acting on every row (of acting on none it is 0), and ``over_all`` how much more the model's
+    is, with its interval ``over_all_low`` to ``over_all_high``; each at ``level`` by ``method``, by itself.
+    ``positive`` names the class.
+    """
+
+    formula: ClassVar[str] = r"t \mapsto \frac{TP_t}{n} - \frac{FP_t}{n}\,\frac{t}{1 - t}"
+
+    threshold: Float64s
+    acted: Float64s
+    benefit: Float64s
+    low: Float64s
+    high: Float64s
+    treat_all: Float64s
+    over_all: Float64s
+    over_all_low: Float64s
+    over_all_high: Float64s
+    positive: str
+    level: float
+    method: str
+
+    def frame(self) -> pd.DataFrame:
+        """One line per threshold, exactly the numbers drawn."""
+        names = ("threshold", "acted", "benefit", "low", "high", "treat_all", "over_all", "over_all_low")
+        return pd.DataFrame({name: getattr(self, name) for name in (*names, "over_all_high")})
+
+
+def decision_curve(
+    predictions: Predictions,
+    positive: int | None = None,
+    thresholds: tuple[float, ...] = THRESHOLDS,
+    level: float = LEVEL,
+) -> DecisionCurve:
+    """Net benefit of acting where a class's probability is t or more, for thresholds t: is the model worth using?
+
+    benefit(t) = TP / n - FP / n * t / (1 - t): the share of rows acted on that have the class, less those that do not,
+    weighed as somebody weighs them who acts from t on. ``positive`` is the code of the class, by itself 1 of two. The
+    interval is exact at each threshold: which rows are acted on is known from their scores, and the share s of them
+    that have the class has its interval (``share_ends``); benefit = acted * (s - (1 - s) t / (1 - t)). The difference
+    to acting on all is about the other rows in the same way.
+
+    NotAnswerable where rows hold no probability of the class, and for more than two classes without ``positive``.
+    InputError for thresholds not between 0 and 1. What can mislead: thresholds matter that somebody would use, and
+    intervals stand alone; a benefit above both acting on all and on none says that the model helps there, not that it
+    is calibrated. Rows that a model abstains on are left out;
+    rows that belong together count as the fewer that tell as much.
+
+    References: Vickers & Elkin 2006; Clopper & Pearson 1934.
+
+    >>> p = Predictions([[0.1, 0.9]] * 4 + [[0.8, 0.2]] * 6, [1, 1, 1, 0] + [0] * 5 + [1])
+    >>> found = decision_curve(p, thresholds=(0.1, 0.5))
+    >>> found.frame()[["threshold", "acted", "benefit", "treat_all"]].round(3).values.tolist()  # 0.3 - 0.1 * 1
+    [[0.1, 1.0, 0.333, 0.333], [0.5, 0.4, 0.2, -0.2]]
+    """
+    t = np.asarray(thresholds, dtype=np.float64)
+    if not len(t) or not ((t > 0) & (t < 1)).all():
+        raise InputError("thresholds must be numbers between 0 and 1, both excluded")
+    rows = predictions.written_out().answered
+    names, code = rows.class_names or (), _class(rows, positive)
+    score, true = rows.rows.column(code), rows.true_labels == code
+    order = np.argsort(score, kind="stable")
+    # Rows below a threshold come first: those acted on are what is left of all.
+    first = np.searchsorted(score[order], t.astype(score.dtype))
+    none, every = np.zeros_like(first), np.full(len(t), len(order))
+    shares = _Shares(rows, true, order, level)
+    odds = t / (1 - t)
+    benefit, low, high = shares.benefit(first, every, odds)
+    left, left_low, left_high = shares.benefit(none, first, odds)
+    return DecisionCurve(
+        t,
+        shares.mass(first, every),
+        benefit,
+        low,
+        high,
+        shares.benefit(none, every, odds)[0],
+        -left,
+        -left_high,
+        -left_low,
+        names[code],
+        level,
+        shares.method,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """Runs of rows in the ``order`` of their scores, and which of the rows have the class, ``true`` (n,)."""
+
+    rows: Predictions
+    true: Bools
+    order: Codes
+    level: float
+
+    @property
+    def counted(self) -> bool:
+        return self.rows.weights is None or whole(self.rows.weights)
+
+    @property
+    def method(self) -> str:
+        if self.rows.row_groups is not None and self.counted:
+            return GROUPED
+        return COUNTED if self.counted else WEIGHED
+
+    @cached_property
+    def sums(self) -> tuple[Float64s, Float64s, Float64s]:
+        """Running sums of the weights, of those with the class, and of their squares, each beginning with 0."""
+        n = len(self.order)
+        weight = np.ones(n) if self.rows.weights is None else self.rows.weights[self.order].astype(np.float64)
+        parts = (weight, weight * self.true[self.order], np.square(weight))
+        mass, hits, squares = (np.append(0.0, np.cumsum(part)) for part in parts)
+        return mass, hits, squares
+
+    def mass(self, start: Codes, stop: Codes) -> Float64s:
+        """The share of all rows in each run."""
+        mass = self.sums[0]
+        return np.asarray((mass[stop] - mass[start]) / mass[-1])
+
+    def benefit(self, start: Codes, stop: Codes, odds: Float64s) -> tuple[Float64s, Float64s, Float64s]:
+        """What acting on each run is worth, and the ends of its interval; nothing where there are no rows."""
+        mass, hits, squares = (part[stop] - part[start] for part in self.sums)
+        some = mass > 0
+        share = np.divide(hits, mass, out=np.zeros(len(odds)), where=some)
+        if self.rows.row_groups is None:
+            kish = np.divide(np.square(mass), squares, out=np.zeros(len(odds)), where=some)
+            ends = share_ends(share, mass if self.counted else kish, self.counted, self.level)
+        else:
+            ends = self._of_groups(start, stop)
+        low, high = (np.where(some, end, 0.0) for end in ends)
+        value, least, most = (self.mass(start, stop) * (s - (1 - s) * odds) for s in (share, low, high))
+        return value, least, most
+
+    def _of_groups(self, start: Codes, stop: Codes) -> tuple[Float64s, Float64s]:
+        """Ends of the share with the class in each run, of rows that belong together."""
+        ends = np.full((len(start), 2), np.nan)
+        for i in np.flatnonzero(stop > start):
+            run = self.order[start[i] : stop[i]]
+            low, high, _ = shares_in_cells(self.rows, np.zeros_like(run), self.true[run], run, 1, self.level)
+            ends[i] = low[0], high[0]
+        return ends[:, 0], ends[:, 1]
+
+
+def _class(predictions: Predictions, positive: int | None) -> int:
+    k = predictions.rows.shape[1]
+    if positive is None:
+        if k != 2:
+            raise NotAnswerable(f"a decision curve is about one class, and there are {k}: choose the one to act on")
+        return 1
+    if not 0 <= positive < k:
+        raise InputError(f"positive is {positive}; the classes are 0 to {k - 1}")
+    return positive

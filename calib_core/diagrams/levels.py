@@ -1,0 +1,107 @@
+"""Every confidence that is stated, each a point of its own: how often the rows that state it are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Float64s
+from calib_core.defaults import LEVEL
+from calib_core.diagrams.base import Diagram
+from calib_core.diagrams.bins_that_stand_out import OVER, UNDER
+from calib_core.inference.clusters import shares_in_cells
+from calib_core.inference.influences import counting
+from calib_core.inference.multiple import holm
+from calib_core.inference.number_words import told_apart
+from calib_core.inference.picked_out import counts_rows, worth_of_cells
+from calib_core.inference.right_shares import share_test
+from calib_core.inference.verdict import SHOWN_AT
+from calib_core.predictions import NotAnswerable, Predictions, whole
+
+MOST_LEVELS = 50
+"""Distinct confidences that are drawn as points of their own at most."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Levels(Diagram):
+    """Arrays are (m,), one entry for each distinct ``confidence``, ascending.
+
+    ``rows`` that state it (their number, or what they are worth), ``share`` of all rows, share ``right`` with its
+    interval ``low`` to ``high`` at ``level`` by ``method``, ``p`` of the test that they are right as often as stated,
+    and ``p_holm``, corrected for the number of levels.
+    """
+
+    formula: ClassVar[str] = r"h \mapsto \frac{1}{n_h} \sum_{i:\,h_i = h} 1\{y_i = c_i\}"
+
+    confidence: Float64s
+    rows: Float64s
+    share: Float64s
+    right: Float64s
+    low: Float64s
+    high: Float64s
+    p: Float64s
+    p_holm: Float64s
+    level: float
+    method: str
+
+    @property
+    def stands_out(self) -> tuple[str, ...]:
+        """Over-confident or under-confident where ``p_holm`` is at most 0.05, else empty."""
+        sides = np.where(self.right < self.confidence, OVER, UNDER)
+        return tuple(np.where(self.p_holm <= SHOWN_AT, sides, "").tolist())
+
+    @property
+    def headline(self) -> str:
+        """How many levels stand out, and the one that adds most to the gap."""
+        m, off = len(self.confidence), np.array(self.stands_out) != ""
+        if not off.any():
+            return "Its one level does not stand out" if m == 1 else f"None of the {m} levels stands out"
+        worst = int(np.argmax(np.where(off, self.share * np.abs(self.confidence - self.right), -1.0)))
+        says, right = told_apart(float(self.confidence[worst]), float(self.right[worst]))
+        count = "Its one level stands out" if m == 1 else f"{int(off.sum())} of {m} levels stand out"
+        return f"{count}{', most' if off.sum() > 1 else ''}: where it says {says}, it is right {right} of the time"
+
+    def frame(self) -> pd.DataFrame:
+        """One line per level, exactly the numbers drawn."""
+        names = ("confidence", "rows", "share", "right", "low", "high", "p", "p_holm")
+        return pd.DataFrame({name: getattr(self, name) for name in names}).assign(stands_out=self.stands_out)
+
+
+def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
+    """How often the model is right at each confidence it states, for models that state few different ones.
+
+    At each distinct confidence h: right = k_h / n_h of the n_h rows that state it, with its exact interval (Clopper and
+    Pearson), and p = min(1, 2 min(P(X <= k_h), P(X >= k_h))), X binomial of n_h and h: exact for a calibrated model,
+    since nothing is put together. p_holm is corrected for the number of levels: calling those of at most 0.05
+    off is wrong about any of them with a chance of at most 5 %. Rows of unequal weight: Hoeffding's interval and
+    p = min(1, 2 exp(-2 n_h (right - h)^2)), n_h what they are worth; the same p for rows that belong together, a group
+    as one, with an interval for as many rows as tell as much. Rows that a model abstains on state nothing.
+
+    NotAnswerable beyond 50 distinct confidences. What can mislead: each interval stands alone; a level of few rows
+    hardly can stand out; gaps of several classes can cancel at a level.
+
+    References: P1 App. F (one bin a value); Clopper & Pearson 1934; Holm 1979; Hoeffding 1963 (weights).
+
+    >>> found = levels(Predictions.from_confidence([0.5, 0.5, 0.9, 0.9], [True, False, False, False]))
+    >>> found.frame()[["confidence", "rows", "right", "p"]].round(3).values.tolist()  # 2 * 0.1^2
+    [[0.5, 2.0, 0.5, 1.0], [0.9, 2.0, 0.0, 0.02]]
+    >>> found.headline
+    '1 of 2 levels stand out: where it says 90 %, it is right 0 % of the time'
+    """
+    rows = counting(predictions)
+    values, codes = np.unique(rows.confidence, return_inverse=True)
+    if len(values) > MOST_LEVELS:
+        raise NotAnswerable(
+            f"confidences take {len(values):,} values, and beyond {MOST_LEVELS} hardly any has rows enough to be a "
+            "point of its own: look at them in bins, under Reliability"
+        )
+    weights = np.ones(len(codes)) if rows.weights is None else rows.weights.astype(np.float64)
+    total, squares = (np.bincount(codes, part).astype(np.float64) for part in (weights, np.square(weights)))
+    right, stated = np.bincount(codes, weights * rows.correct) / total, values.astype(np.float64)
+    number = total if rows.weights is None or whole(rows.weights) else np.square(total) / squares
+    low, high, method = shares_in_cells(rows, codes, rows.correct, np.arange(len(codes)), len(values), level)
+    p = share_test(right, stated, worth_of_cells(rows, codes, len(values)), counts_rows(rows))
+    return Levels(stated, number, total / total.sum(), right, low, high, p, holm(p), level, method)

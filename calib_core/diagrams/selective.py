@@ -1,0 +1,103 @@
+"""Answering only where it is surest: how often it is wrong among the answered, for every share that is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Codes, Float64s
+from calib_core.defaults import LEVEL
+from calib_core.diagrams.base import Diagram
+from calib_core.inference.clusters import shares_in_cells
+from calib_core.inference.influences import Answers, counting
+from calib_core.inference.number_words import at_level, in_percent, share_range
+from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
+from calib_core.predictions import Predictions, whole
+
+MOST_POINTS = 400
+"""Points of a curve at most, evenly spread over the coverage."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskCoverage(Diagram):
+    """Arrays are (m,), an entry for each confidence from which on rows are answered, the surest first.
+
+    ``threshold``: rows of this confidence or more are answered, ``coverage`` of all, ``rows`` (their number, or what
+    they are worth); ``risk``, the share of them that is wrong, with its interval ``low`` to ``high`` at ``level`` by
+    ``method``, each by itself.
+    """
+
+    formula: ClassVar[str] = (
+        r"t \mapsto \Bigl(\tfrac{1}{n}\,\#\{h_i \ge t\},\;"
+        r" \frac{\#\{h_i \ge t,\ y_i \ne c_i\}}{\#\{h_i \ge t\}}\Bigr)"
+    )
+
+    threshold: Float64s
+    coverage: Float64s
+    rows: Float64s
+    risk: Float64s
+    low: Float64s
+    high: Float64s
+    level: float
+    method: str
+
+    def frame(self) -> pd.DataFrame:
+        """One line per point, exactly the numbers drawn."""
+        names = ("threshold", "coverage", "rows", "risk", "low", "high")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+    def headline(self, coverage: float) -> str:
+        """What answering at least this share of the rows is worth, for the end of a sentence."""
+        i = int(np.searchsorted(self.coverage, coverage - 1e-9))
+        ends = f"{share_range(float(self.low[i]), float(self.high[i]))}, {at_level(self.level)} interval"
+        return (
+            f"of its surest {in_percent(float(self.coverage[i]))} of rows {in_percent(float(self.risk[i]))} are wrong "
+            f"({ends}), of all {in_percent(float(self.risk[-1]))}"
+        )
+
+
+def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
+    """How often the model is wrong where it answers only from a confidence on: its risk against its coverage.
+
+    For each distinct confidence t: coverage = share of rows with h >= t, risk = share of those that is wrong. Rows of
+    one confidence are answered together. The interval is exact at each point (``share_ends``): which rows are answered
+    is known from their confidences alone; rows that belong together count as the fewer that tell as
+    much. Of more than 400 confidences those are drawn that spread evenly over the
+    coverage. What can mislead: intervals of neighbours share most rows, and a point chosen for its risk is one of many
+    looked at; a curve that falls says that surer rows are right more often, not that confidences are right.
+
+    References: El-Yaniv & Wiener 2010; Geifman & El-Yaniv 2017.
+
+    >>> found = selective(Predictions.from_confidence([0.9, 0.9, 0.6, 0.5], [True, True, True, False]))
+    >>> found.frame()[["threshold", "coverage", "risk"]].values.tolist()
+    [[0.9, 0.5, 0.0], [0.6, 0.75, 0.0], [0.5, 1.0, 0.25]]
+    """
+    own = counting(predictions.written_out())
+    rows = Answers.of(own)
+    counted = predictions.weights is None or whole(predictions.weights)
+    (values, codes), (mass, wrong) = rows.levels, rows.masses
+    total = np.cumsum(mass)
+    coverage = total / total[-1]
+    # The first point at or beyond each step of the coverage; the last is all rows.
+    steps = np.searchsorted(coverage, np.arange(1, MOST_POINTS) / MOST_POINTS)
+    kept = np.unique(np.append(steps, len(values) - 1)) if len(values) > MOST_POINTS else np.arange(len(values))
+    risk = np.clip(np.cumsum(wrong) / total, 0.0, 1.0)[kept]
+    worth = total[kept]
+    if not counted:
+        worth = np.square(worth) / np.cumsum(np.bincount(codes, np.square(rows.weights)))[kept]
+    if own.row_groups is None:
+        low, high = share_ends(risk, worth, counted, level)
+        method = COUNTED if counted else WEIGHED
+    else:
+        ends = [_of_groups(own, np.flatnonzero(rows.h >= t), level) for t in values[kept]]
+        low, high, method = np.array([e[0] for e in ends]), np.array([e[1] for e in ends]), ends[0][2]
+    return RiskCoverage(values[kept], coverage[kept], worth, risk, low, high, level, method)
+
+
+def _of_groups(rows: Predictions, answered: Codes, level: float) -> tuple[float, float, str]:
+    """The interval of the share that is wrong of rows at these places, which belong together."""
+    low, high, method = shares_in_cells(rows, np.zeros_like(answered), ~rows.correct[answered], answered, 1, level)
+    return float(low[0]), float(high[0]), method

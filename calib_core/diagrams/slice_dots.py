@@ -1,0 +1,98 @@
+"""Slices ranked by how far they are off: what each says, how often it is right, and what noise alone would show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from calib_core.defaults import LEVEL
+from calib_core.diagrams.base import Diagram
+from calib_core.inference.number_words import at_level, share_range, told_apart
+from calib_core.predictions import InputError
+
+MOST_LINES = 30
+_CORRECTIONS = {"p_bh": "Benjamini and Hochberg", "p_by": "Benjamini and Yekutieli", "p_holm": "Holm"}
+_NAMED = 3
+"""So many slices of too few rows are called by their names."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SliceDots(Diagram):
+    """Lines of a table of slices (``slices.table``), those drawn and how many more there are.
+
+    ``tests`` were made, ``outstanding`` slices stand out after the ``correction``, and those in ``untested`` have too
+    few rows.
+    """
+
+    lines: pd.DataFrame
+    more: int
+    tests: int
+    outstanding: int
+    untested: tuple[str, ...]
+    correction: str
+    level: float
+
+    @property
+    def headline(self) -> str:
+        """The slice that adds most among those that stand out; or that none does."""
+        if not len(self.lines):
+            return "There is nothing to slice"
+        if not self.outstanding:
+            return "No slice stands out" if self.tests else "Every slice has too few rows to tell"
+        worst = self.lines.iloc[0]
+        says, right = told_apart(float(worst["claimed"]), float(worst["right"]))
+        return f"{worst['slice']}: says {says}, right {right}"
+
+    @property
+    def basis(self) -> str:
+        """What it rests on: rows and interval, how many stand out of how many, after which correction."""
+        corrected = "" if self.tests < 2 else f", corrected for {self.tests:,} tests ({self.correction})"
+        few = self._few
+        if not self.outstanding:
+            return f"None of {self.tests:,} can be told from noise{corrected}.{few}" if self.tests else few.strip()
+        worst = self.lines.iloc[0]
+        ends = share_range(float(worst["low"]), float(worst["high"]))
+        rows = f"{worst['rows']:,.0f} rows, right {ends} of the time ({at_level(self.level)} interval)"
+        count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
+        stand = "stands" if self.outstanding == 1 else "stand"
+        return f"{rows}. {count} {stand} out of the noise{corrected}.{few}"
+
+    @property
+    def _few(self) -> str:
+        if not self.untested:
+            return ""
+        first = ", ".join(self.untested[:_NAMED]) + (", ..." if len(self.untested) > _NAMED else "")
+        number = "1 slice has" if len(self.untested) == 1 else f"{len(self.untested):,} slices have"
+        return f" {number} too few rows to be tested: {first}."
+
+    def frame(self) -> pd.DataFrame:
+        """One line a slice, the worst first, exactly the numbers drawn."""
+        return self.lines
+
+
+def slice_dots(table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL) -> SliceDots:
+    """The first ``most`` lines of a table of slices, to be drawn one below the other.
+
+    ``table`` is that of ``slices.table`` or ``slices.by_column``, or the frame of a ``slices.scan``, its intervals at
+    ``level``. What can mislead: the order is by what a slice adds to the error, so that a large slice a little off
+    stands above a small one far off.
+
+    >>> import calib_core as cc
+    >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})
+    >>> right = [True] * 30 + [False] * 10 + [True, False] * 20
+    >>> p = cc.Predictions.from_confidence([0.75] * 80, right, metadata=site)
+    >>> found = slice_dots(cc.slices.table(p, "site"))
+    >>> found.headline
+    'site = b: says 75 %, right 50 %'
+    >>> found.basis.partition(". ")[0]
+    '40 rows, right 36 to 64 % of the time (90 % interval)'
+    """
+    if most < 1:
+        raise InputError(f"most is {most}; at least one line must be drawn")
+    tested = table["p"].notna()
+    lines = table.head(most).reset_index(drop=True)
+    untested = tuple(table.loc[~tested, "slice"])
+    found = int(tested.sum()), int(table["stands_out"].sum())
+    correction = next(name for column, name in _CORRECTIONS.items() if column in table)
+    return SliceDots(lines, len(table) - len(lines), *found, untested, correction, level)

@@ -1,0 +1,80 @@
+"""Findings, worst first: how often it is right in each place, with its interval, beside what is said there."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from calib_core._text import count, plain
+from calib_core.figures.look import REFERENCE, finished, style
+from calib_core.figures.marks import Record, numbers, records
+from calib_core.figures.probability_axis import percent_ticks
+from calib_core.findings import SHOWN
+
+_LINE, _LONGEST, _WIDE = 26, 30, 64
+"""Pixels of a line, and the most letters of a name and of a line under the pointer."""
+
+
+def findings(
+    table: pd.DataFrame, *, model: str = "model", places: bool = True, looks: Mapping[str, int] | None = None
+) -> go.Figure:
+    """A line a place of a table of `calib_core.findings`: share right with its interval, a tick at what is said.
+
+    Drawn are the worst dozen of those tested; hollow marks do not stand out. With ``places`` the records of marks have
+    the ``bin`` beside the ``class``; that of a slice has its text.
+    """
+    lines = table[table["p"].notna()].head(SHOWN).reset_index(drop=True)
+    look, y = style(numbers([model], looks)[model]), np.arange(len(lines))
+    marks = [_record(line, model, places) for line in lines.to_dict("records")]
+    gaps = np.full(len(lines), np.nan)
+    intervals = go.Scatter(
+        x=np.column_stack([lines["low"], lines["high"], gaps]).ravel(), y=np.repeat(y, 3), mode="lines",
+        name="interval", line={"color": look.colour, "width": 2.2}, hoverinfo="skip",
+    )  # fmt: skip
+    shared: dict[str, Any] = {"y": y, "mode": "markers", "customdata": marks, "cliponaxis": False}
+    tick = {"symbol": "line-ns-open", "size": 14, "color": REFERENCE, "line": {"width": 3}}
+    says = go.Scatter(x=lines["says"], name="says", hoverinfo="skip", marker=tick, **shared)
+    symbols = np.where(lines["stands_out"], look.symbol, f"{look.symbol}-open").tolist()
+    right = go.Scatter(
+        x=lines["right"],
+        name="right",
+        hovertext=["<br>".join(map(plain, textwrap.wrap(text, _WIDE))) for text in lines["finding"]],
+        hovertemplate="%{hovertext}<extra></extra>",
+        marker={"symbol": symbols, "size": 11, "color": look.colour, "opacity": 1},
+        **shared,
+    )
+    names = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in lines["place"]]
+    columns = [
+        {"axis": "y", "low": i - 0.5, "high": i + 0.5, "record": record, "says": plain(text)}
+        for i, (record, text) in enumerate(zip(marks, lines["finding"], strict=True))
+    ]
+    rows = {"x": 1, "xref": "paper", "xanchor": "right", "xshift": 58, "showarrow": False, "font": {"size": 12}}
+    return finished(
+        go.Figure([intervals, says, right]),
+        height=48 + _LINE * max(len(lines), 3),
+        margin={"l": 8, "r": 60, "t": 8, "b": 28},
+        showlegend=False,
+        xaxis={"range": [-0.02, 1.02], **percent_ticks([0, 0.25, 0.5, 0.75, 1])},
+        yaxis={
+            "tickvals": y.tolist(),
+            "ticktext": list(map(plain, names)),
+            "range": [len(lines) - 0.5, -0.5],
+            "showgrid": False,
+            "ticks": "",
+        },
+        annotations=[{**rows, "y": i, "text": count(round(n))} for i, n in enumerate(lines["rows"].tolist())],
+        meta={"columns": columns},
+        uirevision="findings",
+    )
+
+
+def _record(line: Mapping[Any, Any], model: str, places: bool) -> Record:
+    """What a click on a line means, and its numbers."""
+    known = {"class": line["code"], "bin": line["bin"] if places else None, "slice": line.get("slice")}
+    numbers = pd.DataFrame([{name: line[name] for name in ("rows", "says", "right")}])
+    return records(numbers, model=model, **{name: value for name, value in known.items() if value is not None})[0]

@@ -1,0 +1,22 @@
+"""Who is it wrong about? Slices of the rows by what the file's other columns say, and what is off in them."""
+
+from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice, part
+from calib_core.slices.cut import cut
+from calib_core.slices.gaps import by_column, table
+from calib_core.slices.panels import panels
+from calib_core.slices.scan import SliceScan, scan
+
+__all__ = [
+    "Condition",
+    "Slice",
+    "SliceScan",
+    "Span",
+    "Value",
+    "as_slice",
+    "by_column",
+    "cut",
+    "panels",
+    "part",
+    "scan",
+    "table",
+]

@@ -1,0 +1,267 @@
+"""Slices: the rows for which a column says something, or two do; as values, as text for links, and in words."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._arrays import Bools
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+
+MOST_CONDITIONS = 2
+_IN_QUOTES = r'"(?:[^"]|"")*"'
+_PART = re.compile(rf'\s*(?P<column>{_IN_QUOTES}|[^"=&][^=&]*)=\s*(?P<value>{_IN_QUOTES}|[^"&][^&]*|)\s*')
+_SPAN = re.compile(r"(?P<low>[-+.\deE]*?)\.\.(?P<high>[-+.\deE]*)")
+
+
+@dataclass(frozen=True)
+class Value:
+    """Rows whose ``column`` says ``text``; None: rows for which it says nothing."""
+
+    column: str
+    text: str | None
+
+    def __str__(self) -> str:
+        return f"{_quoted(self.column)}={'' if self.text is None else _quoted(self.text)}"
+
+    @property
+    def title(self) -> str:
+        """The condition in words."""
+        return f"{self.column} not given" if self.text is None else f"{self.column} = {self.text}"
+
+    @property
+    def short(self) -> str:
+        """The same where the column is named already."""
+        return "not given" if self.text is None else self.text
+
+    def rows(self, values: pd.Series[Any]) -> Bools:
+        """Which values of the column meet it."""
+        codes, texts = coded_texts(values)
+        return np.asarray(codes == (-1 if self.text is None else texts.index(self.text) if self.text in texts else -2))
+
+
+@dataclass(frozen=True)
+class Span:
+    """Rows whose number in ``column`` is at least ``low`` and below ``high``; an infinite end is open."""
+
+    column: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise InputError(f"the range {self} holds nothing; its first end must lie below its second")
+
+    def __str__(self) -> str:
+        low, high = (text_of(end) if math.isfinite(end) else "" for end in (self.low, self.high))
+        return f"{_quoted(self.column)}={low}..{high}"
+
+    @property
+    def title(self) -> str:
+        """The condition in words."""
+        return f"{self.column} {self.short}"
+
+    @property
+    def short(self) -> str:
+        """The same where the column is named already."""
+        if not math.isfinite(self.low):
+            return f"below {text_of(self.high)}" if math.isfinite(self.high) else "given"
+        return f"{text_of(self.low)} {f'to {text_of(self.high)}' if math.isfinite(self.high) else 'and more'}"
+
+    def rows(self, values: pd.Series[Any]) -> Bools:
+        """Which values of the column meet it; NotAnswerable where they are no numbers."""
+        if not is_number(values):
+            raise NotAnswerable(f"{self.column!r} holds no numbers, so no row lies in {self}: give one of its values")
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        # Without an upper end the largest number counts too, an infinite one included.
+        return (numbers >= self.low) & ((numbers < self.high) | (self.high == math.inf))
+
+
+Condition: TypeAlias = Value | Span
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows that meet one condition on a metadata column, or two on different columns.
+
+    Its text is what a link or a command says, ``Slice.read`` its inverse: ``subject=law``, ``age=40..60`` (from 40 to
+    below 60), ``age=..40``, ``age=60..``, ``subject=`` (not given), two of them joined by ``&``. Names and values that
+    hold signs of this language stand in double quotes, which are doubled inside.
+
+    >>> where = Slice.read("subject=law & age=40..60")
+    >>> str(where), where.title
+    ('subject=law & age=40..60', 'subject = law, age 40 to 60')
+    >>> Slice.read('site="a & b"').conditions
+    (Value(column='site', text='a & b'),)
+    """
+
+    conditions: tuple[Condition, ...]
+    most: ClassVar[int] = MOST_CONDITIONS
+
+    def __post_init__(self) -> None:
+        columns = [condition.column for condition in self.conditions]
+        if not 1 <= len(columns) <= self.most or len(set(columns)) < len(columns):
+            raise InputError(f"a slice has one condition, or two on different columns; got {str(self)[:80]!r}")
+
+    def __str__(self) -> str:
+        return " & ".join(map(str, self.conditions))
+
+    @classmethod
+    def read(cls, text: str) -> Slice:
+        """The slice that a text says; InputError where it says none."""
+        return cls(tuple(_conditions(text)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it looks at."""
+        return tuple(condition.column for condition in self.conditions)
+
+    @property
+    def title(self) -> str:
+        """The slice in words."""
+        return ", ".join(condition.title for condition in self.conditions)
+
+    @property
+    def short(self) -> str:
+        """The same where the columns are named already."""
+        return ", ".join(condition.short for condition in self.conditions)
+
+    def narrowed(self, other: Slice) -> Slice:
+        """The rows in this slice and another; what it says of the same column, and of columns too many, gives way.
+
+        >>> law = Slice.read("subject=law")
+        >>> str(law.narrowed(Slice.read("model=small"))), str(law.narrowed(Slice.read("subject=history")))
+        ('subject=law & model=small', 'subject=history')
+        """
+        kept = (
+            *(condition for condition in self.conditions if condition.column not in other.columns),
+            *other.conditions,
+        )
+        return Slice(kept[-self.most :])
+
+    def rows(self, predictions: Predictions) -> Bools:
+        """Which rows of the predictions are in it, shape (n,); NotAnswerable where there is no such column.
+
+        >>> p = Predictions([[0.7, 0.3]] * 3, [0, 1, 0], metadata=pd.DataFrame({"age": [39, 40, None]}))
+        >>> [Slice.read(text).rows(p).tolist() for text in ("age=40..60", "age=", "age=39")]
+        [[False, True, False], [False, False, True], [True, False, False]]
+        """
+        kept = [condition.rows(metadata_column(predictions, condition.column)) for condition in self.conditions]
+        return np.asarray(np.logical_and.reduce(kept))
+
+
+def as_slice(where: str | Slice) -> Slice:
+    """A slice, given as itself or as its text."""
+    return Slice.read(where) if isinstance(where, str) else where
+
+
+def part(predictions: Predictions, where: str | Slice) -> Predictions:
+    """The rows of a slice alone; NotAnswerable where there are none, or no such column.
+
+    >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"age": [39, 40]}))
+    >>> part(p, "age=40..").n_rows
+    1
+    """
+    return predictions.take(places(predictions, as_slice(where)))
+
+
+def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
+    """Positions of the rows of a slice; NotAnswerable where there are none."""
+    found = np.flatnonzero(where.rows(predictions))
+    if not len(found):
+        raise NotAnswerable(f"no row is in the slice {where.title}: choose another value, or take the slice away")
+    return found
+
+
+def metadata_column(predictions: Predictions, name: str) -> pd.Series[Any]:
+    """A metadata column by its name; NotAnswerable says which there are."""
+    metadata = predictions.metadata
+    if metadata is None or not len(metadata.columns):
+        raise NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
+    names = list(map(str, metadata.columns))
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise NotAnswerable(f"these rows carry no column {name[:80]!r}; {hint}they carry {listed}")
+    return metadata.iloc[:, names.index(name)]
+
+
+def is_number(values: pd.Series[Any]) -> bool:
+    """Does the column hold numbers (yes and no are none)?"""
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+
+
+def coded_texts(values: pd.Series[Any]) -> tuple[NDArray[np.intp], list[str]]:
+    """Codes (n,) of a column's values, -1 where nothing is given, and the different values as texts, in order.
+
+    An empty text is nothing given: a file of text cannot say more. Numbers are in their order, texts in theirs.
+    """
+    codes, uniques = pd.factorize(values)
+    return named_codes(codes, list(uniques))
+
+
+def named_codes(codes: NDArray[np.intp], plain: list[Any]) -> tuple[NDArray[np.intp], list[str]]:
+    """The same of values that are factorized already."""
+    texts = [text_of(value) for value in plain]
+    # Different values can be one text, as 1 and "1" of a mixed column: they are one value to whoever reads them.
+    known = [text for text in dict.fromkeys(texts) if text.strip()]
+    if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in plain):
+        known.sort(key=float)
+    else:
+        known.sort()
+    place = {text: i for i, text in enumerate(known)}
+    renamed = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.intp)
+    return renamed[codes], known
+
+
+def text_of(value: object) -> str:
+    """A value as text: numbers as short as they are told apart, whole ones without a point.
+
+    >>> [text_of(value) for value in (3.0, 0.1, 1e6, np.float32(0.5), True, "law")]
+    ['3', '0.1', '1000000', '0.5', 'True', 'law']
+    """
+    if isinstance(value, (float, np.floating)):
+        number = float(str(value))  # the shortest digits of the type it is stored in
+        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    return str(value)
+
+
+def _conditions(text: str) -> Iterator[Condition]:
+    place = 0
+    while place <= len(text):
+        found = _PART.match(text, place)
+        if found is None or text[found.end() : found.end() + 1] not in ("", "&"):
+            raise InputError(f"{text[:80]!r} says no slice; write subject=law, age=40..60, or two joined by &")
+        yield _condition(found["column"], found["value"])
+        place = found.end() + 1
+
+
+def _condition(column: str, value: str) -> Condition:
+    name, plain = _unquoted(column), value.strip()
+    span = _SPAN.fullmatch(plain)
+    if span is None:
+        return Value(name, _unquoted(plain) if plain else None)
+    try:
+        low, high = (float(span[end]) if span[end] else sign * math.inf for end, sign in (("low", -1), ("high", 1)))
+    except ValueError:
+        raise InputError(f"{plain[:80]!r} is no range of numbers; write 40..60, ..40 or 60..") from None
+    return Span(name, low, high)
+
+
+def _quoted(text: str) -> str:
+    doubtful = not text or text != text.strip() or re.search(r'[="&]', text) or _SPAN.fullmatch(text)
+    return '"' + text.replace('"', '""') + '"' if doubtful else text
+
+
+def _unquoted(text: str) -> str:
+    plain = text.strip()
+    return plain[1:-1].replace('""', '"') if plain.startswith('"') else plain

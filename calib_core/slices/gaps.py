@@ -1,0 +1,225 @@
+"""What each slice says, how often it is right, and whether the gap between the two is more than noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._arrays import Codes, Float64s
+from calib_core.defaults import LEVEL
+from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
+from calib_core.inference.per_class import SMALLEST
+from calib_core.inference.picked_out import counts_rows
+from calib_core.inference.poisson_binomial import poisson_binomial
+from calib_core.inference.verdict import SHOWN_AT
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.slices.cut import PARTS, coded, divided_by
+
+FEWEST = 20
+"""Rows below which a slice is listed and not tested."""
+MOST_SLICES = 1000
+_FLOOR, _NORMAL_95 = 0.95, 1.959963984540054
+_PARTS = 256
+"""Into how many parts of [0, 1] confidences are sorted for the test, those of a part standing for their mean."""
+_TIED = 1e-9
+
+
+def table(
+    predictions: Predictions,
+    by: str | Sequence[str],
+    edges: Sequence[float] | None = None,
+    parts: int = PARTS,
+    fewest: int = FEWEST,
+    level: float = LEVEL,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """One line a slice: what it says, how often it is right, and whether the gap is more than noise; the worst first.
+
+    ``by``, ``edges``, ``parts``: as for ``cut``. Slices of fewer than ``fewest`` rows are listed last and not tested.
+
+    Columns: slice (in words), where (its text), rows, share (of all), claimed (mean confidence), right (share right),
+    gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at ``level``), floor
+    (the 95 % point of |gap| in a calibrated model), p, p_bh, stands_out (p_bh at most 0.05), adds = share * (|gap| -
+    floor), which decides the order among those that stand out and among those that do not. Under calibration the number
+    K right of m rows is a sum of outcomes of chances h_i: its law is computed by Fourier transform, and
+    p = P(|K* - sum h| >= |K - sum h|), floor = the 95 % point of |K* - sum h| / m. Confidences count as the mean of
+    their 256th of [0, 1], which widens the law by a trifle. Slices of one cut share no rows, so that their tests are
+    independent given the scores and Benjamini and Hochberg's correction keeps the average share of false alarms among
+    those that stand out at 5 %.
+
+    Rows in groups, and of weights that are no copies, are ``rows`` of equal weight, as many as they are worth: (sum
+    w)^2 over the sum over groups of (its weight)^2. Interval, floor and p are then Hoeffding's, 2 exp(-2 rows gap^2),
+    which hold however the rows of a group hang together; a group's rows can lie in several slices, so that p_by,
+    corrected by Benjamini and Yekutieli, stands in place of p_bh. Rows the model abstains on are left out.
+    NotAnswerable for more than 1,000 slices. What can mislead: where the model is off over all rows, every large slice
+    stands out; gaps inside a slice can cancel; several columns looked at in turn are several families of tests
+    (``scan`` looks at all).
+
+    References: Clopper & Pearson 1934; Hoeffding 1963; Hong 2013 for the law; Benjamini & Hochberg 1995.
+
+    >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40 + ["c"]})
+    >>> right = [True] * 30 + [False] * 10 + [True, False] * 20 + [True]
+    >>> p = Predictions.from_confidence([0.75] * 81, right, metadata=site)
+    >>> table(p, "site")[["slice", "rows", "right", "p", "stands_out"]].round(4).values.tolist()
+    [['site = b', 40, 0.5, 0.0006, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
+    """
+    rows = predictions.answered
+    groups = coded(rows, by, edges, parts)
+    if len(groups) > MOST_SLICES:
+        raise NotAnswerable(
+            f"the crossing has {len(groups):,} slices, more than the {MOST_SLICES:,} that can be read; choose columns "
+            "of fewer values, or cut them into fewer parts"
+        )
+    found = judged(rows, [places for _, places in groups], fewest, level, progress)
+    found.insert(0, "slice", pd.Series([part.title for part, _ in groups], dtype=object))
+    found.insert(1, "where", pd.Series([str(part) for part, _ in groups], dtype=object))
+    apart, p = rows.groups is None, found["p"].to_numpy()
+    corrected = benjamini_hochberg(p) if apart else benjamini_yekutieli(p)
+    found["p_bh" if apart else "p_by"] = corrected
+    found["stands_out"] = corrected <= SHOWN_AT
+    found["tested"] = found["p"].notna().to_numpy()
+    order = ["tested", "stands_out", "adds"]
+    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="tested")
+
+
+def by_column(
+    predictions: Predictions,
+    columns: Sequence[str] | None = None,
+    parts: int = PARTS,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """One line a slice of every column, corrected for all of them together; first the column that tells most apart.
+
+    Columns none of whose slices stands out come last.
+
+    ``columns`` are names, by default all but those that tell rows apart instead of groups of them, or say the same of
+    every row. The columns of the frame are those of ``table``, with ``column`` first, ``spread``, the same for all
+    slices of a column, and for p_bh p_by, Benjamini and Yekutieli's correction for all slices of all columns, which
+    share rows: ``stands_out`` where it is at most 0.05. With gaps g_j of the slices, shares w_j, mean gap g and noise
+    floors f_j: spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2], how far slices lie from one another beyond noise, in
+    squared probability; below 0: not further than noise puts them.
+
+    NotAnswerable where no column is left. What can mislead: a column can tell rows apart only
+    because another does.
+
+    >>> columns = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "day": [1, 1, 2, 2] * 20})
+    >>> right = [True] * 30 + [False] * 10 + [True, False] * 20
+    >>> p = Predictions.from_confidence([0.75] * 80, right, metadata=columns)
+    >>> by_column(p)[["column", "slice", "stands_out"]].values.tolist()[:3]
+    [['site', 'site = b', True], ['site', 'site = a', False], ['day', 'day = 2', False]]
+    """
+    rows = predictions.answered
+    tables = []
+    names = divided_by(rows, columns, parts)[0]
+    for done, name in enumerate(names, 1):
+        part = table(rows, name, parts=parts).drop(columns=["p_bh", "p_by"], errors="ignore")
+        part.insert(0, "column", name)
+        tables.append(part.assign(spread=_spread(part)))
+        if progress is not None:
+            progress(100 * done // len(names))
+    found = pd.concat(tables, ignore_index=True)
+    found["p_by"] = benjamini_yekutieli(found["p"].to_numpy())
+    found["stands_out"] = (found["p_by"] <= SHOWN_AT).to_numpy()
+    found["of"] = found.groupby("column")["stands_out"].transform("any")
+    order = ["of", "spread", "column", "stands_out", "adds"]
+    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="of")
+
+
+def _spread(lines: pd.DataFrame) -> float:
+    share, gap, floor = (lines.loc[lines["p"].notna(), name] for name in ("share", "gap", "floor"))
+    away = gap - (share * gap).sum() / share.sum() if len(share) else gap
+    return float((share * (np.square(away) - np.square(floor / _NORMAL_95))).sum())
+
+
+def judged(
+    rows: Predictions,
+    groups: Sequence[Codes],
+    fewest: int = FEWEST,
+    level: float = LEVEL,
+    progress: Callable[[int], object] | None = None,
+    among: Codes | None = None,
+) -> pd.DataFrame:
+    """Columns rows to adds of `table`, without corrections, for rows at these positions; groups may overlap.
+
+    Shares are of all rows, or of those ``among`` which the groups lie.
+    """
+    exact = counts_rows(rows)
+    together = np.arange(rows.n_rows) if rows.groups is None else rows.groups
+    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    total = float((weights if among is None else weights[among]).sum())
+    lines = []
+    for done, places in enumerate(groups, 1):
+        part = rows.confidence[places].astype(np.float64), rows.correct[places], weights[places]
+        lines.append(_line(*part, fewest) if exact else _bounded(*part, together[places], fewest))
+        if progress is not None:
+            progress(100 * done // len(groups))
+    frame = pd.DataFrame(lines, columns=["weight", "rows", "claimed", "right", "floor", "p"])
+    low, high = share_ends(frame["right"].to_numpy(), frame["rows"].to_numpy(), counted=exact, level=level)
+    gap, share = frame["right"] - frame["claimed"], frame["weight"] / total
+    return pd.DataFrame(
+        {
+            "rows": frame["rows"].astype(int) if exact else frame["rows"],
+            "share": share,
+            "claimed": frame["claimed"],
+            "right": frame["right"],
+            "gap": gap,
+            "low": low,
+            "high": high,
+            "floor": frame["floor"],
+            "p": frame["p"],
+            "adds": share * (gap.abs() - frame["floor"]),
+        }
+    )
+
+
+_Line: TypeAlias = tuple[float, float, float, float, float, float]
+"""Weight, rows, mean confidence, share right, noise floor and p of one slice; NaN where rows are too few."""
+
+
+def _bounded(h: Float64s, right: NDArray[np.bool_], weights: Float64s, groups: Codes, fewest: int) -> _Line:
+    """Of rows that hang together in ``groups`` (m,), or carry weights that are no copies: by Hoeffding's bound."""
+    n = float(weights.sum())
+    if not n:
+        return 0.0, 0.0, np.nan, np.nan, np.nan, np.nan
+    _, codes = np.unique(groups, return_inverse=True)
+    worth = n**2 / float(np.square(np.bincount(codes, weights)).sum())
+    says, share = float(weights @ h) / n, float(weights @ right) / n
+    if worth < fewest:
+        return n, worth, says, share, np.nan, np.nan
+    p = float(share_test(np.array([share]), np.array([says]), np.array([worth]), counted=False)[0])
+    return n, worth, says, share, math.sqrt(math.log(2 / (1 - _FLOOR)) / (2 * worth)), max(p, SMALLEST)
+
+
+def _line(h: Float64s, right: NDArray[np.bool_], weights: Float64s, fewest: int) -> _Line:
+    """Of independent rows, or copies of such: exactly."""
+    part = (h * _PARTS).astype(np.intp)  # confidence 1, which may not be wrong once, is a part of its own
+    count = np.bincount(part, weights, minlength=_PARTS + 1).astype(np.float64)
+    score = np.bincount(part, h * weights, minlength=_PARTS + 1).astype(np.float64)
+    n, total = float(count.sum()), float(score.sum())
+    hits = float(weights[right].sum())
+    if not n:
+        return 0.0, 0.0, np.nan, np.nan, np.nan, np.nan
+    floor, p = gap_test(count[count > 0], score[count > 0], hits) if n >= fewest else (np.nan, np.nan)
+    return n, n, total / n, hits / n, floor, p
+
+
+def gap_test(count: Float64s, score: Float64s, right: float) -> tuple[float, float]:
+    """Noise floor of |gap| and p-value, for ``count`` claims of scores that sum to ``score``; ``right`` came true.
+
+    >>> floor, p = gap_test(np.array([4.0]), np.array([2.0]), 4.0)
+    >>> floor, round(p, 9)  # 2 of the 16 outcomes of four even claims are as far off
+    (0.5, 0.125)
+    """
+    low, law = poisson_binomial(count, np.minimum(score / count, 1.0))
+    away = np.abs(np.arange(low, low + len(law)) - float(score.sum()))
+    order = np.argsort(away, kind="stable")
+    # From far to near, so that small chances are added up before large ones.
+    beyond = np.cumsum(law[order][::-1])[::-1]
+    inside = float(away[order][int(np.argmax(np.append(beyond[1:], 0.0) <= 1 - _FLOOR))])
+    p = float(law[away >= abs(right - float(score.sum())) - _TIED * float(count.sum())].sum())
+    return inside / float(count.sum()), float(np.clip(p, SMALLEST, 1.0))

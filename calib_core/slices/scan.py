@@ -1,0 +1,289 @@
+"""Where is the model most wrong? Every column and every crossing of two, and what is found confirmed on other rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from calib_core._arrays import Codes, Float64s
+from calib_core._parallel import shared_out
+from calib_core.defaults import LEVEL, SEED
+from calib_core.diagrams.base import Diagram
+from calib_core.inference import benjamini_yekutieli, holm
+from calib_core.inference.number_words import in_percent, share_range
+from calib_core.inference.per_class import SMALLEST
+from calib_core.inference.picked_out import counts_rows
+from calib_core.inference.verdict import SHOWN_AT
+from calib_core.predictions import InputError, Predictions, split_rows, whole
+from calib_core.slices.conditions import Slice
+from calib_core.slices.cut import PARTS, CutColumn, divided_by
+from calib_core.slices.gaps import judged
+
+MIN_ROWS = 50
+MOST_CONFIRMED = 30
+"""So many of what stands out on the first rows are tested on the others."""
+MOST_CELLS = 1000
+"""Two columns that would make more slices are not crossed."""
+_NORMAL_95 = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SliceScan(Diagram):
+    """What a scan found: slices chosen on some rows and tested on the others, ``found`` a line each.
+
+    ``looked`` slices were looked at, ``picked`` of them stood out on ``first`` rows, and the largest of these were
+    tested on ``second`` others by the ``test``. ``columns`` were looked at, ``left_out`` were not, each with the
+    reason; ``uncrossed`` pairs of columns make too many slices.
+    """
+
+    drawn: ClassVar[bool] = False
+
+    found: pd.DataFrame
+    looked: int
+    picked: int
+    first: int
+    second: int
+    test: str
+    columns: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+    uncrossed: int
+
+    @property
+    def headline(self) -> str:
+        """The confirmed slice that adds most; or that there is none."""
+        if not self.looked:
+            return "No slice has rows enough to look at."
+        if not len(self.found) or not self.found["stands_out"].iloc[0]:
+            return f"None of {self.looked:,} slices is shown to be off."
+        worst = self.found.iloc[0]
+        says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
+        basis = f"{share_range(worst['low'], worst['high'])}, {worst['rows']:,.0f} rows"
+        return f"Furthest off for its size: {worst['slice']}, says {says}, right {right} ({basis})."
+
+    @property
+    def basis(self) -> str:
+        """How many were looked at, on which rows, and after which corrections."""
+        crossings = " and crossings of two" if len(self.columns) > 1 else ""
+        looked = (
+            f"{self.looked:,} slices of {len(self.columns)} {'column' if len(self.columns) == 1 else 'columns'}"
+            f"{crossings} were looked at on {self.first:,} rows; {self.picked:,} stood out there (Benjamini and "
+            "Yekutieli), and not only as parts of larger ones"
+        )
+        if not len(self.found):
+            return f"{looked}. With few rows a slice hardly can: this is no proof that they are calibrated."
+        tested = f"the {len(self.found):,} largest of them were" if self.picked > len(self.found) else "they were"
+        confirmed = int(self.found["stands_out"].sum())
+        return (
+            f"{looked}; {tested} tested on {self.second:,} other rows: {confirmed:,} confirmed ({self.test}, "
+            "corrected by Holm). All numbers are of those other rows."
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not looked at, in sentences."""
+        columns = [f"{name[:80]}: {why}." for name, why in self.left_out]
+        pairs = f"{self.uncrossed:,} pairs of columns were not crossed: each would make over {MOST_CELLS:,} slices."
+        return (*columns, *([pairs] if self.uncrossed else []))
+
+    def frame(self) -> pd.DataFrame:
+        """One line a slice that was tested, those confirmed first, then by what they add."""
+        return self.found
+
+
+def scan(
+    predictions: Predictions,
+    columns: Sequence[str] | None = None,
+    crossings: bool = True,
+    min_rows: int = MIN_ROWS,
+    confirm: float = 0.5,
+    random_state: int = SEED,
+    parts: int = PARTS,
+    progress: Callable[[int], object] | None = None,
+) -> SliceScan:
+    """Every slice of every column, and of every two that cross: those that are off, confirmed on rows kept apart.
+
+    Parameters
+    ----------
+    columns : names of metadata columns; by default all, but for those whose values tell single rows apart.
+    crossings : whether columns are crossed two by two.
+    min_rows : slices of fewer rows, among those that are looked at, are not.
+    confirm : share of the rows kept apart, at random (``random_state``); what stands out on the others is tested there.
+    parts : as for ``cut``.
+
+    On the first rows every slice has a p-value, P(|K - sum h| at least as large) by the normal law refined by its
+    skewness, and Benjamini and Yekutieli's correction for all that were looked at, which holds however slices overlap.
+    Those at most 0.05 are ordered by share * (|gap| - noise floor), but for crossings that are no further off, beyond
+    noise, than a column's slice they lie in. The first 30 are tested on the rows kept apart by the exact test of
+    ``table``, corrected by Holm: ``stands_out`` where the corrected p is at most 0.05 and the gap goes the same way.
+    The outcomes kept apart had no part in the choice, so that calling any slice wrongly off has a chance of at most
+    5 %, whatever was looked at. Groups of rows stay on one side, and are tested as ``table`` does; on the first rows
+    they are taken for independent, so that more than should is picked, and has to be confirmed. A crossing of the same
+    rows as a column's slice is not looked at.
+
+    The frame: the columns of ``table``, with p_holm for p_bh, and first_gap and first_rows, the gap and rows that chose
+    it. What can mislead: half of the rows see less than all; where the model is off everywhere, so is every slice;
+    slices found overlap, and several can be one finding.
+
+    References: Benjamini & Yekutieli 2001; Holm 1979; Volkova 1996 for the refined normal law.
+
+    >>> site = np.repeat(["a", "b", "c", "d"], 500)
+    >>> right = np.arange(2000) % 10 < np.where(site == "d", 6, 9)
+    >>> found = scan(Predictions.from_confidence([0.9] * 2000, right, metadata=pd.DataFrame({"site": site})))
+    >>> found.looked, found.frame()[["slice", "stands_out"]].values.tolist()
+    (4, [['site = d', True]])
+    """
+    rows = predictions.answered
+    by_name, left_out = divided_by(rows, columns, parts)
+    cuts = list(by_name.values())
+    alike = np.zeros(rows.n_rows, dtype=np.intp)
+    together = rows.row_groups
+    apart = (
+        split_rows(alike, confirm, random_state)
+        if together is None
+        else together.first_part(alike, confirm, random_state)
+    )
+    if apart.all() or not apart.any() or min_rows < 1:
+        raise InputError("a scan needs rows to look at, rows kept apart, and slices of at least one row")
+    cells = _Cells.of(rows, cuts, np.flatnonzero(~apart), min_rows)
+    pairs = list(itertools.combinations(range(len(cuts)), 2)) if crossings else []
+    able = [pair for pair in pairs if math.prod(len(cuts[i].conditions) for i in pair) <= MOST_CELLS]
+    every = [*((i,) for i in range(len(cuts))), *able]
+    looked = cells.looked_over(every, progress)
+    p = benjamini_yekutieli(looked["p"].to_numpy())
+    picked = looked[(p <= SHOWN_AT) & looked["new"]].sort_values("adds", ascending=False, kind="stable")
+    found = _confirmed(rows, cuts, every, np.flatnonzero(apart), picked.head(MOST_CONFIRMED))
+    numbers = len(looked), len(picked), int((~apart).sum()), int(apart.sum())
+    how = "exact test" if counts_rows(rows) else "Hoeffding's bound"
+    return SliceScan(found, *numbers, how, tuple(by_name), left_out, len(pairs) - len(able))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The rows looked at as sums by slice: what each adds to K - sum h, and to its variance and third cumulant.
+
+    ``sides`` are rows and K - sum h of every column's own slices.
+    """
+
+    sizes: tuple[int, ...]
+    codes: tuple[NDArray[np.unsignedinteger[Any]], ...]
+    weights: Float64s | None
+    parts: tuple[Float64s, ...]
+    sides: tuple[tuple[Float64s, Float64s], ...]
+    min_rows: int
+    total: float
+
+    @classmethod
+    def of(cls, rows: Predictions, cuts: Sequence[CutColumn], places: Codes, min_rows: int) -> _Cells:
+        h = rows.confidence[places].astype(np.float64)
+        w = None if rows.weights is None else rows.weights[places]
+        spread = h * (1 - h)
+        each = (rows.correct[places] - h, spread, spread * (1 - 2 * h))
+        # Copies are rows; of other weights a row has one outcome.
+        powers = (1, 1, 1) if whole(rows.weights) else (1, 2, 3)
+        parts = each if w is None else tuple(part * w**power for part, power in zip(each, powers, strict=True))
+        codes = tuple(cut.codes[places] for cut in cuts)
+        sizes = tuple(len(cut.conditions) for cut in cuts)
+        sides = tuple(
+            (np.bincount(c, w, size).astype(np.float64), np.bincount(c, parts[0], size).astype(np.float64))
+            for c, size in zip(codes, sizes, strict=True)
+        )
+        return cls(sizes, codes, w, parts, sides, min_rows, float(len(places) if w is None else w.sum()))
+
+    def looked_at(self, columns: tuple[int, ...]) -> Float64s:
+        """The slices of a column, or of two that cross, that hold enough rows and are not a slice of one column.
+
+        Lines: place of the slice, rows, K - sum h, its standard deviation and third cumulant, and whether it is new:
+        a column's, or further off than those of one column that it lies in, by more than noise.
+        """
+        sizes = [self.sizes[i] for i in columns]
+        code = self.codes[columns[0]].astype(np.intp)
+        for i in columns[1:]:
+            code = code * self.sizes[i] + self.codes[i]
+        count = np.bincount(code, self.weights, math.prod(sizes)).astype(np.float64)
+        around = [[_spread_over(side, axis, sizes) for side in self.sides[i]] for axis, i in enumerate(columns)]
+        around = around if len(columns) > 1 else []
+        kept = np.flatnonzero((count >= self.min_rows) & ~np.any([count == n for n, _ in around], axis=0))
+        away, variance, third = (np.bincount(code, part, len(count))[kept] for part in self.parts)
+        n, spread = count[kept], np.sqrt(np.maximum(variance, 0.0))
+        beyond = [np.abs(away) - np.sign(away) * n * side[kept] / whole[kept] for whole, side in around]
+        new = np.all([more > _NORMAL_95 * spread for more in beyond], axis=0)
+        return np.stack([kept, n, away, spread, third, np.broadcast_to(new, n.shape)])
+
+    def looked_over(
+        self, every: Sequence[tuple[int, ...]], progress: Callable[[int], object] | None = None
+    ) -> pd.DataFrame:
+        """All of them: columns, cell, rows, gap, p, adds, new."""
+        parts = []
+        for part in shared_out(self.looked_at, every):
+            parts.append(part)
+            if progress is not None:
+                progress(100 * len(parts) // len(every))
+        cell, n, away, spread, third, new = np.concatenate(parts, axis=1) if parts else np.empty((6, 0))
+        return pd.DataFrame(
+            {
+                "columns": np.repeat(np.arange(len(every)), [part.shape[1] for part in parts]),
+                "cell": cell.astype(np.intp),
+                "rows": n.astype(int),
+                "gap": away / n,
+                "p": refined_normal(away, spread, third),
+                "adds": (np.abs(away) - _NORMAL_95 * spread) / self.total,
+                "new": new.astype(bool),
+            }
+        )
+
+
+def _spread_over(side: Float64s, axis: int, sizes: Sequence[int]) -> Float64s:
+    """Numbers of one column's slices, for every slice of the crossing."""
+    shape = [-1 if k == axis else 1 for k in range(len(sizes))]
+    return np.broadcast_to(side.reshape(shape), sizes).ravel()
+
+
+def refined_normal(away: Float64s, spread: Float64s, third: Float64s) -> Float64s:
+    """P(|K - E K| >= |away|) of a Poisson-binomial K with this standard deviation and third cumulant, nearly.
+
+    G(x) = Phi(x) + g (1 - x^2) phi(x) / 6 with skewness g, half a row inside the last numbers that count on both sides.
+    Of numbers without spread it is 1 or, where they are away all the same, as small as p-values are told.
+
+    References: Volkova 1996; Hong 2013.
+
+    >>> refined_normal(np.array([10.0]), np.array([5.0]), np.array([0.0])).round(4)  # exact, of 100 even claims: 0.0569
+    array([0.0574])
+    """
+    known = spread > 1e-9
+    scale = np.where(known, spread, 1.0)
+    here = np.abs(away)
+    opposite = np.ceil(2 * here - 1e-9) - here  # K is a whole number, its mean is none
+    p = np.zeros(len(away))
+    for distance, sign in ((here, np.sign(away)), (opposite, -np.sign(away))):
+        x = (distance - 0.5) / scale
+        p += np.clip(norm.sf(x) - sign * third / scale**3 * (1 - np.square(x)) * norm.pdf(x) / 6, 0.0, 1.0)
+    return np.where(known, np.clip(p, SMALLEST, 1.0), np.where(np.abs(away) > 0.5, SMALLEST, 1.0))
+
+
+def _confirmed(
+    rows: Predictions, cuts: Sequence[CutColumn], every: Sequence[tuple[int, ...]], apart: Codes, picked: pd.DataFrame
+) -> pd.DataFrame:
+    """Those picked, tested on the rows kept apart."""
+    slices, groups = [], []
+    for place, cell in zip(picked["columns"], picked["cell"], strict=True):
+        columns = every[place]
+        codes = np.unravel_index(cell, [len(cuts[i].conditions) for i in columns])
+        slices.append(Slice(tuple(cuts[i].conditions[int(c)] for i, c in zip(columns, codes, strict=True))))
+        met = np.logical_and.reduce([cuts[i].codes[apart] == c for i, c in zip(columns, codes, strict=True)])
+        groups.append(apart[met])
+    found = judged(rows, groups, level=LEVEL, among=apart)
+    found.insert(0, "slice", pd.Series([part.title for part in slices], dtype=object))
+    found.insert(1, "where", pd.Series([str(part) for part in slices], dtype=object))
+    gap = picked["gap"].to_numpy()
+    found["p_holm"] = holm(found["p"].to_numpy())
+    found["stands_out"] = (found["p_holm"] <= SHOWN_AT) & (np.sign(found["gap"]) == np.sign(gap))
+    found["first_gap"], found["first_rows"] = gap, picked["rows"].to_numpy()
+    return found.sort_values(["stands_out", "adds"], ascending=False, kind="stable", ignore_index=True)

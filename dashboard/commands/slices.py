@@ -1,0 +1,71 @@
+"""`calib slices`: what is said and what is right in each slice of a column, or of all; or a scan of all crossings."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import click
+
+from dashboard.commands import _choices, _exhibited, _shared
+
+
+@click.command("slices")
+@click.argument("file")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Column that rows are split by; twice for a crossing.")
+@click.option("--edges", default="", metavar="NUMBERS", help="Where a column of numbers is cut: 18,40,65.")
+@click.option("--parts", type=click.IntRange(2, 20), default=4, show_default=True,
+              help="Into how many ranges a column of many numbers is cut without them.")  # fmt: skip
+@click.option("--scan", is_flag=True, help="Look at all columns and crossings on half of the rows, and confirm what "
+              "is found on the others.")  # fmt: skip
+@click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
+              help="With --scan: slices of fewer rows are not looked at.")  # fmt: skip
+@click.option("--model", help="Title of the model looked at; by default the base model.")
+@click.option("--json", "as_json", is_flag=True, help="The table as JSON, with what is said of it and its Python.")
+@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
+@_choices.options
+@_shared.careful
+def command(
+    file: str,
+    by: tuple[str, ...],
+    edges: str,
+    parts: int,
+    scan: bool,
+    min_rows: int,
+    model: str | None,
+    as_json: bool,
+    as_csv: bool,
+    **given: Any,
+) -> None:
+    """Who is it wrong about? The test rows of FILE by what its other columns say: the worst slice first.
+
+    Without --by the slices of all columns, corrected for all of them together. A line a slice: what the model says, how
+    often it is right with an exact interval, and whether the gap is more than noise after correction.
+
+    \b
+    Examples:
+      calib slices answers.jsonl --by subject
+      calib slices patients.csv --by age --edges 40,60
+      calib slices answers.jsonl --scan --json
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    if scan and (by or edges):
+        raise click.UsageError("--scan looks at every column: leave --by and --edges out.")
+    if len(by) > 2:
+        raise click.UsageError("--by is given once, or twice for a crossing.")
+    # Its widgets are never drawn, which Streamlit would remark on.
+    logging.getLogger("streamlit").setLevel(logging.ERROR)
+    from dashboard.exhibits import EXHIBITS
+    from dashboard.session import scene_of
+
+    if scan:
+        recipe = EXHIBITS.described("slice-scan", min_rows=min_rows)
+    elif by:
+        columns = dict(zip(("by", "crossed"), by, strict=False))
+        recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
+    else:
+        recipe = EXHIBITS.described("slice-columns")
+    selection = _choices.selection(file, model=model, **given).with_exhibit(recipe)
+    form = "json" if as_json else "csv" if as_csv else "text"
+    click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)

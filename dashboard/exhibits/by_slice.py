@@ -1,0 +1,155 @@
+"""Slices of one column, or of two that cross: what each says, how often it is right, and which stand out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core._text import count
+from calib_core.diagrams import SliceDots
+from calib_core.inference.picked_out import counts_rows
+from calib_core.registry import Range, Text
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+_EXACT = (
+    "Says: mean confidence of the slice's rows. Right: the share of them that is right, with its exact interval "
+    "(Clopper and Pearson 1934). Noise: 95 of 100 perfectly calibrated models with these confidences have a gap "
+    "within it. Tests are exact (Poisson-binomial law of the rows)."
+)
+_BOUNDED = (
+    "Says: mean confidence of the slice's rows. Right: the share of them that is right. The rows hang together in "
+    "groups, or carry weights: they count as the fewer rows of equal weight they are worth, and intervals, noise (at "
+    "least 95 of 100 perfectly calibrated models have a gap within it) and tests are Hoeffding's (1963), which hold "
+    "however they hang together."
+)
+
+
+@dataclass(frozen=True)
+class BySlice(Exhibit):
+    """Slices of the model looked at, by one column or two."""
+
+    by: Annotated[str, Text(200), "Split by", "the column; empty: the one whose slices lie furthest apart"] = ""
+    crossed: Annotated[str, Text(200), "Crossed with", "a second column, if any"] = ""
+    parts: Annotated[int, Range(2, 20), "Parts", "into how many ranges a column of many numbers is cut"] = 4
+    edges: Annotated[str, Text(200), "Cut at", "numbers at which the column is cut instead, such as 18, 40, 65"] = ""
+
+    terms = ("noise-floor",)
+
+    def split(self, scene: Scene) -> tuple[str, ...]:
+        """The columns that rows are split by; NotAnswerable where there are none."""
+        chosen = tuple(dict.fromkeys(filter(None, (self.by, self.crossed))))
+        return chosen or columns_of(scene)[:1]
+
+    def lines(self, scene: Scene) -> Call[pd.DataFrame]:
+        """The slices of the model looked at, tested."""
+        columns = self.split(scene)
+        by = columns[0] if len(columns) == 1 else columns
+        edges = self._numbers()
+        more: dict[str, Any] = {} if edges is None else {"edges": edges}
+        return call(cc.slices.table, scene.model.predictions, by, parts=self.parts, stem="slices", **more)
+
+    def _numbers(self) -> tuple[float, ...] | None:
+        try:
+            return tuple(float(part) for part in self.edges.replace(";", ",").split(",") if part.strip()) or None
+        except ValueError:
+            raise NotAnswerable(f"{self.edges[:80]!r} are no numbers to cut at; write 18, 40, 65") from None
+
+
+ADDED = (
+    "A column that says where a row comes from, such as camera, site or subject, tells whether the probabilities fail "
+    "in one of them."
+)
+"""What a column would add."""
+MOST_CELLS = 5_000_000
+"""Rows times columns up to which every column is cut and tested to find the one that tells most apart."""
+
+
+def columns_of(scene: Scene) -> tuple[str, ...]:
+    """The columns that rows can be split by, that which tells most apart first; NotAnswerable where there are none.
+
+    Of very many rows and columns as they stand in the file, those that tell single rows apart among them.
+    """
+    metadata = scene.get(scene.model.predictions).metadata
+    if metadata is not None and too_many(scene):
+        return tuple(map(str, metadata.columns))
+    return tuple(dict.fromkeys(map(str, scene.get(by_column(scene))["column"])))
+
+
+def too_many(scene: Scene) -> bool:
+    """Whether cutting and testing every column takes long."""
+    metadata = scene.get(scene.model.predictions).metadata
+    return metadata is not None and metadata.size > MOST_CELLS
+
+
+def by_column(scene: Scene) -> Call[pd.DataFrame]:
+    """The slices of every column of the model looked at."""
+    return call(cc.slices.by_column, scene.model.predictions, stem="slices")
+
+
+@EXHIBITS.register("slices", "Slices")
+@dataclass(frozen=True)
+class Slices(BySlice):
+    """What the model says and how often it is right, for each value of a column; the worst first."""
+
+    printed = 20
+
+    def dots(self, scene: Scene) -> Call[SliceDots]:
+        """What is drawn."""
+        return call(cc.diagrams.slice_dots, self.lines(scene))
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.lines(scene)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        corrected = "p_bh" if "p_bh" in frame else "p_by"
+        return (*tested_columns(), of.probability("p", "p"), of.probability("p (corrected)", corrected), stands_out())
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.slice_dots", self.dots(scene), model=scene.model.title, looks=scene.looks)
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.dots(scene))
+        columns = " and ".join(f"\u201c{name}\u201d" for name in self.split(scene))
+        more = f" {count(found.more)} more slices are in the table." if found.more else ""
+        return Words(
+            f"{scene.model.title}, by {columns}, the worst first: open, what it says, with what noise alone shows; "
+            f"filled, how often it is right, with its interval.{more}",
+            f"Slices by {columns}: {found.headline}.",
+            (
+                how_tested(scene),
+                f"Each slice is tested, corrected for the number of slices ({found.correction}); at most 0.05 stands "
+                "out. The order is by what a slice adds: its share "
+                "of rows times its gap beyond noise. Several columns looked at in turn are more tests than are "
+                "corrected for here; the table of all columns, and the scan, count them all.",
+            ),
+            (f"{found.headline}.", found.basis),
+        )
+
+
+def how_tested(scene: Scene) -> str:
+    """How the numbers of a slice are read."""
+    return _EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED
+
+
+def tested_columns() -> tuple[of.Column, ...]:
+    """The printed columns that every table of slices begins with."""
+    return (
+        of.text("slice"),
+        of.whole("rows"),
+        of.share("says", "claimed"),
+        of.share("right"),
+        of.between("90 % interval", "low", "high"),
+        of.points("gap"),
+        of.error("noise", "floor"),
+    )
+
+
+def stands_out(heading: str = "stands out") -> of.Column:
+    """Whether a slice stands out of the noise."""
+    return of.flag(heading, "stands_out")

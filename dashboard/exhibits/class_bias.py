@@ -1,0 +1,75 @@
+"""Class by class: where one class is predicted, what is said of every class and what it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.defaults import LEVEL
+from calib_core.diagrams import ClassBias
+from calib_core.diagrams.class_bias import MOST_CLASSES
+from calib_core.inference.number_words import percent
+from calib_core.inference.picked_out import FALSE
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("class-bias", "What is said of other classes")
+@dataclass(frozen=True)
+class Bias(Exhibit):
+    """Where a class is predicted, how probable every class is said to be and how often it is true."""
+
+    printed = 20
+    costly = True
+
+    def pairs(self, scene: Scene) -> Call[ClassBias]:
+        """The pairs of classes of the model looked at."""
+        return call(cc.diagrams.class_bias, scene.model.predictions, stem="pairs")
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.pairs(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("predicted", "class"),
+            of.text("class", "label"),
+            of.share("says"),
+            of.share("happens", "right"),
+            of.points("gap"),
+            of.between("interval", "low", "high"),
+            of.share("its level", "level"),
+            of.whole("rows"),
+            of.probability("p"),
+            of.probability("p (corrected)", "p_corrected"),
+            of.flag("stands out", "stands_out"),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.class_bias", self.pairs(scene), model=scene.model.title, looks=scene.looks)
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.pairs(scene))
+        caption = (
+            "A line a predicted class, a column a class: blue where it is rarer than is said on average, vermillion "
+            "where it is more frequent; dots: beyond chance."
+        )
+        if len(found.names) > MOST_CLASSES:
+            caption = (
+                "Predicted class, and the class something is said of. Mark: how often it is true, with its exact "
+                "interval; tick: what is said on average. Hollow: can be chance."
+            )
+        return Words(
+            f"{scene.model.title}. {caption}",
+            f"What is said of classes and how often it is true, in {found.pairs:,} pairs of classes.",
+            headline=found.headline,
+        ).also(
+            "p: exact, of the binomial law. Corrected: for the number of pairs, so that on average at most "
+            f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995, Benjamini and "
+            f"Yekutieli 2001). Intervals of what stands out are widened, each to its level, so that on average at most "
+            f"{percent(1 - LEVEL)} of them miss (Benjamini and Yekutieli 2005). In order of rows times the smallest "
+            "gap that the interval leaves. Rows are taken to be independent."
+        )

@@ -1,0 +1,82 @@
+"""What stands out: the places where a model is off beyond chance, in sentences, worst first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.defaults import LEVEL
+from calib_core.findings import SHOWN, SLICE, headline
+from calib_core.inference.number_words import percent
+from calib_core.inference.picked_out import FALSE
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.by_slice import too_many
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+
+@EXHIBITS.register("findings", "What stands out")
+@dataclass(frozen=True)
+class Findings(Exhibit):
+    """Where the model looked at is off beyond chance, in plain sentences, worst first."""
+
+    printed = 20
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        by = () if too_many(scene) else None  # there they are cut where they are asked for
+        return call(cc.findings, scene.model.predictions, scene.bins, by=by, stem="found")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("finding"),
+            of.share("says"),
+            of.share("right"),
+            of.between("interval", "low", "high"),
+            of.share("its level", "level"),
+            of.whole("rows"),
+            of.number("rows off, at least", "rows_off"),
+            of.probability("p"),
+            of.probability("p (corrected)", "p_corrected"),
+            of.flag("stands out", "stands_out"),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any] | None:
+        if not scene.get(self.table(scene))["p"].notna().any():
+            return None
+        title, alike = scene.model.title, self.same_bins(scene)
+        return call("figures.findings", self.table(scene), model=title, places=alike, looks=scene.looks)
+
+    def same_bins(self, scene: Scene) -> bool:
+        """Whether its bins are those that other pictures show, which never have one a value without being told."""
+        return scene.bins is not None or not scene.get(scene.model.predictions).discrete
+
+    def worst(self, scene: Scene, most: int | None = None) -> pd.DataFrame:
+        """The lines that stand out."""
+        frame = scene.get(self.table(scene))
+        return frame[frame["stands_out"]].head(most or len(frame))
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        slices = "; the file's other columns are left out, for they are many" if too_many(scene) else ""
+        if (frame["kind"] == SLICE).any():
+            slices = "; and the rows that share a value of one of the file's other columns"
+        tested = min(int(frame["p"].notna().sum()), SHOWN)
+        return Words(
+            f"{scene.model.title}. Mark: how often it comes true, with its exact interval; tick: what is said; at the "
+            "right: rows. Hollow: can be chance.",
+            f"What is said and how often it comes true in {tested} places, worst first.",
+            headline=headline(frame),
+        ).also(
+            "Looked at: every predicted class in every bin of the confidence, the confidence of all rows, and every "
+            f"class's probability over all rows, as far as they are known{slices}. Bins: {scene.in_bins}. In order of "
+            "the rows that are off at least: rows times the smallest gap that the interval leaves.",
+            f"p: exact, of the binomial law. Corrected: for the number of places looked at, so that on average at most "
+            f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places share "
+            "rows, Benjamini and Yekutieli 2001).",
+            "Places that are picked because they look bad had bad luck, too: the intervals of what stands out are "
+            f"widened, each to its level, so that on average at most {percent(1 - LEVEL)} of them miss (Benjamini and "
+            "Yekutieli 2005). The others stand alone. Rows are taken to be independent.",
+        )

@@ -1,0 +1,34 @@
+"""Who it is wrong about: the slices of the column that tells most apart, and those of all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from calib_core import NotAnswerable
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.by_slice import columns_of
+from dashboard.report.document import Block
+from dashboard.report.exhibited import blocks as exhibited
+from dashboard.report.exhibited import folded, shown
+from dashboard.report.request import Request
+
+
+def blocks(request: Request) -> Iterator[Block | None]:
+    """The dot plot, small diagrams, and a line a slice of every column."""
+    scene = request.scene.focused(model=request.chosen.title)
+    chosen = request.selection.exhibit("slices")
+    yield from exhibited(chosen, scene, title=None)
+    # The small diagrams are of the slices above them.
+    panels = yield from shown(EXHIBITS.described("slice-panels", **dict(chosen.params)), scene)
+    yield from folded(panels)
+    columns = yield from shown(request.selection.exhibit("slice-columns"), scene)
+    yield from folded(columns)
+
+
+def why_not(request: Request) -> str:
+    """Why there are none; empty where there are."""
+    try:
+        columns_of(request.scene)
+    except NotAnswerable as why:
+        return str(why)
+    return ""

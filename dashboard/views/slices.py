@@ -1,0 +1,107 @@
+"""The slices view: who is it wrong about? A column chosen, its slices ranked, their diagrams, and a scan of all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+
+from calib_core import InputError, NotAnswerable
+from calib_core._text import begun
+from calib_core.slices import Slice
+from dashboard import session, widgets
+from dashboard.chart import waiting
+from dashboard.chart.click import take
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.by_slice import ADDED, BySlice, columns_of
+from dashboard.navigation import view
+from dashboard.session import Scene
+from dashboard.theme import markdown_plain
+from dashboard.views.exhibited import CLEARED, exhibited, progress
+from dashboard.views.on_request import on_request
+
+_PICTURES = ("slices", "slice-panels", "slice-scan")
+"""Pictures whose marks stand for slices."""
+_NONE = "no second column"
+_SHARED = ("by", "crossed", "parts", "edges")
+
+
+def missing() -> str:
+    """Why there is nothing to slice by; empty where there is."""
+    try:
+        metadata = session.parts(widgets.selection().source).test.metadata
+    except InputError:
+        return ""
+    return "" if metadata is not None and len(metadata.columns) else f"the file carries no other columns. {ADDED}"
+
+
+@view("slices", "Slices", 35, room="explore", missing=missing)
+def render() -> None:
+    """Draw the view for the present choices."""
+    for picture in _PICTURES:
+        follow_slice(picture)
+    scene = session.scene_of(widgets.selection())
+    with progress(scene) as watched:
+        try:
+            names = columns_of(watched)
+        except NotAnswerable as why:
+            st.info(markdown_plain(f"{begun(str(why))}. {ADDED}"))
+            return
+    split: BySlice = widgets.selection().exhibit("slices").build()
+    _choose(split, names, scene)
+    exhibited("slices", scene, title=None, controls=False, folded=True)
+    st.caption("A click on a slice leaves its rows alone, in every room, until you take it away at the top.")
+    limits = {name: getattr(split, name) for name in _SHARED}
+    with st.expander("Reliability by slice", key="slices.panels", on_change="rerun") as box:
+        if box.open:
+            exhibited("slice-panels", scene, title=None, controls=False, folded=True, limits=limits)
+    with st.expander("All columns", key="slices.columns", on_change="rerun") as box:
+        if box.open:
+            exhibited("slice-columns", scene, title=None)
+    with st.expander("Scan of all columns and crossings", key="slices.scan", on_change="rerun") as box:
+        if box.open:
+            on_request("slice-scan", scene, title=None)
+
+
+def follow_slice(picture: str) -> None:
+    """Judge the slice that was clicked alone, or all rows again."""
+    click, within = waiting(picture), widgets.selection().source.within
+    record = {} if click is None else click.record
+    if not record.keys() & {"slice", "clear"}:
+        return
+    take(picture)
+    # A browser can send anything.
+    with suppress(InputError):
+        new = Slice.read(str(record["slice"])) if "slice" in record else None
+        where = new if new is None or not within else Slice.read(within).narrowed(new)
+        widgets.change(within="" if where is None else str(where), **CLEARED)
+        st.rerun()  # the page was drawn for the rows of before
+
+
+def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:
+    """The column, a second one, and how numbers are cut."""
+
+    def chosen(**options: object) -> None:
+        kept = {name: getattr(split, name) for name in _SHARED} | options
+        widgets.change_exhibit(EXHIBITS.described("slices", **kept))
+
+    first, second, cut = st.columns([0.36, 0.36, 0.28], vertical_alignment="bottom")
+    by = split.by if split.by in names else names[0]
+    first.selectbox(
+        "Split by", names, **widgets.tied_to(names, "slices.by", by, lambda name: chosen(by=name, edges=""))
+    )
+    others = (_NONE, *(name for name in names if name != by))
+    crossed = split.crossed if split.crossed in others else _NONE
+    second.selectbox(
+        "Crossed with",
+        others,
+        **widgets.tied_to(
+            others,
+            "slices.crossed",
+            crossed,
+            lambda name: chosen(by=by, crossed="" if name == _NONE else name, edges=""),
+        ),
+    )
+    with cut.popover("Ranges of numbers", key="slices.cut", width="stretch", icon=":material/tune:"):
+        recipe = widgets.selection().exhibit("slices")
+        widgets.recipe_controls(recipe, key="exhibit.slices", changed=widgets.change_exhibit, only=("parts", "edges"))

@@ -1,0 +1,24 @@
+"""What stands out: every place where the model is off beyond chance, in sentences; a click looks closer."""
+
+from __future__ import annotations
+
+from dashboard import session, widgets
+from dashboard.chart import waiting
+from dashboard.navigation import view
+from dashboard.views.exhibited import CLEARED, exhibited, follow
+from dashboard.views.slices import follow_slice
+from dashboard.views.workspace import workspace
+
+
+@view("findings", "What stands out", 22, room="explore")
+def render() -> None:
+    """Draw the view for the present choices."""
+    follow_slice("findings")
+    click = waiting("findings")
+    if click is not None and "model" in click.record:
+        # A place without a class or a bin leaves none from before.
+        widgets.change(**CLEARED)
+    follow("findings", [model.title for model in session.models(widgets.selection()).shown])
+    scene = session.scene_of(widgets.selection())
+    with workspace(scene):
+        exhibited("findings", scene, title=None)

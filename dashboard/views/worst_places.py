@@ -1,0 +1,62 @@
+"""The overview's list of what stands out: the worst places in a sentence each, with the way to each and to all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from calib_core import NotAnswerable
+from calib_core.findings import BIN, OVERALL, SLICE
+from dashboard import widgets
+from dashboard.exhibits.findings import Findings
+from dashboard.navigation import VIEWS
+from dashboard.session import Scene
+from dashboard.theme import markdown_plain, unbroken
+from dashboard.views.exhibited import CLEARED
+
+LISTED = 5
+"""Sentences on the overview."""
+
+
+def draw(scene: Scene) -> None:
+    """Draw the list for the first model; nothing where no place can be looked at."""
+    seen, exhibit = scene.focused(model=scene.titles[0]), Findings()
+    try:
+        worst, words = exhibit.worst(seen, LISTED), exhibit.words(seen)
+    except NotAnswerable:
+        return
+    first, counts = words.headline
+    with st.container(border=True, key="card-places"):
+        st.caption("What stands out")
+        if not len(worst):
+            st.markdown(f"**{markdown_plain(first)}**")
+        for i, line in enumerate(worst.to_dict("records")):
+            sentence, way = st.columns([0.85, 0.15], vertical_alignment="center")
+            sentence.markdown(markdown_plain(unbroken(line["finding"])))
+            where = place(line, seen)
+            if where["view"] in VIEWS:
+                with way:
+                    leading(f"place-{i}", "Look closer", **where)
+        st.markdown(markdown_plain(unbroken(counts)))
+        leading("findings", "All findings", **CLEARED, view="findings", model=seen.model.title)
+
+
+def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
+    """The choices that look at the place of a finding."""
+    view = {BIN: "reliability", OVERALL: "reliability", SLICE: "slices"}.get(line["kind"], "findings")
+    b = line["bin"] if Findings().same_bins(scene) else None
+    return {**CLEARED, "view": view, "model": scene.model.title, "code": line["code"], "zoom": b}
+
+
+def leading(key: str, label: str, **where: Any) -> None:
+    """A button that leads to exactly these choices."""
+    st.button(
+        label,
+        key=f"way.{key}",
+        type="tertiary",
+        icon=":material/arrow_forward:",
+        icon_position="right",
+        on_click=lambda: widgets.change(**where),
+    )

@@ -1,0 +1,177 @@
+"""Decisions by probabilities: what they cost against a loop, what is promised of it, and the curve of net benefit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from generated import full_predictions, of_kind
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib_core import InputError, NotAnswerable, Predictions, figures
+from calib_core.decisions import cost_matrix, decision_costs, decisions, gap_words
+from calib_core.diagrams import decision_curve
+from calib_core.inference import clopper_pearson
+
+ASYMMETRIC = "0 5 1; 1 0 1; 2 2 0"
+
+
+def text(costs: np.ndarray) -> str:
+    return "; ".join(" ".join(map(repr, line.tolist())) for line in costs)
+
+
+@given(full_predictions(min_rows=2), st.integers(0, 2**16))
+def test_every_row_is_decided_for_least_expected_cost(p: Predictions, seed: int) -> None:
+    k = p.n_classes or 0
+    costs = np.random.default_rng(seed).integers(-2, 9, (k, k)).astype(float)
+    expected, paid = [], []
+    for row, label, decided in zip(p.probs.astype(float), p.true_labels, decisions(p, costs), strict=True):
+        each = [sum(row[true] * costs[d, true] for true in range(k)) for d in range(k)]
+        assert each[decided] <= min(each) + 1e-9
+        assert all(cost > each[decided] + 1e-13 for cost in each[:decided])
+        expected.append(min(each))
+        paid.append(costs[decided, label])
+    line = decision_costs({"x": p}, text(costs)).iloc[0]
+    means = [np.average(part, weights=p.weights) for part in (expected, paid)]
+    assert line[["expected", "realised"]].tolist() == pytest.approx(means, abs=1e-9)
+    assert line["gap"] == pytest.approx(means[1] - means[0], abs=1e-9)
+    assert line["realised_low"] - 1e-9 <= line["realised"] <= line["realised_high"] + 1e-9
+
+
+@given(full_predictions(styles=("spread", "confident")))
+def test_where_every_mistake_costs_one_the_predicted_class_is_decided(p: Predictions) -> None:
+    assert decisions(p).tolist() == p.predicted.tolist()
+    line = decision_costs({"x": p}).iloc[0]
+    assert line["realised"] == pytest.approx(1 - p.accuracy)
+    assert line["expected"] == pytest.approx(1 - p.mean_confidence, abs=1e-6)
+
+
+def test_a_threshold_decides_from_it_on() -> None:
+    p = Predictions([[0.81, 0.19], [0.8, 0.2], [0.5, 0.5]], [0, 1, 1])
+    # At the threshold itself both decisions cost the same, and the first class is taken.
+    assert decisions(p, "0.2").tolist() == [0, 0, 1]
+    assert decisions(p, "0.195").tolist() == [0, 1, 1]
+    assert decisions(Predictions([[0.5, 0.5], [0.4, 0.4 + 0.2]], [0, 0])).tolist() == [0, 1]
+
+
+def drawn(rng: np.random.Generator, n: int, power: float) -> tuple[Predictions, np.ndarray]:
+    """Rows over three classes, the probabilities stated as their ``power``, and what is true."""
+    truth = rng.dirichlet([0.5] * 3, n).clip(1e-6)
+    truth /= truth.sum(1, keepdims=True)
+    stated = truth**power
+    labels = (rng.random(n)[:, None] > truth.cumsum(1)[:, :-1]).sum(1)
+    return Predictions(stated / stated.sum(1, keepdims=True), labels), truth
+
+
+def test_calibrated_probabilities_expect_what_they_pay_and_others_do_not() -> None:
+    """With the twin that breaks it: over-confident rows pay more than they expect, and intervals of a third fail."""
+    rng, runs, costs = np.random.default_rng(0), 150, cost_matrix(ASYMMETRIC, 3)
+    inside, thirds, alarms, found, changes = 0, 0, 0, 0, 0
+    for _ in range(runs):
+        p, truth = drawn(rng, 200, 1.0)
+        line = decision_costs({"x": p}, ASYMMETRIC).iloc[0]
+        real = float((truth * costs[decisions(p, costs)]).sum(1).mean())
+        inside += line["realised_low"] <= real <= line["realised_high"]
+        thirds += abs(real - line["realised"]) <= (line["realised_high"] - line["realised_low"]) / 6
+        alarms += not line["gap_low"] <= 0 <= line["gap_high"]
+        sure, truth = drawn(rng, 200, 3.0)
+        frame = decision_costs({"a": sure, "b": sure.with_probs(truth)}, ASYMMETRIC, {"b": "a"})
+        found += frame["gap_low"].iloc[0] > 0
+        better = (
+            (truth * (costs[decisions(sure.with_probs(truth), costs)] - costs[decisions(sure, costs)])).sum(1).mean()
+        )
+        changes += frame["change_low"].iloc[1] - 1e-12 <= better <= frame["change_high"].iloc[1] + 1e-12
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside, changes) > 0.9 * runs - margin > thirds
+    assert alarms < 0.1 * runs + margin < found
+
+
+def test_the_change_is_paired_and_of_nothing_is_nothing() -> None:
+    p, truth = drawn(np.random.default_rng(1), 300, 2.0)
+    frame = decision_costs({"a": p, "b": p.with_probs(truth), "c": p}, ASYMMETRIC, {"b": "a", "c": "a"})
+    assert frame["change"].iloc[1] == pytest.approx(frame["realised"].iloc[1] - frame["realised"].iloc[0])
+    assert np.isnan(frame["change"].iloc[0])
+    again = decision_costs({"a": p, "c": p.with_probs(p.probs)}, ASYMMETRIC, {"c": "a"}).iloc[1]
+    assert again[["change", "change_low", "change_high", "changed"]].tolist() == [0, 0, 0, 0]
+
+
+def test_what_has_no_expected_cost_says_why() -> None:
+    p, _ = drawn(np.random.default_rng(2), 50, 1.0)
+    frame = decision_costs({"full": p, "top": of_kind(p, "top-label")})
+    assert "the probabilities of the other classes are unknown" in frame["note"].iloc[1]
+    for kind in ("top-label", "confidence", "per-class"):
+        with pytest.raises(NotAnswerable):
+            decision_costs({"x": of_kind(p, kind)})
+    for costs, why in (
+        ("0 1; 1 0", "costs have 2 x 2 numbers; these classes need 3 x 3"),
+        ("0.2", "a threshold is of two classes and between 0 and 1; got 0.2 for 3 classes"),
+        ("0 1; 1", "lines of costs have 2, 1 numbers; all need as many"),
+        ("0 a; 1 0", "costs are numbers, a line for each decision"),
+        ("0 1 1; 1 0 nan; 1 1 0", "the cost of decision 1 where class 2 is true is nan"),
+    ):
+        with pytest.raises(InputError, match=why):
+            decision_costs({"x": p}, costs)
+
+
+def test_the_sentence_claims_what_the_interval_shows() -> None:
+    line = {"expected": 0.2, "realised": 0.25, "gap_low": -0.01, "gap_high": 0.1}
+    assert (
+        gap_words(line) == "it expects to pay 0.2 a row and pays 0.25; that it pays other than it expects is not shown."
+    )
+    assert gap_words({**line, "gap_low": -0.1, "gap_high": -0.02}).endswith(", 0.02 to 0.1 less.")
+
+
+@given(full_predictions(classes=2, weighted="whole"), st.floats(0.01, 0.99))
+def test_net_benefit_is_counted(p: Predictions, t: float) -> None:
+    weight = np.ones(p.n_rows) if p.weights is None else p.weights
+    acted, true = p.probs[:, 1] >= np.asarray(t).astype(p.probs.dtype), p.true_labels == 1
+    n = weight.sum()
+    benefit = (weight[acted & true].sum() - weight[acted & ~true].sum() * t / (1 - t)) / n
+    line = decision_curve(p, thresholds=(t,)).frame().iloc[0]
+    assert line["benefit"] == pytest.approx(benefit, abs=1e-9)
+    assert line["treat_all"] == pytest.approx((weight[true].sum() - weight[~true].sum() * t / (1 - t)) / n, abs=1e-9)
+    assert line["over_all"] == pytest.approx(line["benefit"] - line["treat_all"], abs=1e-9)
+    k, rows = weight[acted & true].sum(), weight[acted].sum()
+    ends = [rows / n * (s[0] - (1 - s[0]) * t / (1 - t)) for s in clopper_pearson(np.array([k]), np.array([rows]))]
+    assert line[["low", "high"]].tolist() == pytest.approx(ends if rows else [0, 0], abs=1e-9)
+
+
+def test_the_ends_of_the_benefit_hold() -> None:
+    """And those of half the width do not."""
+    rng, runs, t = np.random.default_rng(3), 300, np.array([0.1, 0.3, 0.6])
+    truth = rng.beta(1, 2, 200)
+    stated = truth**1.5
+    rise = truth[:, None] - (1 - truth[:, None]) * t / (1 - t)
+    real = (rise * (stated[:, None] >= t)).mean(0)
+    inside, halved, over = np.zeros(3), np.zeros(3), np.zeros(3)
+    for _ in range(runs):
+        p = Predictions(np.column_stack([1 - stated, stated]), (rng.random(200) < truth).astype(int))
+        found = decision_curve(p, thresholds=tuple(t))
+        inside += (found.low <= real) & (real <= found.high)
+        halved += abs(real - found.benefit) <= (found.high - found.low) / 4
+        over += (found.over_all_low <= real - rise.mean(0)) & (real - rise.mean(0) <= found.over_all_high)
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside.min(), over.min()) > 0.9 * runs - margin > halved.max()
+
+
+def test_which_class_and_what_is_refused() -> None:
+    p, _ = drawn(np.random.default_rng(4), 60, 1.0)
+    assert decision_curve(p, positive=2).positive == "2"
+    with pytest.raises(NotAnswerable, match="there are 3: choose the one to act on"):
+        decision_curve(p)
+    with pytest.raises(NotAnswerable, match="the probabilities of the other classes are unknown"):
+        decision_curve(of_kind(p, "top-label"), positive=0)
+    for wrong in ({"positive": 3}, {"positive": 0, "thresholds": (0.0,)}):
+        with pytest.raises(InputError):
+            decision_curve(p, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_figure_draws_the_frame_where_it_can_be_seen() -> None:
+    p = Predictions([[0.1, 0.9]] * 40 + [[0.8, 0.2]] * 60, [1] * 30 + [0] * 55 + [1] * 15)
+    found = decision_curve(p)
+    figure = figures.decision_curve({"a": found}, looks={"a": 1})
+    (line,) = [trace for trace in figure.data if trace.name == "a"]
+    low = figure.layout.yaxis.range[0]
+    seen = found.benefit >= low
+    np.testing.assert_array_equal(np.asarray(line.y)[seen], found.benefit[seen])
+    assert np.isnan(np.asarray(line.y)[~seen]).all()

@@ -1,0 +1,378 @@
+"""Slices: their text both ways, cuts, exact tests beside slow twins, and what scans and tables promise, simulated."""
+
+import itertools
+import math
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+import calib_core as cc
+from calib_core import InputError, NotAnswerable, Predictions
+from calib_core.inference import benjamini_hochberg, benjamini_yekutieli
+from calib_core.slices import Slice, Span, Value
+from calib_core.slices.gaps import gap_test, judged
+from calib_core.slices.scan import refined_normal
+
+SCANNING = sys.modules["calib_core.slices.scan"]
+NAMES = st.text(min_size=1, max_size=8).filter(lambda text: text.strip())
+
+
+def told(confidence, right, **columns):
+    return Predictions.from_confidence(confidence, right, metadata=pd.DataFrame(columns))
+
+
+# ---- text ----------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def conditions(draw, column):
+    if draw(st.booleans()):
+        return Value(column, draw(st.none() | NAMES))
+    low, high = sorted(draw(st.lists(st.floats(allow_nan=False), min_size=2, max_size=2, unique=True)))
+    return Span(column, low, high)
+
+
+@settings(max_examples=40)
+@given(names=st.lists(NAMES, min_size=1, max_size=2, unique=True), data=st.data())
+def test_the_text_of_a_slice_reads_back_as_it(names, data):
+    where = Slice(tuple(data.draw(conditions(name)) for name in names))
+    assert Slice.read(str(where)) == where
+    assert hash(Slice.read(str(where))) == hash(where)
+
+
+@pytest.mark.parametrize(
+    ("text", "slice_"),
+    [
+        ("subject=law", Slice((Value("subject", "law"),))),
+        (" subject = law ", Slice((Value("subject", "law"),))),
+        ("subject=", Slice((Value("subject", None),))),
+        ('subject=""', Slice((Value("subject", ""),))),
+        ("age=40..60&site=a", Slice((Span("age", 40, 60), Value("site", "a")))),
+        ("age=..-4.5", Slice((Span("age", -math.inf, -4.5),))),
+        ('age="40..60"', Slice((Value("age", "40..60"),))),
+        ("a b=c=d", Slice((Value("a b", "c=d"),))),
+        ("page=1.5.2", Slice((Value("page", "1.5.2"),))),
+    ],
+)
+def test_slices_as_people_write_them(text, slice_):
+    assert Slice.read(text) == slice_
+
+
+@pytest.mark.parametrize("text", ["", "law", "=law", "a=b & ", "a=b & c=d & e=f", "a=b & a=c", "age=6..4", "age=1e..2"])
+def test_what_says_no_slice_is_refused(text):
+    with pytest.raises(InputError):
+        Slice.read(text)
+
+
+def test_titles_are_words():
+    texts = ["age=40..60 & site=a", "age=..40", "age=40..", "site="]
+    assert [Slice.read(text).title for text in texts] == [
+        "age 40 to 60, site = a",
+        "age below 40",
+        "age 40 and more",
+        "site not given",
+    ]
+
+
+# ---- cutting -------------------------------------------------------------------------------------------------
+
+NUMBERS = st.lists(st.one_of(st.integers(-5, 60), st.sampled_from([None, 0.25])), min_size=1, max_size=80)
+
+
+@given(ages=NUMBERS, parts=st.integers(2, 6), seed=st.integers(0, 9))
+@example(ages=[7] * 30 + list(range(20)), parts=4, seed=0)
+def test_every_row_lies_in_one_slice_and_the_slice_finds_it_again(ages, parts, seed):
+    site = np.random.default_rng(seed).choice(["a", "b", "", "a & b"], len(ages))
+    columns = {"age": pd.Series(ages, dtype=float), "site": pd.Series(site, dtype=object)}
+    p = told([0.7] * len(ages), [True] * len(ages), **columns)
+    for by in ("age", "site", ("age", "site")):
+        masks = np.stack([Slice.read(str(part)).rows(p) for part in cc.slices.cut(p, by, parts=parts)])
+        assert (masks.sum(axis=0) == 1).all()
+        assert masks.any(axis=1).all()
+    ranged = [part for part in cc.slices.cut(p, "age", parts=parts) if isinstance(part.conditions[0], Span)]
+    assert not ranged or len(set(columns["age"].dropna())) > 12
+
+
+def test_many_numbers_are_cut_into_equal_parts_at_short_numbers():
+    p = told([0.7] * 1000, [True] * 1000, x=np.random.default_rng(0).normal(size=1000))
+    parts = cc.slices.cut(p, "x")
+    assert [str(part) for part in parts] == ["x=..-0.7", "x=-0.7..-0.1", "x=-0.1..0.6", "x=0.6.."]
+    assert all(abs(part.rows(p).sum() - 250) <= 30 for part in parts)
+
+
+def test_given_edges_cut_low_inclusive_and_missing_numbers_are_a_slice():
+    p = told([0.7] * 5, [True] * 5, age=[39.0, 40.0, 60.0, np.nan, np.inf])
+    parts = cc.slices.cut(p, "age", edges=[40, 60])
+    assert [(str(part), part.rows(p).nonzero()[0].tolist()) for part in parts] == [
+        ("age=..40", [0]),
+        ("age=40..60", [1]),
+        ("age=60..", [2, 4]),
+        ("age=", [3]),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["category", "string", "Int64", "boolean", "datetime64[ns]"])
+def test_columns_of_every_kind_are_cut_by_their_values(kind):
+    values = {
+        "Int64": [1, 2, None],
+        "boolean": [True, False, None],
+        "datetime64[ns]": ["2020-01-01", None, "2021-01-01"],
+    }
+    column = pd.Series(values.get(kind, ["x", "y", None])).astype(kind)
+    p = told([0.7] * 3, [True] * 3, c=column)
+    parts = cc.slices.cut(p, "c")
+    assert len(parts) == 3
+    assert str(parts[-1]) == "c="
+    assert all(part.rows(p).sum() == 1 for part in parts)
+
+
+def test_what_cannot_be_cut_says_why():
+    p = told([0.7] * 300, [True] * 300, question=[f"q{i}" for i in range(300)], site=["a", "b"] * 150)
+    with pytest.raises(NotAnswerable, match="'question' has 300 different values: it tells rows apart"):
+        cc.slices.cut(p, "question")
+    with pytest.raises(NotAnswerable, match="no column 'sites'; did you mean 'site'"):
+        cc.slices.cut(p, "sites")
+    with pytest.raises(NotAnswerable, match="no numbers"):
+        cc.slices.cut(p, "site", edges=[1])
+    with pytest.raises(NotAnswerable, match="no numbers"):
+        Slice.read("site=1..2").rows(p)
+    with pytest.raises(InputError, match="edges go with one column"):
+        cc.slices.cut(p, ["site", "question"], edges=[1])
+    with pytest.raises(InputError, match="ascending"):
+        cc.slices.cut(told([0.7], [True], age=[3]), "age", edges=[2, 1])
+    with pytest.raises(NotAnswerable, match="carry no columns"):
+        cc.slices.cut(Predictions.from_confidence([0.7], [True]), "site")
+
+
+# ---- the test of a slice -------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=9), st.data())
+def test_floor_and_p_are_those_of_every_outcome_there_is(twentieths, data):
+    h = np.array(twentieths) / 20
+    right = data.draw(st.integers(0, len(h)))
+    chances = {}
+    for outcome in itertools.product((0, 1), repeat=len(h)):
+        weight = math.prod(s if z else 1 - s for s, z in zip(h, outcome, strict=True))
+        chances[sum(outcome)] = chances.get(sum(outcome), 0) + weight
+    away = {k: abs(k - h.sum()) for k in chances}
+    p = sum(chance for k, chance in chances.items() if away[k] >= abs(right - h.sum()) - 1e-9)
+    floor, found = gap_test(np.ones(len(h)), h, right)
+    assert found == pytest.approx(max(p, 1e-12), abs=1e-9)
+    beyond = sum(chance for k, chance in chances.items() if away[k] > floor * len(h) + 1e-9)
+    reached = sum(chance for k, chance in chances.items() if away[k] >= floor * len(h) - 1e-9)
+    assert beyond <= 0.05 + 1e-9
+    assert reached > 0.05 - 1e-9
+
+
+def test_a_table_by_hand():
+    site = ["a"] * 40 + ["b"] * 40 + ["c"] * 3
+    p = told([0.75] * 83, [True] * 30 + [False] * 10 + [True, False] * 20 + [False] * 3, site=site)
+    table = cc.slices.table(p, "site")
+    assert table["slice"].tolist() == ["site = b", "site = a", "site = c"]
+    exact = binom.cdf(20, 40, 0.75) + binom.sf(39, 40, 0.75)
+    assert table["p"].tolist()[:2] == pytest.approx([exact, 1.0])
+    assert table["p_bh"].tolist()[:2] == pytest.approx([2 * exact, 1.0])
+    assert table["gap"].tolist() == pytest.approx([-0.25, 0.0, -0.75])
+    assert table["floor"].tolist()[0] == pytest.approx(binom_floor(40, 0.75))
+    assert table["stands_out"].tolist() == [True, False, False]
+    assert table.iloc[2][["p", "p_bh", "floor"]].isna().all(), "three rows are listed and not tested"
+    assert table["adds"].tolist()[0] == pytest.approx(40 / 83 * (0.25 - binom_floor(40, 0.75)))
+
+
+def binom_floor(n, s):
+    away = sorted({abs(k - n * s) for k in range(n + 1)})
+    return next(a for a in away if sum(binom.pmf(k, n, s) for k in range(n + 1) if abs(k - n * s) > a) <= 0.05) / n
+
+
+def test_copies_are_rows_and_other_weights_count_as_what_they_are_worth():
+    rng = np.random.default_rng(1)
+    h, right, site = rng.uniform(0.5, 1, 60), rng.random(60) < 0.6, rng.choice(list("ab"), 60)
+    weights = rng.integers(0, 3, 60).astype(float)
+    p = Predictions.from_confidence(h, right, weights=weights, metadata=pd.DataFrame({"site": site}))
+    pd.testing.assert_frame_equal(cc.slices.table(p, "site"), cc.slices.table(p.written_out(), "site"))
+    other = weights + 0.5
+    table = cc.slices.table(p.replace(weights=other), "site").set_index("slice")
+    for letter in "ab":
+        mine, line = site == letter, table.loc[f"site = {letter}"]
+        worth = other[mine].sum() ** 2 / np.square(other[mine]).sum()
+        gap = np.average(right[mine] - h[mine], weights=other[mine])
+        assert [line["rows"], line["gap"]] == pytest.approx([worth, gap])
+        assert line["share"] == pytest.approx(other[mine].sum() / other.sum())
+        if worth >= 20:
+            assert line["p"] == pytest.approx(min(1, 2 * math.exp(-2 * worth * gap**2)))
+            assert line["floor"] == pytest.approx(math.sqrt(math.log(40) / (2 * worth)))
+
+
+def test_rows_the_model_declines_make_no_claim():
+    p = Predictions([[0.5, 0.5]] * 50 + [[0.9, 0.1]] * 50, [0] * 100, abstained=[True] * 50 + [False] * 50,
+                    metadata=pd.DataFrame({"site": ["a", "b"] * 50}))  # fmt: skip
+    assert cc.slices.table(p, "site")["rows"].tolist() == [25, 25]
+    assert cc.slices.table(p, "site")["claimed"].tolist() == pytest.approx([0.9, 0.9])
+
+
+@given(st.lists(st.floats(0, 1) | st.just(np.nan), min_size=1, max_size=12))
+def test_the_correction_that_holds_under_any_dependence(p):
+    known = [x for x in p if x == x]
+    factor = sum(1 / i for i in range(1, len(known) + 1))
+    twin = np.minimum(benjamini_hochberg(p) * factor, 1)
+    assert benjamini_yekutieli(p).tolist() == pytest.approx(twin.tolist(), nan_ok=True)
+
+
+# ---- scanning ------------------------------------------------------------------------------------------------
+
+
+def many_columns(n, columns, rng):
+    h = rng.uniform(0.5, 1, n)
+    return h, {f"c{j}": rng.integers(0, 4, n) for j in range(columns)}
+
+
+def test_a_scan_looks_at_every_slice_once(monkeypatch):
+    rng = np.random.default_rng(3)
+    h, columns = many_columns(900, 3, rng)
+    columns |= {"copy": columns["c0"] % 2, "row": [f"r{i}" for i in range(900)], "same": ["x"] * 900}
+    p = told(h, rng.random(900) < h, **columns)
+    looked = []
+    monkeypatch.setattr(SCANNING, "benjamini_yekutieli", lambda p: looked.append(p) or np.zeros(len(p)))
+    found = cc.slices.scan(p, min_rows=20)
+    first = ~cc.predictions.split_rows(np.zeros(900, dtype=int), 0.5, 0)
+    names, expected = ["c0", "c1", "c2", "copy"], []
+    for pair in [*((name,) for name in names), *itertools.combinations(names, 2)]:
+        for part in cc.slices.cut(p, pair):
+            mine = part.rows(p) & first
+            sides = [(Slice((c,)).rows(p) & first).sum() for c in part.conditions] if len(pair) > 1 else []
+            if mine.sum() >= 20 and mine.sum() not in sides:
+                spread = h[mine] * (1 - h[mine])
+                away = np.array([p.correct[mine].sum() - h[mine].sum()])
+                third = np.array([(spread * (1 - 2 * h[mine])).sum()])
+                expected.append(float(refined_normal(away, np.sqrt([spread.sum()]), third)[0]))
+    assert found.looked == len(expected)
+    assert sorted(looked[0]) == pytest.approx(sorted(expected))
+    assert dict(found.left_out) == {
+        "row": "its values tell rows apart, not groups of rows",
+        "same": "it says the same of every row",
+    }
+    line = found.frame().iloc[0]
+    places = np.flatnonzero(Slice.read(line["where"]).rows(p) & ~first)
+    twin = judged(p, [places], among=np.flatnonzero(~first)).iloc[0]
+    assert line[list(twin.index)].tolist() == pytest.approx(twin.tolist())
+
+
+@given(n=st.integers(20, 200), s=st.sampled_from([0.5, 0.7, 0.9, 0.97]), off=st.floats(0, 12))
+def test_the_refined_normal_law_is_near_the_exact_one(n, s, off):
+    right = round(n * s - off)
+    away = right - n * s
+    exact = gap_test(np.array([float(n)]), np.array([n * s]), right)[1]
+    near = refined_normal(np.array([away]), np.sqrt([n * s * (1 - s)]), np.array([n * s * (1 - s) * (1 - 2 * s)]))[0]
+    assert near == pytest.approx(exact, abs=0.03)
+
+
+def test_a_planted_crossing_is_found_and_its_parts_are_not_listed_beside_it():
+    rng = np.random.default_rng(5)
+    h, columns = many_columns(20_000, 5, rng)
+    off = (columns["c1"] == 2) & (columns["c3"] == 0)
+    p = told(h, rng.random(20_000) < h - 0.3 * off, **columns)
+    found = cc.slices.scan(p)
+    assert found.frame().iloc[0][["where", "stands_out"]].tolist() == ["c1=2 & c3=0", True]
+    assert found.headline.startswith("Furthest off for its size: c1 = 2, c3 = 0, says 75 %, right 4")
+    assert f"{found.looked:,} slices of 5 columns and crossings of two were looked at on 10,000 rows" in found.basis
+
+
+def test_a_scan_without_anything_to_look_at_says_so():
+    with pytest.raises(NotAnswerable, match="carry no columns"):
+        cc.slices.scan(Predictions.from_confidence([0.7] * 4, [True] * 4))
+    few = cc.slices.scan(told([0.7] * 8, [True] * 8, site=["a", "b"] * 4))
+    assert few.headline == "No slice has rows enough to look at."
+    assert few.frame().empty
+    with pytest.raises(NotAnswerable, match="tells rows apart"):
+        cc.slices.scan(told([0.7] * 300, [True] * 300, row=[f"r{i}" for i in range(300)]), ["row"])
+
+
+# ---- promises, by simulation ---------------------------------------------------------------------------------
+
+
+TRIALS = pytest.mark.parametrize("trials", [30, pytest.param(400, marks=pytest.mark.wide)])
+
+
+def above(share, trials, nominal=0.05):
+    """Whether a share of so many trials lies above a nominal one by more than three standard errors."""
+    return share > nominal + 3 * math.sqrt(nominal * (1 - nominal) / trials)
+
+
+@TRIALS
+def test_scans_of_calibrated_models_confirm_wrongly_in_at_most_a_twentieth(monkeypatch, trials):
+    # Everything is picked, so that the confirmation alone has to hold.
+    monkeypatch.setattr(SCANNING, "benjamini_yekutieli", lambda p: np.zeros(len(p)))
+    wrong, unheld, uncorrected = 0, 0, 0
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        h, columns = many_columns(600, 4, rng)
+        p = told(h, rng.random(600) < h, **columns)
+        frame = cc.slices.scan(p, crossings=False, min_rows=10, random_state=seed).frame()
+        wrong += bool(frame["stands_out"].any())
+        uncorrected += bool((frame["p"] <= 0.05).any())
+        first = np.flatnonzero(~cc.predictions.split_rows(np.zeros(600, dtype=int), 0.5, seed))
+        chosen = [first[Slice.read(where).rows(p)[first]] for where in frame["where"]]
+        # Twin: chosen and judged on the same rows, the one that looks worst not corrected for having been chosen.
+        unheld += bool(judged(p, chosen)["p"].min() <= 0.05)
+    assert not above(wrong / trials, trials)
+    assert above(uncorrected / trials, trials)
+    assert above(unheld / trials, trials)
+
+
+@TRIALS
+def test_a_table_with_slices_that_are_off_keeps_its_share_of_false_alarms(trials):
+    false, uncorrected, power = [], [], []
+    site = np.repeat(np.arange(20), 60)
+    truly = site < 4
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        h = rng.uniform(0.55, 0.95, len(site))
+        table = cc.slices.table(told(h, rng.random(len(site)) < h - 0.3 * truly, site=site.astype(str)), "site")
+        off = table["where"].str.removeprefix("site=").astype(int) < 4
+        for calls, shares in ((table["stands_out"], false), (table["p"] <= 0.05, uncorrected)):
+            shares.append((calls & ~off).sum() / max(1, calls.sum()))
+        power.append(table["stands_out"][off].mean())
+    error = np.std(false) / math.sqrt(trials)
+    assert np.mean(false) <= 0.05 + 3 * error
+    assert np.mean(uncorrected) > 0.05 + 3 * error
+    assert np.mean(power) > 0.8
+
+
+def test_rows_in_groups_are_not_taken_for_independent():
+    # Twelve rows a group, right or wrong together: every group tells as much as one row.
+    trials, wrong, confirmed, taken_apart = 40, 0, 0, 0
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        group = np.repeat(np.arange(100), 12)
+        h = np.full(1200, 0.8)
+        right = (rng.random(100) < 0.8)[group]
+        site = (group % 5).astype(str)
+        p = Predictions.from_confidence(h, right, groups=group, metadata=pd.DataFrame({"site": site}))
+        table = cc.slices.table(p, "site")
+        assert table["rows"].tolist() == pytest.approx([20] * 5)
+        wrong += bool(table["stands_out"].any())
+        confirmed += bool(cc.slices.scan(p).frame()["stands_out"].any())
+        taken_apart += bool(cc.slices.table(p.replace(groups=None), "site")["stands_out"].any())
+    assert "p_by" in table, "a group can lie in several slices"
+    assert not above(wrong / trials, trials)
+    assert not above(confirmed / trials, trials)
+    assert above(taken_apart / trials, trials)
+
+
+def test_a_scan_keeps_groups_on_one_side():
+    rng = np.random.default_rng(0)
+    group, site = np.repeat(np.arange(300), 4), rng.choice(["a", "b"], 1200)
+    p = Predictions.from_confidence(
+        rng.uniform(0.8, 1, 1200), rng.random(1200) < 0.3, groups=group, metadata=pd.DataFrame({"site": site})
+    )
+    found = cc.slices.scan(p)
+    first = p.row_groups.first_part(np.zeros(1200, dtype=int), 0.5, 0)
+    assert found.second == first.sum()
+    assert found.frame()["stands_out"].all()
+    assert "confirmed (Hoeffding's bound, corrected by Holm)" in found.basis

@@ -1,0 +1,158 @@
+"""What stands out on screen and in the report: one sentence a finding, the same everywhere, and the way there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+import calib_core as cc
+from calib_core.findings import SHOWN, headline
+from dashboard import session
+from dashboard.chart import drawn
+from dashboard.chart.click import Click, slot
+from dashboard.report.document import Beside, Paragraph
+from dashboard.report.request import Options, Request
+from dashboard.report.sections import summary
+from dashboard.selection import Selection, Source
+from dashboard.theme import markdown_plain, unbroken
+from dashboard.views.worst_places import LISTED
+from tests.dashboard.test_views import opened
+
+DIGITS = Source(data="demo:digits-naive-bayes")
+
+
+def chosen(app: AppTest) -> Selection:
+    selection: Selection = app.session_state["calib.selection"]
+    return selection
+
+
+def texts(app: AppTest) -> list[str]:
+    return [element.value for element in [*app.markdown, *app.caption]]
+
+
+def found_in(source: Source) -> pd.DataFrame:
+    return cc.findings(session.parts(source).test)
+
+
+def in_one_bin() -> Source:
+    """Four classes that are as they say but in one bin of one of them."""
+    places = [(name, b) for name in "abcd" for b in range(4, 15)]
+    says = np.repeat([(b + 0.5) / 15 for _, b in places], 30)
+    right = [30 if place == ("a", 7) else round(30 * (place[1] + 0.5) / 15) for place in places]
+    hit = np.concatenate([np.arange(30) < k for k in right])
+    predicted = np.repeat([name for name, _ in places], 30)
+    label = np.where(hit, predicted, np.where(predicted == "d", "c", "d"))
+    frame = pd.DataFrame({"confidence": says, "predicted": predicted, "label": label})
+    key = session.hold(frame.to_csv(index=False).encode(), "one_bin.csv").key
+    return Source(data=key, test=key)
+
+
+def test_the_overview_lists_the_worst_and_leads_to_each() -> None:
+    app, found = opened(Selection(source=DIGITS, view="overview", zoom=3)), found_in(DIGITS)
+    worst = found[found["stands_out"]].head(LISTED)
+    for line in worst["finding"]:
+        assert markdown_plain(unbroken(line)) in texts(app)
+    assert markdown_plain(unbroken(headline(found)[1])) in texts(app)
+    i = worst["kind"].tolist().index("class and bin")
+    app.button(f"way.place-{i}").click().run()
+    assert not app.exception
+    place = worst.iloc[i]
+    assert (chosen(app).view, chosen(app).code, chosen(app).zoom) == ("findings", place["code"], place["bin"])
+
+
+def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() -> None:
+    app, found = opened(Selection(source=DIGITS, view="overview", zoom=3, code=1)), found_in(DIGITS)
+    app.button("way.findings").click().run()
+    assert (chosen(app).view, chosen(app).code, chosen(app).zoom) == ("findings", None, None)
+    first, counts = headline(found)
+    assert f"##### {markdown_plain(unbroken(first))}\n\n{markdown_plain(unbroken(counts))}" in texts(app)
+    figure = drawn(app)["findings"].figure
+    records = [column["record"] for column in figure["layout"]["meta"]["columns"]]
+    tested = found[found["p"].notna()].head(SHOWN)
+    assert [record["right"] for record in records] == tested["right"].tolist()
+    i = next(i for i, record in enumerate(records) if "bin" in record)
+    app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 1)
+    app.run()
+    assert not app.exception
+    assert (chosen(app).code, chosen(app).zoom) == (records[i]["class"], records[i]["bin"])
+    assert "**Its rows in this bin**" in texts(app)
+    # A place without a bin leaves none of the one before.
+    i = tested["kind"].tolist().index("class")
+    app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 2)
+    app.run()
+    assert (chosen(app).code, chosen(app).zoom) == (tested["code"].iloc[i], None)
+
+
+def test_a_slice_of_the_list_is_judged_alone() -> None:
+    source = Source(data="demo:language-model")
+    app, found = opened(Selection(source=source, view="findings")), found_in(source)
+    columns = drawn(app)["findings"].figure["layout"]["meta"]["columns"]
+    record = next(column["record"] for column in columns if "slice" in column["record"])
+    assert record["slice"] in found["slice"].tolist()
+    app.session_state[slot("findings")] = Click(None, None, record, None, None, 1)
+    app.run()
+    assert not app.exception
+    assert chosen(app).source.within == record["slice"]
+
+
+def test_where_no_class_stands_out_as_a_whole_the_card_says_the_place_that_does() -> None:
+    source = in_one_bin()
+    found = found_in(source)
+    assert found["stands_out"].sum() == 1
+    app = opened(Selection(source=source, view="overview"))
+    claim, _, basis = found["finding"][0].rpartition(" (")
+    assert claim == "When “a” is predicted with confidence 47 to 53 %, it is right 100 % of the time"
+    assert f"## {markdown_plain(unbroken(claim))}" in texts(app)
+    assert any(markdown_plain(unbroken(basis.removesuffix(")."))) in text for text in texts(app))
+    app.button("way.classes").click().run()
+    assert (chosen(app).view, chosen(app).code, chosen(app).zoom) == ("findings", 0, 7)
+
+
+def test_nothing_is_said_where_nothing_stands_out() -> None:
+    source = Source(data="demo:digits-mlp")
+    app = opened(Selection(source=source, view="overview"))
+    first, counts = headline(found_in(source))
+    assert f"**{markdown_plain(first)}**" in texts(app)
+    assert markdown_plain(unbroken(counts)) in texts(app)
+    assert not [button for button in app.button if str(button.key).startswith("way.place")]
+
+
+def test_page_one_of_the_report_has_its_top_line() -> None:
+    request = Request(Selection(source=DIGITS, calibrators=()), Options())
+    (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
+    (listed,) = [block for block in page.left if isinstance(block, Paragraph) and block.lead == "What stands out."]
+    assert listed.text == " ".join(found_in(DIGITS)["finding"].head(summary.LISTED))
+
+
+def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_the_predicted_class() -> None:
+    app = opened(Selection(source=DIGITS, view="classes", calibrators=()))
+    assert "class-bias" not in drawn(app)
+    app.session_state["classes.bias"] = True
+    app.run()
+    assert not app.exception
+    found = cc.diagrams.class_bias(session.parts(DIGITS).test)
+    first, counts = found.headline
+    assert f"##### {markdown_plain(unbroken(first))}\n\n{markdown_plain(unbroken(counts))}" in texts(app)
+    _, marks = drawn(app)["class-bias"].figure["data"]
+    assert [[record["class"], record["label_code"]] for record in marks["customdata"]] == np.column_stack(
+        [found.predicted, found.label]
+    ).tolist()
+    app.session_state[slot("class-bias")] = Click(1, 0, marks["customdata"][0], None, None, 1)
+    app.run()
+    assert (chosen(app).view, chosen(app).code) == ("classes", found.predicted[0])
+
+
+def test_many_classes_are_drawn_as_a_list_and_few_as_a_picture_of_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(30, 0.1), 900)
+    labels = np.where(rng.random(900) < 0.5, probs.argmax(1), 0)
+    many = cc.diagrams.class_bias(cc.Predictions(probs, labels))
+    drawn_many = cc.figures.class_bias(many)
+    assert [trace.name for trace in drawn_many.data] == ["interval", "says", "right"]
+    assert list(drawn_many.data[2].x) == many.right[:SHOWN].tolist()
+    few = cc.diagrams.class_bias(cc.Predictions(probs[:, :3] / probs[:, :3].sum(1, keepdims=True), labels % 3))
+    cells, marks = cc.figures.draw(few).data
+    gaps = np.asarray(cells.z, dtype=float)
+    assert gaps[marks.y, marks.x].tolist() == (few.right - few.says).tolist()
+    assert (np.asarray(marks.marker.opacity) == few.stands_out).all()
