@@ -105,6 +105,9 @@ def of_p(test):
 ANSWERS = {
     "bins_standing_out": lambda p: spread(diagrams.bins_standing_out({"a": p}, 5), "low", "high"),
     "bootstrap": lambda p: np.array([inference.bootstrap(Question(p, REDUCTIONS.make("confidence"), ACCURACY)).std()]),
+    "class_bias": lambda p: spread(
+        diagrams.class_bias(p, fewest=1).frame().sort_values(["class", "label"]), "low", "high"
+    ),
     "class_bins": lambda p: spread(diagrams.class_bins(p, 1, 5).frame(), "low", "high"),
     "class_claims": lambda p: spread(diagrams.class_claims({"a": p}, 1), "low", "high"),
     "classes_standing_out": lambda p: np.array(diagrams.classes_standing_out(p, 5).frame().shape, dtype=float),
