@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core.diagrams import DecisionCurve as Curve
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.exhibits.line_words import AT_LEVEL, methods_of
 from dashboard.exhibits.stars import silences
 from dashboard.session import Call, Scene, call
 
@@ -51,8 +51,8 @@ class DecisionCurve(Exhibit):
             "acted on, less that wrongly acted on, weighed as somebody weighs it who acts from there on.",
             f"Net benefit against the threshold, for {positive}, beside acting on all and on none.",
         ).also(
-            "A model helps where its curve lies above both lines of comparison. Each interval is exact and stands "
-            "alone; thresholds that nobody would use say nothing.",
+            "A model helps where its curve lies above both lines of comparison. Each interval stands alone "
+            f"({methods_of(scene, curves.values())}); thresholds that nobody would use say nothing.",
             "The class is the one looked at; of two classes by itself the second.",
             *silences(scene),
             *refused,

@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core.diagrams import Levels as LevelDiagram
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.exhibits.line_words import AT_LEVEL, methods_of
 from dashboard.session import Call, Model, Scene, call
 
 
@@ -60,7 +60,8 @@ class Levels(Exhibit):
             f"Share that is right against stated confidence. {' '.join(findings)}",
             headline=findings,
         ).also(
-            "Each interval is exact and stands alone. A level stands out where an exact test finds it off with p at "
-            "most 0.05, corrected by Holm's rule for the number of levels of its model. One of few rows hardly can.",
+            f"Each interval stands alone ({methods_of(scene, found.values())}). A level stands out where a test of its "
+            "rows finds it off with p at most 0.05, corrected by Holm's rule for the number of levels of its model. "
+            "One of few rows hardly can.",
             *refused,
         )

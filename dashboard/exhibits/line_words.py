@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import pandas as pd
 
@@ -35,6 +36,13 @@ WORDS = (
     "Too close to call: the interval holds the tolerance. Too few rows to tell: it does, and would for most perfectly "
     "calibrated models with these predictions; that is known before any outcome is seen."
 )
+
+
+class HasMethod(Protocol):
+    """A diagram that says how its intervals were made."""
+
+    @property
+    def method(self) -> str: ...
 
 
 def answering(scene: Scene) -> tuple[dict[str, Call[Predictions]], tuple[str, ...]]:
@@ -93,3 +101,8 @@ def caption(described: Callable[..., object]) -> str:
     """The docstring of a public function as running text; names of columns as headings give them."""
     text = (inspect.getdoc(described) or "").partition("\n>>>")[0]
     return " ".join(re.sub("``(.*?)``", lambda name: name[1].replace("_", " "), text).split())
+
+
+def methods_of(scene: Scene, calls: Iterable[Call[HasMethod]]) -> str:
+    """How the intervals of these diagrams were made, each way once."""
+    return "; ".join(dict.fromkeys(scene.get(each).method for each in calls))

@@ -13,7 +13,7 @@ from calib_core.inference.skills import COVERAGE
 from calib_core.registry import Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.exhibits.line_words import AT_LEVEL, methods_of
 from dashboard.session import Call, Scene, call
 
 SHARE = Range(0.05, 1.0, 0.05)
@@ -57,7 +57,8 @@ class Selective(Exhibit):
             headline=found,
         ).also(
             "Rows of one confidence are answered together, so that a little more than the share chosen can be. Each "
-            "interval is exact and stands alone; a point picked for its risk is one of many looked at.",
+            f"interval stands alone ({methods_of(scene, curves.values())}); a point picked for its risk is one of many "
+            "looked at.",
             *refused,
         )
 

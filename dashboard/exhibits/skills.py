@@ -59,9 +59,10 @@ class Skills(Exhibit):
             "Says too much: mean confidence less the share right; below 0 it says too little. Area: the mean, over all "
             "shares of rows answered, of the share wrong among them, the surest first; avoidable: what of it the best "
             "order of the same rows would not have.",
-            "Intervals at 90 %, each by itself: exact for shares right and for what is said too much; for ranking "
-            "DeLong's, for skill and areas by what each row adds, tested by simulation where 10 rows or more are right "
-            "and 10 wrong.",
+            "Intervals at 90 %, each by itself: for shares right and for what is said too much Clopper and Pearson's, "
+            "exact where rows are independent and count alike; for ranking DeLong's, for skill and areas by what each "
+            "row adds, tested by simulation where 10 rows or more are right and 10 wrong. Rows that belong together "
+            "are taken together.",
             *(f"{name}: {note}." for name, note in notes[notes != ""].items()),
         )
 
