@@ -312,8 +312,8 @@ def test_a_model_that_answers_for_the_predicted_class_only_gives_way_to_the_base
     pd.testing.assert_frame_equal(frame.drop(columns="model"), made.frame(), check_exact=True)
 
 
-def test_old_links_say_how_many_rows_an_arrow_needs() -> None:
-    selection, problems = Selection.from_query({"min_rows": "30"})
+def test_links_say_how_many_rows_an_arrow_needs() -> None:
+    selection, problems = Selection.from_query({"exhibits": '[{"key":"triangle","params":{"min_rows":30}}]'})
     assert (selection.exhibit("triangle").params, problems) == ((("min_rows", 30),), ())
     fine = BINNINGS.described("grid", cells=10)
     app = opened(selection.replace(data=THREE.data, view="simplex", partitions=(fine,)))
@@ -401,7 +401,6 @@ def test_all_choices_are_in_the_link() -> None:
         ("three", "-1,2,3,pool"),
         ("partitions", '[{"key":"equal-width"}]'),
         ("partitions", "7"),
-        ("min_rows", "0"),
         ("cell", "-2"),
     ],
 )

@@ -17,7 +17,7 @@ import pytest
 from generated import ordinary_rows
 
 import calib_core as cc
-from calib_core import Logits, Predictions, claims, diagrams, estimate, guarantees, inference, study
+from calib_core import Logits, Predictions, claims, diagrams, estimate, guarantees, inference, slices, study
 from calib_core._arrays import Rows
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable, SimplexTable
@@ -60,6 +60,8 @@ def examples(rows):
     flat, columns = (cc.REDUCTIONS.make(key).split(rows) for key in ("top-label", "class-wise"))
     whole = estimate(rows, "canonical", "ece", bins=cc.BINNINGS.make("sierpinski"))
     stratum = flat.stratum(0)
+    sites = pd.DataFrame({"site": np.array(NAMES)[np.arange(300) % 3]})
+    sliced = rows.replace(metadata=sites, groups=np.arange(300) // 3)
     reliability = diagrams.reliability(rows)
     found = [
         rows,
@@ -113,6 +115,11 @@ def examples(rows):
         diagrams.selective(rows),
         diagrams.decision_curve(rows, 0),
         diagrams.overall_gap(rows),
+        diagrams.class_bias(rows),
+        diagrams.slice_dots(slices.table(rows.replace(metadata=sites), "site")),
+        slices.panels(rows.replace(metadata=sites), slices.cut(sliced, "site")),
+        slices.scan(rows.replace(metadata=sites)),
+        sliced.row_groups,
         diagrams.fitted_parameters(cc.CALIBRATORS.make("vector").fit_on(rows), rows),
         diagrams.forest(inference.estimate_lines(inference.estimates({"net": rows}, [("confidence", "ece")]))),
         diagrams.movement(rows, softened.apply(rows)),
@@ -155,7 +162,8 @@ def test_the_repr_of_a_result_is_one_short_line(examples):
 @pytest.fixture(scope="module")
 def shown(examples):
     """An example of every kind of diagram there is."""
-    kinds = {one for one in vars(diagrams).values() if inspect.isclass(one) and issubclass(one, Diagram)}
+    public = [*vars(diagrams).values(), *vars(slices).values()]
+    kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10
     assert {cls for cls in examples if issubclass(cls, Diagram)} == kinds
