@@ -160,7 +160,7 @@ def run(request: pytest.FixtureRequest, scene: Scene, folder: Path) -> dict[Reci
         codes[recipe.to_json()] = exhibit.python(scene)
     (folder / "codes.json").write_text(json.dumps(codes))
     (folder / "run.py").write_text(RUN)
-    subprocess.run([sys.executable, "run.py"], cwd=folder, check=True, timeout=600)
+    subprocess.run([sys.executable, "run.py"], cwd=folder, check=True, timeout=3600 if EVERYTHING else 600)
     results = pickle.loads((folder / "results.pickle").read_bytes())  # noqa: S301  # written by the line above
     return {Recipe.from_dict("EXHIBITS", json.loads(text)): result for text, result in results.items()}
 
