@@ -106,7 +106,7 @@ def as_groups(groups: ArrayLike | RowGroups | str | None, metadata: pd.DataFrame
     """
     if groups is None or isinstance(groups, RowGroups):
         return groups
-    name = str(getattr(groups, "name", None) or "group")
+    name = str(groups.name) if isinstance(groups, pd.Series) and groups.name else "group"
     if isinstance(groups, str):
         if metadata is None or groups not in metadata:
             known = "there is no metadata" if metadata is None else f"its columns are {', '.join(map(str, metadata))}"

@@ -148,10 +148,9 @@ class Calibrator(BaseEstimator):
     def fit_on(self, predictions: Predictions) -> Self:
         """Fit on the rows of these predictions that the model answers: all of them unless it abstains."""
         self._fit(predictions.answered)
+        self.__dict__.pop("groups_", None)  # of an earlier fit
         if predictions.row_groups is not None:
             self.groups_ = predictions.row_groups.words
-        elif hasattr(self, "groups_"):
-            del self.groups_
         self.classes_ = np.arange(predictions.n_classes or 2)
         return self
 

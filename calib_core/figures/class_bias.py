@@ -19,6 +19,8 @@ from calib_core.figures.shown import draws
 
 _LINE, _LONGEST, _WIDE = 26, 14, 64
 """Pixels of a class, and the most letters of a name and of a line under the pointer."""
+_CELL = 0.95
+"""The side of a cell, where classes are 1 apart."""
 
 
 @draws(ClassBias)
@@ -33,18 +35,23 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
         return findings(frame.assign(bin=None), model=model, looks=looks)
     lines = np.unique(bias.predicted)
     row, gap = np.searchsorted(lines, bias.predicted), bias.right - bias.says
-    gaps = np.full((len(lines), len(bias.names)), np.nan)
-    gaps[row, bias.label] = gap
     most = float(np.abs(gap).max(initial=0.0)) or 1.0
-    cells = go.Heatmap(
-        z=gaps, zmid=0, zmin=-most, zmax=most, colorscale=DIVERGING, xgap=1, ygap=1, hoverinfo="skip",
-        colorbar={"tickformat": "+.0%", "title": {"text": "happens less says", "side": "right"}},
-    )  # fmt: skip
+    bar = {"tickformat": "+.0%", "title": {"text": "happens minus says", "side": "right"}}
+    cells = go.Bar(
+        orientation="h",
+        base=bias.label - _CELL / 2,
+        x=np.full(len(row), _CELL),
+        y=row,
+        width=_CELL,
+        marker={"color": gap, "cmin": -most, "cmax": most, "colorscale": DIVERGING, "colorbar": bar, "line_width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+    )
     marks = go.Scatter(
         x=bias.label,
         y=row,
         mode="markers",
-        name="pairs",
+        name="stands out",
         marker={"size": 8, "color": "#2f2d2b", "opacity": np.where(bias.stands_out, 1.0, 0.0).tolist()},
         customdata=records(
             frame[["code", "label_code", "rows", "says", "right"]].rename(columns={"code": "class"}), model=model
@@ -59,7 +66,14 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
         go.Figure([cells, marks]),
         height=110 + _LINE * max(len(lines), 4),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        xaxis={"tickvals": list(range(len(names))), "ticktext": names, "title": "class", **shared},
+        barmode="overlay",
+        xaxis={
+            "tickvals": list(range(len(names))),
+            "ticktext": names,
+            "range": [-0.5, len(names) - 0.5],
+            "title": "class",
+            **shared,
+        },
         yaxis={
             "tickvals": list(range(len(lines))),
             "ticktext": [names[c] for c in lines],
