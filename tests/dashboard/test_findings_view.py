@@ -154,6 +154,6 @@ def test_many_classes_are_drawn_as_a_list_and_few_as_a_picture_of_all_pairs() ->
     few = cc.diagrams.class_bias(cc.Predictions(probs[:, :3] / probs[:, :3].sum(1, keepdims=True), labels % 3))
     cells, marks = cc.figures.draw(few).data
     assert cells.marker.color.tolist() == (few.right - few.says).tolist()
-    middles = np.asarray(cells.base) + np.asarray(cells.x) / 2
+    middles = np.asarray(cells.base, dtype=float) + np.asarray(cells.x) / 2
     np.testing.assert_allclose(np.column_stack([middles, cells.y]), np.column_stack([marks.x, marks.y]))
     assert (np.asarray(marks.marker.opacity) == few.stands_out).all()
