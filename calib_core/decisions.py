@@ -30,7 +30,7 @@ def cost_matrix(costs: ArrayLike | str, n_classes: int) -> Float64s:
     """What each decision costs under each truth, (K, K): ``[d, l]`` is the cost of deciding d where l is true.
 
     Given as such an array, or as text with a line a decision: "0 5; 1 0". Empty text: every mistake costs 1. For two
-    classes one number t between 0 and 1 is a threshold: class 1 is decided where its probability is t or more, which
+    classes one number t between 0 and 1 is a threshold: class 1 is decided where its probability is above t, which
     costs t where class 0 is true, and deciding class 0 costs 1 - t where class 1 is. Below 0 a cost is a gain.
 
     >>> cost_matrix("0 5; 1 0", 2).tolist(), cost_matrix("0.2", 2).tolist()

@@ -102,7 +102,8 @@ def headline(table: pd.DataFrame) -> tuple[str, ...]:
     """
     tests, found = int(table["p"].notna().sum()), int(table["stands_out"].sum())
     small = len(table) - tests
-    more = f" {small:,} more {'holds' if small == 1 else 'hold'} too few rows to be tested." if small else ""
+    other = f"{'more ' if tests else ''}{'place holds' if small == 1 else 'places hold'}"
+    more = f" {small:,} {other} too few rows to be tested." if small else ""
     if not tests:
         return "Too few rows everywhere to tell.", more.strip()
     of = f"Of {tests:,} {'place' if tests == 1 else 'places'} looked at"
@@ -239,8 +240,9 @@ def _sentence(line: Any, counted: bool, single: bool) -> str:
     confidence = "" if line.bin is None else _confidence(line, single)
     when = f"{name} is predicted with confidence {confidence}" if name else f"it says {confidence}"
     if math.isnan(line.p):
-        where = f" when {when}" if confidence else f" where {line.slice.title}" if line.kind == SLICE else ""
-        return f"Too few rows to tell{where}: {rows}."
+        place = f"of {name}" if line.kind == CLASS else "over all rows"
+        where = f"when {when}" if confidence else f"where {line.slice.title}" if line.kind == SLICE else place
+        return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else f"worth {rows}"
     basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
     chance = "" if line.stands_out else " This can be chance."

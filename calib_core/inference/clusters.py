@@ -30,8 +30,8 @@ GROUPED = "Korn and Graubard 1998, rows of a group counted together"
 def few_groups(groups: RowGroups) -> str:
     """Why nothing is told of noise."""
     return (
-        f"rows belong to {groups.words}: how much groups differ by chance cannot be told from fewer than {FEWEST}; "
-        "give rows of more groups, or judge one row a group"
+        f"rows belong to {groups.words}: how much groups differ by chance cannot be told from fewer than {FEWEST} that "
+        "count, of like size and with right rows or wrong ones; give rows of more groups, or judge one row a group"
     )
 
 
@@ -43,6 +43,25 @@ def groups_of(question: Question) -> RowGroups | None:
     claims = question.claims
     n = len(claims.scores) // question.ranks if isinstance(claims, FlatClaims) else claims.rows.shape[0]
     return rows.row_groups if n == rows.n_rows else rows.answered.row_groups
+
+
+def of_like_size(groups: RowGroups, weights: Float64s) -> float:
+    """How many groups of equal weight tell as much about how groups differ: (sum W)^2 / sum W^2 over the groups."""
+    sums = together(weights, groups)
+    return float(sums.sum() ** 2 / np.square(sums).sum())
+
+
+def drawn_apart(sums: Float64s, groups: RowGroups, weights: Float64s) -> Float64s:
+    """Sums of deviations from a mean, (groups,), as if no group had drawn the mean towards itself.
+
+    A group that holds a share h of all weight leaves 1 - h of its deviation: the jackknife's correction, which for
+    groups of one size is that of Student's t.
+
+    References: MacKinnon & White 1985; Bell & McCaffrey 2002.
+    """
+    total, like = together(weights, groups), of_like_size(groups, weights)
+    rest = np.maximum(1.0 - total / total.sum(), 1e-9)
+    return np.asarray(sums / rest * np.sqrt(1.0 - 1.0 / like))
 
 
 def together(values: Float64s, groups: RowGroups | None) -> Float64s:
@@ -165,26 +184,26 @@ class GroupsInCells:
     def worth(self, level: float) -> Float64s:
         """How many independent rows tell as much about each cell's share, (cells,), with a room for few groups.
 
-        n* = n / max(1, V / V0) (z / t)^2 with V = G/(G-1) sum_g (O_g - o W_g)^2 the variance that the groups show
-        (O_g outcomes of group g among W_g, o their share), V0 = n o (1 - o) that of independent rows, t with G - 1
-        degrees of freedom. Where fewer than ``SEEN`` groups have a row that is right, or one that is wrong, and
-        never below, n* is ``fewest``.
+        n* = n / max(1, V / V0) (z / t)^2 with V = sum_g ((O_g - o W_g) / (1 - W_g / n))^2 the variance that the groups
+        show (O_g outcomes of group g among W_g, o their share; a large group draws the share towards itself), V0 =
+        n o (1 - o) that of independent rows, t with one degree of freedom less than ``fewest``. Where that is below
+        ``FEWEST``, or fewer than ``SEEN`` groups have a row that is right, or one that is wrong, n* is ``fewest``; it
+        is never less.
 
-        References: Korn & Graubard 1998, Survey Methodology 24; Kish 1965, §11.7.
+        References: Korn & Graubard 1998, Survey Methodology 24; Kish 1965, §11.7; Bell & McCaffrey 2002.
         """
-        groups = np.bincount(self.cell, minlength=self.cells)
         total, right = (_sums(self.cell, part, self.cells) for part in (self.weight, self.outcome))
         share = np.divide(right, total, out=np.zeros(self.cells), where=total > 0)
-        apart = np.square(self.outcome - share[self.cell] * self.weight)
-        seen = _sums(self.cell, apart, self.cells) * groups / np.maximum(groups - 1, 1)
+        rest = np.maximum(1.0 - self.weight / np.maximum(total[self.cell], 1e-300), 1e-9)
+        seen = _sums(self.cell, np.square((self.outcome - share[self.cell] * self.weight) / rest), self.cells)
         alone = total * share * (1.0 - share)
         effect = np.maximum(np.divide(seen, alone, out=np.ones(self.cells), where=alone > 0), 1.0)
-        tail = (1.0 - level) / 2
-        room = np.square(norm.isf(tail) / student.isf(tail, np.maximum(groups - 1, 1)))
+        tail, fewest = (1.0 - level) / 2, self.fewest
+        room = np.square(norm.isf(tail) / student.isf(tail, np.maximum(fewest - 1, 1)))
         with_right = np.bincount(self.cell, self.outcome > 0, self.cells)
         with_wrong = np.bincount(self.cell, self.weight - self.outcome > 0, self.cells)
-        enough = np.minimum(with_right, with_wrong) >= SEEN
-        return np.where(enough, np.maximum(total / effect * room, self.fewest), self.fewest)
+        enough = (np.minimum(with_right, with_wrong) >= SEEN) & (fewest >= FEWEST)
+        return np.where(enough, np.maximum(total / effect * room, fewest), fewest)
 
 
 _ENTRIES = ("cell", "group", "weight", "score", "outcome", "square")

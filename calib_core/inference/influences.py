@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Codes, Float64s
 from calib_core._row_groups import RowGroups
-from calib_core.inference.clusters import together
+from calib_core.inference.clusters import drawn_apart, of_like_size, together
 from calib_core.predictions import Predictions
 
 
@@ -37,12 +37,15 @@ class Influence:
     def error(self) -> float:
         """The standard error of the value."""
         sums = together(self.weights * self.terms, self.groups)
-        return float(np.sqrt(np.square(sums).sum() * len(sums) / self.freedom) / self.weights.sum())
+        if self.groups is None:
+            return float(np.sqrt(np.square(sums).sum() * len(sums) / self.freedom) / self.weights.sum())
+        return float(np.sqrt(np.square(drawn_apart(sums, self.groups, self.weights)).sum()) / self.weights.sum())
 
     @property
-    def freedom(self) -> int:
-        """Degrees of freedom: independent rows, or groups, less one."""
-        return max((len(self.terms) if self.groups is None else len(self.groups.values)) - 1, 1)
+    def freedom(self) -> float:
+        """Degrees of freedom: independent rows, or groups of like size, less one."""
+        count = len(self.terms) if self.groups is None else of_like_size(self.groups, self.weights)
+        return max(count - 1, 1)
 
     def ends(self, level: float) -> tuple[float, float]:
         """value -+ t error, Student's interval."""

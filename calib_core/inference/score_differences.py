@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Float64s
 from calib_core.estimators import traits
-from calib_core.inference.clusters import FEWEST, few_groups, together
+from calib_core.inference.clusters import FEWEST, drawn_apart, few_groups, of_like_size, together
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
 from calib_core.inference.poisson_limits import beyond
 from calib_core.predictions import NotAnswerable, Predictions
@@ -96,11 +96,12 @@ def _by_group(
         expected = _surprises(a, b, terms, known)[2] * number / len(groups.codes)
     if differ == 0:
         return Difference(0.0, 0.0, 0.0, 1.0)
-    if min(number, differ, expected) < FEWEST:
+    like = of_like_size(groups, weight)
+    if min(like, differ, expected) < FEWEST:
         raise NotAnswerable(few_groups(groups))
-    error = float(np.sqrt(np.square(sums).sum() * number / (number - 1)) / weight.sum())
-    half, z = error * float(student.ppf((1 + level) / 2, number - 1)), abs(middle) / error
-    return Difference(middle, middle - half, middle + half, float(2 * student.sf(z, number - 1)))
+    error = float(np.sqrt(np.square(drawn_apart(sums, groups, weight)).sum()) / weight.sum())
+    half, z = error * float(student.ppf((1 + level) / 2, like - 1)), abs(middle) / error
+    return Difference(middle, middle - half, middle + half, float(2 * student.sf(z, like - 1)))
 
 
 def bounded_difference(middle: float, largest: float, surprises: float, n: int, level: float) -> Difference:

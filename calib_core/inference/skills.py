@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from calib_core._arrays import Codes
 from calib_core.defaults import LEVEL
-from calib_core.inference.clusters import few_groups, shares_in_cells
+from calib_core.inference.clusters import few_groups, of_like_size, shares_in_cells
 from calib_core.inference.influences import MEASURES, Answers, Influence, counting
 from calib_core.inference.model_differences import same_rows
 from calib_core.inference.multiple import holm
@@ -23,6 +23,7 @@ COVERAGE = 0.8
 """The share of rows that is answered, where none is chosen."""
 DIFFERENCES = ("overconfidence", "brier", "skill", "auroc", "risk_area")
 """Measures of which pairs of models are compared."""
+PERFECT = "a value at its end: no row seen would have it otherwise, so that nothing is told of the noise"
 TOO_FEW = f"fewer than {FEWEST} rows are right, or wrong: too few for intervals of skill, ranking and areas"
 
 
@@ -105,10 +106,11 @@ def _line(predictions: Predictions, coverage: float, level: float) -> dict[str, 
         "overconfidence_low": stated - ends[1],
         "overconfidence_high": stated - ends[0],
     }
-    why = _why_few(rows)
+    why = few = _why_few(rows)
     for name in ("skill", "auroc", "risk_area", "excess_area"):
         measure = MEASURES[name](rows)
-        low, high = (np.nan, np.nan) if why else _ends(name, measure, level)
+        low, high = (np.nan, np.nan) if few else _ends(name, measure, level)
+        why = why or (PERFECT if np.isnan(low) else "")
         found |= {name: measure.value, f"{name}_low": low, f"{name}_high": high}
     surest = rows.h >= threshold(rows, coverage)
     share, *ends = _right(own, np.flatnonzero(surest), level)
@@ -138,7 +140,8 @@ def _why_few(rows: Answers) -> str:
     """
     if rows.groups is not None:
         with_right, with_wrong = (len(np.unique(rows.groups.codes[part])) for part in (rows.right, ~rows.right))
-        return few_groups(rows.groups) if min(with_right, with_wrong) < FEWEST else ""
+        like = of_like_size(rows.groups, rows.weights)
+        return few_groups(rows.groups) if min(with_right, with_wrong, like) < FEWEST else ""
     worth = rows.total**2 / np.square(rows.weights).sum()
     right = float(rows.weights @ rows.right / rows.total)
     return TOO_FEW if worth * min(right, 1 - right) < FEWEST - 1e-9 else ""
@@ -161,5 +164,7 @@ def _difference(name: str, pair: list[Answers], level: float) -> dict[str, objec
     if why:
         return {**found, "note": why}
     apart = first - second
+    if apart.error == 0 and apart.value != 0:
+        return {**found, "difference": apart.value, "note": PERFECT}
     low, high = apart.ends(level)
     return {**found, "difference": apart.value, "low": low, "high": high, "p": apart.p_value, "note": ""}

@@ -206,7 +206,12 @@ def coded_texts(values: pd.Series[Any]) -> tuple[NDArray[np.intp], list[str]]:
     An empty text is nothing given: a file of text cannot say more. Numbers are in their order, texts in theirs.
     """
     codes, uniques = pd.factorize(values)
-    return named_codes(codes, list(uniques))
+    return named_codes(codes, stored(uniques))
+
+
+def stored(uniques: Any) -> list[Any]:
+    """Different values as they are stored: numbers of 32 bits stay such, whose digits are fewer."""
+    return [*np.asarray(uniques)] if uniques.dtype in (np.float16, np.float32) else list(uniques)
 
 
 def named_codes(codes: NDArray[np.intp], plain: list[Any]) -> tuple[NDArray[np.intp], list[str]]:

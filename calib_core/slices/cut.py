@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import Float64s
 from calib_core._text import count
 from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.slices.conditions import Condition, Slice, Span, Value, is_number, metadata_column, named_codes
+from calib_core.slices.conditions import Condition, Slice, Span, Value, is_number, metadata_column, named_codes, stored
 
 FEW_VALUES = 12
 """Up to so many different numbers each is a slice of its own; more are cut into ranges."""
@@ -90,13 +90,16 @@ def cut_column(
         numbers = _known_numbers(values)
         if 1 + np.count_nonzero(np.diff(numbers)) > FEW_VALUES:
             return _spans(name, values, _quantiles(numbers, parts))
-    codes, uniques = pd.factorize(values)
+    try:
+        codes, uniques = pd.factorize(values)
+    except TypeError as why:
+        raise NotAnswerable(f"the column {name[:80]!r} holds lists or the like, which rows cannot share") from why
     if len(uniques) > MOST_VALUES:
         raise NotAnswerable(
             f"the column {name[:80]!r} has {count(len(uniques))} different values: it tells rows apart, not groups of "
             "rows; slice by a column that many rows share"
         )
-    named, texts = named_codes(codes, list(uniques))
+    named, texts = named_codes(codes, stored(uniques))
     conditions = [Value(name, text) for text in texts]
     if (named < 0).any():
         named[named < 0] = len(conditions)
@@ -115,10 +118,14 @@ def divided_by(
     wanted = columns if columns is not None else [] if metadata is None else [str(name) for name in metadata.columns]
     if not wanted:
         raise NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
+    together = None if rows.row_groups is None else rows.row_groups.name
     cuts: dict[str, CutColumn] = {}
     left_out: list[tuple[str, str]] = []
     for name in wanted:
         values = metadata_column(rows, name)
+        if columns is None and name == together:
+            left_out.append((name, "it says which rows belong together"))
+            continue
         if columns is None and _numbers_rows(values):
             left_out.append((name, "it numbers the rows"))
             continue
@@ -174,9 +181,9 @@ def _checked(edges: Sequence[float], name: str, values: pd.Series[Any]) -> list[
 
 
 def _known_numbers(values: pd.Series[Any]) -> Float64s:
-    """The numbers of a column in order."""
+    """The finite numbers of a column in order; infinite ones lie in the outermost ranges, which are open."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.sort(numbers[~np.isnan(numbers)])
+    return np.sort(numbers[np.isfinite(numbers)])
 
 
 def _quantiles(numbers: Float64s, parts: int) -> list[float]:

@@ -17,7 +17,7 @@ from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.poisson_binomial import poisson_binomial
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.slices.cut import PARTS, coded, divided_by
 
 FEWEST = 20
@@ -36,11 +36,14 @@ def table(
     parts: int = PARTS,
     fewest: int = FEWEST,
     level: float = LEVEL,
+    picked_from: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
     """One line a slice: what it says, how often it is right, and whether the gap is more than noise; the worst first.
 
-    ``by``, ``edges``, ``parts``: as for ``cut``. Slices of fewer than ``fewest`` rows are listed last and not tested.
+    ``by``, ``edges``, ``parts``: as for ``cut``. Where the column was picked from several for what came true,
+    ``picked_from`` is their number, by which corrected p-values are multiplied. Slices of fewer than ``fewest`` rows
+    are listed last and not tested.
 
     Columns: slice (in words), where (its text), rows, share (of all), claimed (mean confidence), right (share right),
     gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at ``level``), floor
@@ -68,6 +71,8 @@ def table(
     >>> table(p, "site")[["slice", "rows", "right", "p", "stands_out"]].round(4).values.tolist()
     [['site = b', 40, 0.5, 0.0006, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
     """
+    if picked_from < 1:
+        raise InputError(f"picked_from is {picked_from}; a column is picked from one at least")
     rows = predictions.answered
     groups = coded(rows, by, edges, parts)
     if len(groups) > MOST_SLICES:
@@ -79,7 +84,7 @@ def table(
     found.insert(0, "slice", pd.Series([part.title for part, _ in groups], dtype=object))
     found.insert(1, "where", pd.Series([str(part) for part, _ in groups], dtype=object))
     apart, p = rows.groups is None, found["p"].to_numpy()
-    corrected = benjamini_hochberg(p) if apart else benjamini_yekutieli(p)
+    corrected = np.minimum(picked_from * (benjamini_hochberg(p) if apart else benjamini_yekutieli(p)), 1.0)
     found["p_bh" if apart else "p_by"] = corrected
     found["stands_out"] = corrected <= SHOWN_AT
     found["tested"] = found["p"].notna().to_numpy()

@@ -52,6 +52,8 @@ def command(
         raise click.UsageError("--json and --csv exclude each other.")
     if scan and (by or edges):
         raise click.UsageError("--scan looks at every column: leave --by and --edges out.")
+    if edges and not by:
+        raise click.UsageError("--edges cuts the column that --by names: give both.")
     if len(by) > 2:
         raise click.UsageError("--by is given once, or twice for a crossing.")
     # Its widgets are never drawn, which Streamlit would remark on.

@@ -52,7 +52,12 @@ class BySlice(Exhibit):
         by = columns[0] if len(columns) == 1 else columns
         edges = self._numbers()
         more: dict[str, Any] = {} if edges is None else {"edges": edges}
+        more |= {"picked_from": self.picked_from(scene)}
         return call(cc.slices.table, scene.model.predictions, by, parts=self.parts, stem="slices", **more)
+
+    def picked_from(self, scene: Scene) -> int:
+        """From how many columns the one shown was picked for what its slices show; 1 where it was chosen."""
+        return 1 if self.by or self.crossed or too_many(scene) else len(columns_of(scene))
 
     def _numbers(self) -> tuple[float, ...] | None:
         try:
@@ -124,12 +129,18 @@ class Slices(BySlice):
             (
                 how_tested(scene),
                 f"Each slice is tested, corrected for the number of slices ({found.correction}); at most 0.05 stands "
-                "out. The order is by what a slice adds: its share "
+                f"out. {self._picked(scene)}The order is by what a slice adds: its share "
                 "of rows times its gap beyond noise. Several columns looked at in turn are more tests than are "
                 "corrected for here; the table of all columns, and the scan, count them all.",
             ),
             (f"{found.headline}.", found.basis),
         )
+
+    def _picked(self, scene: Scene) -> str:
+        number = self.picked_from(scene)
+        if number == 1:
+            return ""
+        return f"The column was picked from {count(number)} for what it shows: corrected p-values are times as many. "
 
 
 def how_tested(scene: Scene) -> str:

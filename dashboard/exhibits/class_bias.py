@@ -15,6 +15,7 @@ from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.findings import how_judged
 from dashboard.session import Call, Scene, call
 
 
@@ -59,7 +60,7 @@ class Bias(Exhibit):
         )
         if len(found.names) > MOST_CLASSES:
             caption = (
-                "Predicted class, and the class something is said of. Mark: how often it is true, with its exact "
+                "Predicted class, and the class something is said of. Mark: how often it is true, with its "
                 "interval; tick: what is said on average. Hollow: can be chance."
             )
         return Words(
@@ -67,9 +68,9 @@ class Bias(Exhibit):
             f"What is said of classes and how often it is true, in {found.pairs:,} pairs of classes.",
             headline=found.headline,
         ).also(
-            "p: exact, of the binomial law. Corrected: for the number of pairs, so that on average at most "
+            f"{how_judged(scene)} Corrected: for the number of pairs, so that on average at most "
             f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995, Benjamini and "
             f"Yekutieli 2001). Intervals of what stands out are widened, each to its level, so that on average at most "
             f"{percent(1 - LEVEL)} of them miss (Benjamini and Yekutieli 2005). In order of rows times the smallest "
-            "gap that the interval leaves. Rows are taken to be independent."
+            "gap that the interval leaves."
         )

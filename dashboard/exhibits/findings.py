@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core.defaults import LEVEL
 from calib_core.findings import SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
-from calib_core.inference.picked_out import FALSE
+from calib_core.inference.picked_out import FALSE, counts_rows
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_slice import too_many
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -65,7 +65,7 @@ class Findings(Exhibit):
             slices = "; and the rows that share a value of one of the file's other columns"
         tested = min(int(frame["p"].notna().sum()), SHOWN)
         return Words(
-            f"{scene.model.title}. Mark: how often it comes true, with its exact interval; tick: what is said; at the "
+            f"{scene.model.title}. Mark: how often it comes true, with its interval; tick: what is said; at the "
             "right: rows. Hollow: can be chance.",
             f"What is said and how often it comes true in {tested} places, worst first.",
             headline=headline(frame),
@@ -73,10 +73,20 @@ class Findings(Exhibit):
             "Looked at: every predicted class in every bin of the confidence, the confidence of all rows, and every "
             f"class's probability over all rows, as far as they are known{slices}. Bins: {scene.in_bins}. In order of "
             "the rows that are off at least: rows times the smallest gap that the interval leaves.",
-            f"p: exact, of the binomial law. Corrected: for the number of places looked at, so that on average at most "
+            f"{how_judged(scene)} Corrected: for the number of places looked at, so that on average at most "
             f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places share "
             "rows, Benjamini and Yekutieli 2001).",
             "Places that are picked because they look bad had bad luck, too: the intervals of what stands out are "
             f"widened, each to its level, so that on average at most {percent(1 - LEVEL)} of them miss (Benjamini and "
-            "Yekutieli 2005). The others stand alone. Rows are taken to be independent.",
+            "Yekutieli 2005). The others stand alone.",
         )
+
+
+def how_judged(scene: Scene) -> str:
+    """How the p-values and intervals of places are made."""
+    if counts_rows(scene.get(scene.model.predictions)):
+        return "p and intervals: exact, of the binomial law, rows taken to be independent."
+    return (
+        "p and intervals: by Hoeffding's bound (1963), for as many rows of equal weight as they are worth; rows of a "
+        "group count together."
+    )

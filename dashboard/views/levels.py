@@ -18,6 +18,8 @@ def missing() -> str:
     """Why there are no levels to look at; empty where there are, and where rows say nothing but a confidence."""
     try:
         scene = session.scene_of(widgets.selection())
+        if not scene.models.shown:
+            return ""  # said where the view would be
         first = scene.models.shown[0]
         alone = scene.get(first.predictions).kind == "confidence"
         return "" if alone else scene.refusal(Levels().points(first))

@@ -47,7 +47,9 @@ def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
     """The choices that look at the place of a finding."""
     view = {BIN: "reliability", OVERALL: "reliability", SLICE: "slices"}.get(line["kind"], "findings")
     b = line["bin"] if Findings().same_bins(scene) else None
-    return {**CLEARED, "view": view, "model": scene.model.title, "code": line["code"], "zoom": b}
+    inside = scene.model.source.within  # a slice of a slice is chosen among its slices
+    within = {"within": line["slice"]} if line["kind"] == SLICE and not inside else {}
+    return {**CLEARED, "view": view, "model": scene.model.title, "code": line["code"], "zoom": b, **within}
 
 
 def leading(key: str, label: str, **where: Any) -> None:

@@ -376,3 +376,25 @@ def test_a_scan_keeps_groups_on_one_side():
     assert found.second == first.sum()
     assert found.frame()["stands_out"].all()
     assert "confirmed (Hoeffding's bound, corrected by Holm)" in found.basis
+
+
+def test_columns_that_cannot_be_cut_are_left_out_and_infinities_lie_in_the_outermost_range():
+    columns = {"x": np.r_[np.arange(20.0), np.full(20, np.inf)], "tags": [["a"], ["b"]] * 20}
+    p = Predictions.from_confidence([0.7] * 40, [True, False] * 20, metadata=pd.DataFrame(columns))
+    assert {line["slice"].split()[0] for line in cc.slices.by_column(p).to_dict("records")} == {"x"}
+    assert cc.slices.table(p, "x")["rows"].sum() == 40
+    with pytest.raises(NotAnswerable, match="holds lists"):
+        cc.slices.cut(p, "tags")
+
+
+def test_numbers_of_32_bits_are_written_with_their_own_digits():
+    narrow = pd.DataFrame({"x": np.array([0.1, 0.2] * 20, dtype=np.float32)})
+    p = Predictions.from_confidence([0.7] * 40, [True, False] * 20, metadata=narrow)
+    assert [str(part) for part in cc.slices.cut(p, "x")] == ["x=0.1", "x=0.2"]
+
+
+def test_a_column_that_was_picked_pays_for_the_others():
+    site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})
+    p = Predictions.from_confidence([0.75] * 80, ([True] * 3 + [False]) * 10 + [True, False] * 20, metadata=site)
+    alone, picked = cc.slices.table(p, "site"), cc.slices.table(p, "site", picked_from=7)
+    np.testing.assert_allclose(picked["p_bh"], np.minimum(7 * alone["p_bh"], 1))

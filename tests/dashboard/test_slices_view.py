@@ -247,3 +247,10 @@ def test_audit_and_gate_judge_a_slice_and_say_so(tmp_path: Any) -> None:
     nothing = calib("gate", str(file), "--where", "subject=art", "--max-ece", "0.05")
     assert nothing.exit_code == 2
     assert "no row is in the slice subject = art" in nothing.stderr
+
+
+@pytest.mark.parametrize("view", [key for key, each in VIEWS.items() if each.room == "explore"])
+def test_a_slice_without_rows_is_a_sentence_in_every_view_of_explore(view: str) -> None:
+    app = opened(Selection(source=Source(data="demo:language-model", within="subject=nowhere"), view=view))
+    (why,) = (element.value.replace("\\", "") for element in app.error)
+    assert why.startswith("no row is in the slice subject = nowhere")

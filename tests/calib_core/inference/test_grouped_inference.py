@@ -223,3 +223,17 @@ def test_calibrated_groups_are_rejected_at_most_at_the_level():
         p = Predictions.from_confidence(scores, uniform < scores, groups=g)
         p_values.append((estimate(p).p_value, inference.shown_at_all(p).p_value))
     assert (np.mean(np.array(p_values) <= 0.05, axis=0) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 30)).all()
+
+
+@pytest.mark.parametrize(
+    "sizes", [[5] * 40 + [300], [600 // rank for rank in range(1, 81)]], ids=["one group leads", "zipf"]
+)
+def test_a_group_that_outweighs_the_others_makes_intervals_wide(sizes):
+    """It draws the share towards itself, so that deviations from the share say too little of how groups differ."""
+    rng, hits, runs = np.random.default_rng(7), 0, 60
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    for _ in range(runs):
+        right = rng.random(len(groups)) < rng.beta(4, 1, len(sizes))[groups]
+        gap = overall_gap(Predictions.from_confidence(np.full(len(groups), 0.8), right, groups=groups))
+        hits += gap.low <= 0.8 <= gap.high
+    assert hits >= runs * 0.9 - 2 * np.sqrt(runs * 0.09)
