@@ -90,10 +90,9 @@ def cut_column(
         numbers = _known_numbers(values)
         if 1 + np.count_nonzero(np.diff(numbers)) > FEW_VALUES:
             return _spans(name, values, _quantiles(numbers, parts))
-    try:
-        codes, uniques = pd.factorize(values)
-    except TypeError as why:
-        raise NotAnswerable(f"the column {name[:80]!r} holds lists or the like, which rows cannot share") from why
+    if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
+        raise NotAnswerable(f"the column {name[:80]!r} holds lists or the like, which rows cannot share")
+    codes, uniques = pd.factorize(values)
     if len(uniques) > MOST_VALUES:
         raise NotAnswerable(
             f"the column {name[:80]!r} has {count(len(uniques))} different values: it tells rows apart, not groups of "

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from playwright.sync_api import Page, expect
 
 from dashboard.selection import Selection, Source
+from tests.browser.waiting import settled
 
 DRAWN = """key => {
     const data = document.querySelector(`[data-calib-chart=${key}]`)?.dataset;
@@ -51,6 +52,7 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     expect(page.locator(".calib-across").first).to_be_attached()
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "code=" not in url)
+    settled(page)  # the charts forget the class a moment after the link
     # A class and no bin of it is one tint over all of its bins.
     page.locator("[data-calib-chart=class-errors]").focus()
     page.keyboard.press("ArrowDown")

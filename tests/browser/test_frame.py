@@ -99,6 +99,7 @@ def test_who_comes_back_to_a_room_finds_the_view_that_was_left(open_page, served
     expect(page.locator(".st-key-view-classes")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_an_upload_survives_a_change_of_view(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=data")
     expect(page.locator(".st-key-view-data")).to_be_visible()
