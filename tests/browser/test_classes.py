@@ -31,6 +31,7 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     selection = Selection(source=Source(data="demo:digits-naive-bayes"), view="classes", calibrators=())
     page = open_page(f"{served().url}/?{urlencode(selection.to_query())}", height=900)
     page.wait_for_function(DRAWN, arg="class-panels")
+    settled(page)
     panels = page.locator("[data-calib-chart=class-panels]")
     first, second, *_ = panels.evaluate(CLASSES)
     bins = panels.evaluate(BINS, first)
