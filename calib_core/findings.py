@@ -15,7 +15,7 @@ from calib_core.binning import BinningScheme, bins_of, cuts, tabulate
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import edges_said
 from calib_core.inference.number_words import at_level, in_percent, share_range, told_apart
-from calib_core.inference.picked_out import FALSE, FEWEST, counts_rows, picked_out, worth_of_cells
+from calib_core.inference.picked_out import FALSE, FEWEST, count_words, counts_rows, picked_out, worth_of_cells
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import claims_of
 from calib_core.slices import Slice
@@ -106,12 +106,9 @@ def headline(table: pd.DataFrame) -> tuple[str, ...]:
     more = f" {small:,} {other} too few rows to be tested." if small else ""
     if not tests:
         return "Too few rows everywhere to tell.", more.strip()
-    of = f"Of {tests:,} {'place' if tests == 1 else 'places'} looked at"
-    if not found:
-        why = "With few rows a place hardly can be: this is no proof that the rest is right."
-        return "Nothing stands out.", f"{of}, none is off beyond chance.{more} {why}"
-    be = "is" if found == 1 else "are"
-    return table["finding"].iloc[0], f"{of}, {found:,} {be} off beyond chance, corrected for their number.{more}"
+    looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} looked at"
+    first = str(table["finding"].iloc[0]) if found else "Nothing stands out."
+    return first, count_words(looked, found, more, "place")
 
 
 class _Family(NamedTuple):

@@ -13,7 +13,7 @@ from calib_core._text import begun, called
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.number_words import at_level, share_range, told_apart
-from calib_core.inference.picked_out import FALSE, FEWEST, counts_rows, picked_out, worth_of_cells
+from calib_core.inference.picked_out import FALSE, FEWEST, count_words, counts_rows, picked_out, worth_of_cells
 from calib_core.inference.right_shares import share_ends
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 
@@ -55,12 +55,9 @@ class ClassBias(Diagram):
         more = f" {small:,} predicted {'class has' if small == 1 else 'classes have'} too few rows." if small else ""
         if not self.pairs:
             return "Too few rows of every class to tell.", more.strip()
-        of = f"Of {self.pairs:,} pairs of a predicted class and a class"
-        if not found:
-            why = "With few rows a pair hardly can be: this is no proof that the rest is right."
-            return "Nothing stands out.", f"{of}, none is off beyond chance.{more} {why}"
-        be = "is" if found == 1 else "are"
-        return self._sentence(0), f"{of}, {found:,} {be} off beyond chance, corrected for their number.{more}"
+        looked = f"Of {self.pairs:,} pairs of a predicted class and a class"
+        first = self._sentence(0) if found else "Nothing stands out."
+        return first, count_words(looked, found, more, "pair")
 
     def frame(self) -> pd.DataFrame:
         """One line per pair listed, with what it says in a sentence."""

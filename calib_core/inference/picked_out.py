@@ -71,6 +71,19 @@ def picked_out(
     return PickedOut(p, corrected, outstanding, np.where(outstanding, wider, level), counted)
 
 
+def count_words(looked: str, found: int, more: str, place: str) -> str:
+    """How many of the places ``looked`` at are off, and what follows where none of them is.
+
+    >>> count_words("Of 7 places looked at", 1, "", "place")
+    'Of 7 places looked at, 1 is off beyond chance, corrected for their number.'
+    """
+    if not found:
+        why = f"With few rows a {place} hardly can be: this is no proof that the rest is right."
+        return f"{looked}, none is off beyond chance.{more} {why}"
+    be = "is" if found == 1 else "are"
+    return f"{looked}, {found:,} {be} off beyond chance, corrected for their number.{more}"
+
+
 def _rounded_up(level: float, share: float) -> float:
     """The level that misses this share of what another misses, at most: one digit that counts, as it is written."""
     miss = (1 - level) * share

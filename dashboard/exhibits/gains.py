@@ -31,9 +31,7 @@ class Gains(Exhibit):
         return call(
             cc.side_by_side.gains,
             line_words.primaries(scene),
-            {model.title: model.base.predictions for model in models},
-            {model.title: model.predictions for model in models},
-            {model.title: model.fitted for model in models},
+            *scene.recalibrations,
             eps=scene.tolerance,
             bases={model.title: base_title(scene, model.title) for model in models},
         )

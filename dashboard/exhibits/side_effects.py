@@ -23,15 +23,9 @@ class SideEffects(Exhibit):
     static: ClassVar[bool] = True
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        models = scene.models.recalibrated
-        if not models:
+        if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it does to the decisions appears here")
-        return call(
-            cc.side_by_side.side_effects,
-            {model.title: model.base.predictions for model in models},
-            {model.title: model.predictions for model in models},
-            {model.title: model.fitted for model in models},
-        )
+        return call(cc.side_by_side.side_effects, *scene.recalibrations)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -127,6 +127,13 @@ class Scene:
         """Every model's test rows by title, each over all the rows it answers."""
         return {model.title: model.predictions for model in self.models.shown}
 
+    @property
+    def recalibrations(self) -> tuple[dict[str, Call[Predictions]], dict[str, Call[Predictions]], dict[str, Call[Any]]]:
+        """Of every recalibrated model the test rows before and after, and its fitted calibrator, by title."""
+        models = self.models.recalibrated
+        before = {model.title: model.base.predictions for model in models}
+        return before, {m.title: m.predictions for m in models}, {m.title: m.fitted for m in models}
+
     def over_same_rows(self) -> dict[str, Call[Predictions]] | Call[dict[str, Predictions]]:
         """Every model's test rows by title, all over the same rows, as a table that ranks them needs."""
         if not self.abstaining:

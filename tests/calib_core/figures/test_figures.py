@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from hostile_names import HOSTILE
 from shown_laws import hovers_speak_in_percent
 
 from calib_core import Predictions, diagrams, figures, inference
@@ -23,16 +24,6 @@ from calib_core.figures.probability_axis import axis_for
 from calib_core.figures.verdict_icon import ICONS
 from calib_core.inference import per_class_tests
 from calib_core.inference.number_words import between, percent
-
-HOSTILE = ['<a href="https://x.example">a</a>', "<b>b</b>", "%{x} c"]
-
-
-@pytest.fixture
-def predictions() -> Predictions:
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet([0.6] * 3, 400)
-    labels = (rng.random(400)[:, None] > probs.cumsum(1)).sum(1)
-    return Predictions(probs, labels, class_names=HOSTILE)
 
 
 def marks(figure: go.Figure, kind: str) -> list[go.Scatter]:

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hostile_names import HOSTILE
 
 import calib_core as cc
 from calib_core import Predictions
 from calib_core.figures.fitted_numbers import _frame
 from calib_core.palette import style
-
-HOSTILE = ['<a href="https://x.example">a</a>', "<b>b</b>", "%{x} c"]
-
-
-@pytest.fixture
-def predictions() -> Predictions:
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet([0.6] * 3, 400)
-    labels = (rng.random(400)[:, None] > probs.cumsum(1)).sum(1)
-    return Predictions(probs, labels, class_names=HOSTILE)
 
 
 def test_before_and_after_draw_their_frame_and_arrows_between_equal_bins(predictions: Predictions) -> None:
