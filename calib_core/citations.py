@@ -61,6 +61,8 @@ WORKS = {
     "calibration. Transactions on Machine Learning Research, 2023.",
     "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "
     "prediction models. Medical Decision Making 26, 2006.",
+    "Vovk et al. (2015)": "Vovk V, Petej I, Fedorova V. Large-scale probabilistic predictors with and without "
+    "guarantees of validity. NeurIPS 2015.",
     "Widmann et al. (2019)": "Widmann D, Lindsten F, Zachariah D. Calibration tests in multi-class classification: a "
     "unifying framework. NeurIPS 2019.",
     "Wilson (1927)": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "

@@ -30,6 +30,7 @@ from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import ScalingMap
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.temperature import Temperature
+from calib_core.calibrators.venn_abers import VennAbers
 from calib_core.calibrators.wrappers import WRAPPERS
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "SimplexBinning",
     "Temperature",
     "VectorScaling",
+    "VennAbers",
     "as_calibrator",
     "load_calibrator",
     "with_options",

@@ -4,7 +4,7 @@ import pytest
 
 from calib_core import CALIBRATORS
 
-KEYS = ["temperature", "top-label-hb", "class-wise-hb", "isotonic-ovr"]
+KEYS = ["temperature", "top-label-hb", "class-wise-hb", "isotonic-ovr", "venn-abers"]
 
 
 @pytest.mark.parametrize("key", KEYS)
