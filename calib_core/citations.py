@@ -10,6 +10,8 @@ WORKS = {
     "probabilistic predictions. Journal of Machine Learning Research 23, 2022.",
     "Benjamini and Hochberg (1995)": "Benjamini Y, Hochberg Y. Controlling the false discovery rate: a practical and "
     "powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 1995.",
+    "Berta et al. (2025)": "Berta E, Holzmüller D, Jordan MI, Bach F. Structured matrix scaling for multi-class "
+    "calibration. 2025; AISTATS 2026.",
     "Błasiok and Nakkiran (2023)": "Błasiok J, Nakkiran P. Smooth ECE: principled reliability diagrams via kernel "
     "smoothing. 2023; ICLR 2024.",
     "Bröcker and Smith (2007)": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "

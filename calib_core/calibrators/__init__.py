@@ -29,6 +29,7 @@ from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import ScalingMap
 from calib_core.calibrators.simplex_binning import SimplexBinning
+from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature
 from calib_core.calibrators.venn_abers import VennAbers
 from calib_core.calibrators.wrappers import WRAPPERS
@@ -65,6 +66,7 @@ __all__ = [
     "ScalingBinning",
     "ScalingMap",
     "SimplexBinning",
+    "StructuredScaling",
     "Temperature",
     "VectorScaling",
     "VennAbers",

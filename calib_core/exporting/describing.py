@@ -21,6 +21,7 @@ from calib_core.calibrators import (
     MatrixScaling,
     MetaCal,
     Reduced,
+    StructuredScaling,
     Temperature,
     VectorScaling,
 )
@@ -158,6 +159,14 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
     source = _source(state) if calibrator.input_ == "logits" else Log(state.row)
     weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
     return state.with_row(Softmax(Affine(source, weights, intercepts)))
+
+
+@steps_of.register
+def _structured(calibrator: StructuredScaling, state: State) -> State:
+    soft, share = _softened(state, 1.0 / float(calibrator.temperature_)), float(calibrator.share_)
+    drawn = Mixed((soft, Uniform(state.n_classes)), (1.0 - share, share))
+    weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
+    return state.with_row(Softmax(Affine(Log(drawn), weights, intercepts)))
 
 
 @steps_of.register
