@@ -50,6 +50,8 @@ WORKS = {
     "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
+    "Rahimi et al. (2020)": "Rahimi A, Shaban A, Cheng C-A, Hartley R, Boots B. Intra order-preserving functions for "
+    "calibration of multi-class neural networks. NeurIPS 2020.",
     "Roelofs et al. (2022)": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
     "AISTATS 2022.",
     "Seillier-Moiseiwitsch and Dawid (1993)": "Seillier-Moiseiwitsch F, Dawid AP. On testing the validity of "

@@ -22,6 +22,7 @@ from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorS
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
 from calib_core.calibrators.options import with_options
+from calib_core.calibrators.order_preserving import OrderPreserving
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.profile import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.reduced import Reduced
@@ -60,6 +61,7 @@ __all__ = [
     "MetaCal",
     "MetaCalAccuracy",
     "MetaCalMiscoverage",
+    "OrderPreserving",
     "Platt",
     "Profile",
     "Reduced",

@@ -20,6 +20,7 @@ from calib_core.calibrators import (
     Lece,
     MatrixScaling,
     MetaCal,
+    OrderPreserving,
     Reduced,
     StructuredScaling,
     Temperature,
@@ -27,6 +28,7 @@ from calib_core.calibrators import (
 )
 from calib_core.exporting.nodes import (
     Affine,
+    Bent,
     Chosen,
     EachClass,
     Either,
@@ -43,7 +45,7 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
-from calib_core.exporting.score_maps import SAME, Map, described_map
+from calib_core.exporting.score_maps import SAME, Map, Pieces, described_map
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import scope
 from calib_core.registry import Recipe, RegistryError
@@ -159,6 +161,14 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
     source = _source(state) if calibrator.input_ == "logits" else Log(state.row)
     weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
     return state.with_row(Softmax(Affine(source, weights, intercepts)))
+
+
+@steps_of.register
+def _order_preserving(calibrator: OrderPreserving, state: State) -> State:
+    ends, heights = calibrator.corners()
+    slopes = np.asarray(calibrator.slopes_, float)
+    lines = Pieces(np.asarray(calibrator.knots_, float), slopes, heights - slopes * ends, from_scores=False)
+    return state.with_row(Softmax(Bent(Log(state.row), lines)))
 
 
 @steps_of.register

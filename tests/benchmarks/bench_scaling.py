@@ -10,8 +10,14 @@ from threadpoolctl import threadpool_limits
 
 from calib_core import CALIBRATORS
 
-SIZES = {"temperature": "SML", "ensemble-temperature": "SM", "vector": "SML", "matrix": "SM", "dirichlet": "SM"} | {
-    "structured": "SML"
+SIZES = {
+    "temperature": "SML",
+    "ensemble-temperature": "SM",
+    "vector": "SML",
+    "matrix": "SM",
+    "dirichlet": "SM",
+    "structured": "SML",
+    "iop": "SML",
 }
 
 
