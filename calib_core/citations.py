@@ -61,6 +61,8 @@ WORKS = {
     "calibration. Transactions on Machine Learning Research, 2023.",
     "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "
     "prediction models. Medical Decision Making 26, 2006.",
+    "Wenger et al. (2020)": "Wenger J, Kjellström H, Triebel R. Non-parametric calibration for classification. AISTATS "
+    "2020.",
     "Widmann et al. (2019)": "Widmann D, Lindsten F, Zachariah D. Calibration tests in multi-class classification: a "
     "unifying framework. NeurIPS 2019.",
     "Wilson (1927)": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "

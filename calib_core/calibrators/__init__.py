@@ -28,6 +28,7 @@ from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.temperature import Temperature
 from calib_core.calibrators.wrappers import WRAPPERS
@@ -48,6 +49,7 @@ __all__ = [
     "EnsembleTemperature",
     "EqualWidthHistogram",
     "Family",
+    "GaussianProcess",
     "Histogram",
     "Identity",
     "Isotonic",

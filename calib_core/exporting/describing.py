@@ -15,6 +15,7 @@ from calib_core.calibrators import (
     Composed,
     Dirichlet,
     EnsembleTemperature,
+    GaussianProcess,
     Identity,
     Lecd,
     Lece,
@@ -33,6 +34,7 @@ from calib_core.exporting.nodes import (
     Given,
     Log,
     Mixed,
+    Moved,
     Node,
     Normalised,
     Program,
@@ -42,7 +44,7 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
-from calib_core.exporting.score_maps import SAME, Map, described_map
+from calib_core.exporting.score_maps import SAME, Interpolated, Map, described_map
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import scope
 from calib_core.registry import Recipe, RegistryError
@@ -158,6 +160,12 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
     source = _source(state) if calibrator.input_ == "logits" else Log(state.row)
     weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
     return state.with_row(Softmax(Affine(source, weights, intercepts)))
+
+
+@steps_of.register
+def _gaussian_process(calibrator: GaussianProcess, state: State) -> State:
+    curve = Interpolated(np.asarray(calibrator.points_, float), np.asarray(calibrator.shifts_, float))
+    return state.with_row(Softmax(Moved(Log(state.row), curve)))
 
 
 @steps_of.register

@@ -23,6 +23,7 @@ from calib_core.exporting.nodes import (
     Given,
     Log,
     Mixed,
+    Moved,
     Node,
     Normalised,
     Program,
@@ -199,6 +200,11 @@ def _scaled(node: Scaled, module: Module, rows: list[str]) -> str:
 def _affine(node: Affine, module: Module, rows: list[str]) -> str:
     function = runtime.diagonal if node.weights.ndim == 1 else runtime.affine
     return module.call(function, *rows, module.constant(node.weights), module.constant(node.intercepts))
+
+
+@written.register
+def _moved(node: Moved, module: Module, rows: list[str]) -> str:
+    return module.call(runtime.moved, *rows, module.constant(node.curve.scores), module.constant(node.curve.values))
 
 
 @written.register

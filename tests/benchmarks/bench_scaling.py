@@ -10,7 +10,14 @@ from threadpoolctl import threadpool_limits
 
 from calib_core import CALIBRATORS
 
-SIZES = {"temperature": "SML", "ensemble-temperature": "SM", "vector": "SML", "matrix": "SM", "dirichlet": "SM"}
+SIZES = {
+    "temperature": "SML",
+    "ensemble-temperature": "SM",
+    "vector": "SML",
+    "matrix": "SM",
+    "dirichlet": "SM",
+    "gp": "SM",
+}
 
 
 def size_of(sample):
