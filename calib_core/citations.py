@@ -73,6 +73,8 @@ WORKS = {
     "probability estimates. KDD 2002.",
     "Zhang et al. (2020)": "Zhang J, Kailkhura B, Han TY-J. Mix-n-Match: ensemble and compositional methods for "
     "uncertainty calibration in deep learning. ICML 2020.",
+    "Zhao et al. (2021)": "Zhao S, Kim MP, Sahoo R, Ma T, Ermon S. Calibrating predictions to decisions: a novel "
+    "approach to multi-class calibration. NeurIPS 2021.",
 }
 """Full entries by the author and year they are cited as."""
 

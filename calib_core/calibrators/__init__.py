@@ -31,6 +31,7 @@ from calib_core.calibrators.scaling_map import ScalingMap
 from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.temperature import Temperature
+from calib_core.calibrators.two_decisions import DecisionCalibration
 from calib_core.calibrators.wrappers import WRAPPERS
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Calibrator",
     "Composed",
     "Contract",
+    "DecisionCalibration",
     "Dirichlet",
     "EnsembleTemperature",
     "EqualWidthHistogram",

@@ -17,6 +17,7 @@ SIZES = {
     "matrix": "SM",
     "dirichlet": "SM",
     "gp": "SM",
+    "decision": "S",
 }
 
 
