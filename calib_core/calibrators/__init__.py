@@ -10,6 +10,7 @@ from calib_core.calibrators.base import (
 )
 from calib_core.calibrators.beta import Beta
 from calib_core.calibrators.binary_identity import BinaryIdentity
+from calib_core.calibrators.binary_kernel import BinaryKernel
 from calib_core.calibrators.binary_temperature import BinaryTemperature
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
@@ -42,6 +43,7 @@ __all__ = [
     "Beta",
     "BinaryCalibrator",
     "BinaryIdentity",
+    "BinaryKernel",
     "BinaryTemperature",
     "Calibrator",
     "Composed",
