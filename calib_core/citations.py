@@ -67,6 +67,8 @@ WORKS = {
     "prediction models. Medical Decision Making 26, 2006.",
     "Vovk et al. (2015)": "Vovk V, Petej I, Fedorova V. Large-scale probabilistic predictors with and without "
     "guarantees of validity. NeurIPS 2015.",
+    "Wenger et al. (2020)": "Wenger J, Kjellström H, Triebel R. Non-parametric calibration for classification. AISTATS "
+    "2020.",
     "Widmann et al. (2019)": "Widmann D, Lindsten F, Zachariah D. Calibration tests in multi-class classification: a "
     "unifying framework. NeurIPS 2019.",
     "Wilson (1927)": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "
@@ -77,6 +79,8 @@ WORKS = {
     "probability estimates. KDD 2002.",
     "Zhang et al. (2020)": "Zhang J, Kailkhura B, Han TY-J. Mix-n-Match: ensemble and compositional methods for "
     "uncertainty calibration in deep learning. ICML 2020.",
+    "Zhao et al. (2021)": "Zhao S, Kim MP, Sahoo R, Ma T, Ermon S. Calibrating predictions to decisions: a novel "
+    "approach to multi-class calibration. NeurIPS 2021.",
 }
 """Full entries by the author and year they are cited as."""
 
