@@ -240,6 +240,8 @@ def _words(line: Mapping[Hashable, Any], level: float) -> str:
     sentence = f"{start} ({at_level(level)} interval {low} to {high}): {side or 'a gap is not shown'}"
     if line["change"] != line["change"] or not np.isfinite(line["change_low"]):
         return f"{sentence}."
+    if line["changed"] == 0:
+        return f"{sentence}; it decides every row as before."
     saved = _side(line["change_low"], line["change_high"], "more than before", "less than before")
     if not saved:
         return f"{sentence}; that it costs other than before is not shown."

@@ -129,7 +129,9 @@ def test_the_sentence_claims_what_the_intervals_show() -> None:
     assert said() == f"{start}more than it promises."
     assert said(gap_low=-0.02) == f"{start}a gap is not shown."
     assert said(gap_low=-0.2, gap_high=-0.1) == f"{start}less than it promises."
-    change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01}
+    change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01, "changed": 0.1}
+    same = {**change, "change": 0, "change_low": 0, "change_high": 0, "changed": 0}
+    assert said(**same) == f"{start}more than it promises; it decides every row as before."
     assert said(**change) == f"{start}more than it promises, and 10 to 50 less than before."
     unsure = said(**{**change, "change_high": 0.01})
     assert unsure == f"{start}more than it promises; that it costs other than before is not shown."
