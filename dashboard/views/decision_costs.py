@@ -19,12 +19,10 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.decision_curve import at_these_costs
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
-from dashboard.views.exhibited import exhibited
+from dashboard.views.exhibited import by_model, exhibited
 
 MOST_CLASSES = 20
 """Classes whose costs are filled in on screen at most; of more they are given as text."""
-MOST_TURNED = 4
-"""Models beside one another at most where a table has its lines as columns; more are put into a table that scrolls."""
 _FILE = "decisions.file"
 
 
@@ -32,13 +30,12 @@ def draw(scene: Scene) -> None:
     """Draw the table of costs, and what follows from it."""
     names = scene.class_names
     _costs(names)
-    turned = True if len(scene.models.shown) <= MOST_TURNED else None
-    exhibited("decisions", scene, turned=turned)
+    exhibited("decisions", scene, turned=by_model(scene))
     st.markdown(f"#### {EXHIBITS['decision-curve'].title}")
     limits = at_these_costs(widgets.selection(), scene)
     _acted_on(scene, limits)
     exhibited("decision-curve", scene, title=None, controls=False, folded=True, limits=limits)
-    exhibited("net-benefit", scene, controls=False, limits=limits, turned=turned)
+    exhibited("net-benefit", scene, controls=False, limits=limits, turned=by_model(scene))
 
 
 def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:

@@ -87,6 +87,35 @@ def test_calibrated_probabilities_expect_what_they_pay_and_others_do_not() -> No
     assert alarms < 0.1 * runs + margin < found
 
 
+def grouped(rng: np.random.Generator, n: int = 250) -> tuple[Predictions, Predictions, np.ndarray]:
+    """Groups of one to nine rows, most of them of one class, stated by two models; and the chances of every row."""
+    groups = np.repeat(np.arange(n), rng.integers(1, 10, n))
+    truth = rng.dirichlet([0.6] * 3, n)[groups].clip(1e-6)
+    truth /= truth.sum(1, keepdims=True)
+    shared = np.where(rng.random(n)[groups] < 0.8, rng.random(n)[groups], rng.random(len(groups)))
+    labels = (shared[:, None] > truth.cumsum(1)[:, :-1]).sum(1)
+    off = truth * [8, 1, 0.3]
+    first = Predictions(off / off.sum(1, keepdims=True), labels, groups=groups)
+    return first, first.with_probs(truth), truth
+
+
+@pytest.mark.parametrize("runs", [50, pytest.param(600, marks=pytest.mark.wide)])
+def test_ends_of_costs_hold_where_rows_of_a_group_come_out_alike(runs: int) -> None:
+    """And those that take the rows for independent do not."""
+    rng, costs = np.random.default_rng(9), cost_matrix(ASYMMETRIC, 3)
+    counts = {"paid": [0, 0], "change": [0, 0]}
+    for _ in range(runs):
+        a, b, truth = grouped(rng)
+        priced = [(truth * costs[decisions(p, costs)]).sum(1).mean() for p in (a, b)]
+        for alone in (0, 1):
+            pair = {n: p.replace(groups=None) if alone else p for n, p in (("a", a), ("b", b))}
+            line = decision_costs(pair, ASYMMETRIC, {"b": "a"}).iloc[1]
+            counts["paid"][alone] += line["realised_low"] <= priced[1] <= line["realised_high"]
+            counts["change"][alone] += line["change_low"] <= priced[1] - priced[0] <= line["change_high"]
+    least = 0.9 * runs - 3 * np.sqrt(0.09 * runs)
+    assert min(counts["paid"][0], counts["change"][0]) > least > max(counts["paid"][1], counts["change"][1]), counts
+
+
 def test_the_change_is_paired_and_of_nothing_is_nothing() -> None:
     p, truth = drawn(np.random.default_rng(1), 300, 2.0)
     frame = decision_costs({"a": p, "b": p.with_probs(truth), "c": p}, ASYMMETRIC, {"b": "a", "c": "a"})

@@ -239,3 +239,29 @@ def test_rows_that_belong_together_are_taken_together() -> None:
                 count[name] += line[f"{name}_low"] <= truth[name] <= line[f"{name}_high"]
     margin = 3 * np.sqrt(0.09 * runs)
     assert min(inside.values()) > 0.87 * runs - margin > max(alone.values())
+
+
+@pytest.mark.parametrize(
+    ("groups", "runs"),
+    [(False, 80), pytest.param(False, 600, marks=pytest.mark.wide), pytest.param(True, 300, marks=pytest.mark.wide)],
+)
+def test_intervals_hold_where_rows_weigh_differently(groups: bool, runs: int) -> None:
+    """Few rows that weigh much, those of low confidence more often; the twin that takes weights for copies fails."""
+    rng, share, right_at = np.random.default_rng(8), np.full(6, 1 / 6), LEVELS - 0.1
+    heavy = np.linspace(0.4, 0.1, 6)
+    weight_of = share * (heavy * 9.5 + (1 - heavy) * 0.5)
+    truth = truths(right_at, weight_of / weight_of.sum())
+    truth |= {"accuracy": right_at @ weight_of / weight_of.sum()}
+    names = (*INTERVALS, "accuracy")
+    inside, copies = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for _ in range(runs):
+        which = rng.integers(6, size=240)
+        weights = np.where(rng.random(240) < heavy[which], 9.5, 0.5)
+        p = Predictions.from_confidence(LEVELS[which], rng.random(240) < right_at[which], weights=weights)
+        p = p.take(np.repeat(np.arange(240), 3)).replace(groups=np.repeat(np.arange(240), 3)) if groups else p
+        for count, rows in ((inside, p), (copies, p.replace(weights=np.ceil(p.weights), groups=None))):
+            line = skills({"x": rows}).iloc[0]
+            for name in names:
+                count[name] += line[f"{name}_low"] <= truth[name] <= line[f"{name}_high"]
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside.values()) > 0.87 * runs - margin > max(copies.values()), (inside, copies)
