@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import skill_differences, skills
 from calib_core.inference.influences import MEASURES, Answers, Influence
-from calib_core.inference.skills import DIFFERENCES, FEWEST, TOO_FEW, _ends
+from calib_core.inference.skills import DIFFERENCES, FEWEST, PERFECT, TOO_FEW, _ends
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 INTERVALS = ("skill", "auroc", "risk_area", "excess_area")
@@ -198,6 +198,10 @@ def test_what_cannot_be_told_is_not() -> None:
     assert line["note"] == TOO_FEW
     assert np.isnan(line[["skill_low", "auroc_low", "risk_area_low", "excess_area_low"]].astype(float)).all()
     assert np.isfinite(line[["overconfidence_low", "accuracy_answered_low"]].astype(float)).all()
+    alike = Predictions.from_confidence([1.0] * 100, [True] * 80 + [False] * 20)
+    line = skills({"x": alike}).iloc[0]
+    assert (line["auroc"], line["note"]) == (0.5, PERFECT)
+    assert np.isnan(line[["auroc_low", "auroc_high"]].astype(float)).all()
     with pytest.raises(InputError, match="the coverage is 0; it must lie above 0, up to 1"):
         skills({"x": few}, 0)
     with pytest.raises(NotAnswerable, match="there is no model to show"):
