@@ -37,7 +37,7 @@ def render() -> None:
         exhibited("selective", scene, folded=True)
         exhibited("skills", scene, turned=by_model(scene))
         if len(scene.models.shown) > 1:
-            exhibited("skill-pairs", scene)
+            exhibited("skill-pairs", scene, turned=False if by_model(scene) else None)
     widgets.refusals(scene.models.failed)
 
 
