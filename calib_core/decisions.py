@@ -373,7 +373,7 @@ def _numbers(lines: list[list[Any]]) -> Float64s:
                 ) from None
         if len(line) != len(lines[0]):
             raise InputError(
-                f"line {i} of the costs has {len(line)} numbers and line 1 has {len(lines[0])}: give every decision "
-                "the same number of costs, one for each class that may be true"
+                f"lines of costs differ in length, line {i} has {len(line)} and line 1 has {len(lines[0])}: give every "
+                "decision the same number of costs, one for each class that may be true"
             )
     return np.array(lines, dtype=np.float64)

@@ -17,6 +17,7 @@ from calib_core.readers import cost_table
 from dashboard import uploads, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.decision_curve import at_these_costs
+from dashboard.exhibits.decisions import COSTS
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import by_model, exhibited
@@ -98,8 +99,13 @@ def _from_file(names: tuple[str, ...]) -> None:
         try:
             chosen(cost_table(data, names, name))
             st.session_state.pop(_PROBLEM, None)
-        except (InputError, RegistryError) as why:
+        except InputError as why:
             st.session_state[_PROBLEM] = str(why)
+        except RegistryError:
+            st.session_state[_PROBLEM] = (
+                f"they stand in the link, which holds {COSTS.most:,} characters of them at most; costs of "
+                f"{len(names):,} classes are more: use calib_core.decisions in Python"
+            )
         st.rerun()
     if _PROBLEM in st.session_state:
         st.error(markdown_plain(f"These costs are not used: {st.session_state[_PROBLEM]}."))

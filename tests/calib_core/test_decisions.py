@@ -135,8 +135,8 @@ def test_what_has_no_expected_cost_says_why() -> None:
     for costs, why in (
         ("0 1; 1 0", "costs have 2 x 2 numbers; these classes need 3 x 3"),
         ("0.2", "a threshold is of two classes and between 0 and 1; got 0.2 for 3 classes"),
-        ("0 1 1; 1 0", "line 2 of the costs has 2 numbers and line 1 has 3: give every decision the same number"),
-        ([[0, 1, 1], [1, 0], [1, 1, 0]], "line 2 of the costs has 2 numbers and line 1 has 3"),
+        ("0 1 1; 1 0", "lines of costs differ in length, line 2 has 2 and line 1 has 3: give every decision"),
+        ([[0, 1, 1], [1, 0], [1, 1, 0]], "lines of costs differ in length, line 2 has 2"),
         ("0 1 1; 1 a 0", "costs are numbers, a line for each decision, such as 0 5; 1 0: 'a' in line 2 is none"),
         ("abc", "'abc' in line 1 is none"),
         ([[0, None]], "'None' in line 1 is none"),
