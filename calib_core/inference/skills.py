@@ -23,7 +23,7 @@ COVERAGE = 0.8
 """The share of rows that is answered, where none is chosen."""
 DIFFERENCES = ("overconfidence", "brier", "skill", "auroc", "risk_area")
 """Measures of which pairs of models are compared."""
-PERFECT = "a value at its end: no row seen would have it otherwise, so that nothing is told of the noise"
+PERFECT = "no row seen would have a value otherwise, so that nothing is told of its noise"
 TOO_FEW = f"fewer than {FEWEST} rows are right, or wrong: too few for intervals of skill, ranking and areas"
 
 
@@ -148,7 +148,12 @@ def _why_few(rows: Answers) -> str:
 
 
 def _ends(name: str, measure: Influence, level: float) -> tuple[float, float]:
-    """The interval of a measure; of what lies between 0 and 1 on the scale of log-odds, which it does not leave."""
+    """The interval of a measure; of what lies between 0 and 1 on the scale of log-odds, which it does not leave.
+
+    None where every row adds the same: then nothing was seen of the noise.
+    """
+    if not measure.error > 0:
+        return np.nan, np.nan
     if name == "skill":
         return measure.ends(level)
     if not 0 < measure.value < 1:

@@ -1,6 +1,7 @@
 """Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
 
 from calib_core.readers import delimited, jsonl, npy, parquet
+from calib_core.readers.cost_table import cost_table
 from calib_core.readers.doctor import examine, propose
 from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.finding import Finding
@@ -17,6 +18,7 @@ __all__ = [
     "Reading",
     "Table",
     "all_endings",
+    "cost_table",
     "delimited",
     "examine",
     "file_bytes",

@@ -35,6 +35,8 @@ _FOCUS: dict[str, tuple[str, type]] = {
 """Names in the records of marks that say what is looked at: the choice each of them becomes, and its kind."""
 
 
+MOST_TURNED = 4
+"""Models beside one another at most where a table has a column a model; more are put into a table that scrolls."""
 CLEARED = {"zoom": None, "between": None, "code": None, "cell": None}
 """The choices of a page on which no place is looked at."""
 
@@ -60,6 +62,11 @@ def follow(name: str, titles: Collection[str]) -> None:
         found = dict(CLEARED)
     if found and found.get("model", "") in (*titles, ""):
         widgets.change(**found)
+
+
+def by_model(scene: Scene) -> bool | None:
+    """How a table of many measures is ``turned``: a column a model, where they are few enough to stand side by side."""
+    return True if len(scene.models.shown) <= MOST_TURNED else None
 
 
 def exhibited(
