@@ -14,6 +14,7 @@ from calib_core.diagrams.class_bias import MOST_CLASSES
 from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.by_slice import row_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import how_judged
 from dashboard.session import Call, Scene, call
@@ -43,7 +44,7 @@ class Bias(Exhibit):
             of.points("gap"),
             of.between("interval", "low", "high"),
             of.share("its level", "level"),
-            of.whole("rows"),
+            *row_columns(frame),
             of.probability("p"),
             of.probability("p (corrected)", "p_corrected"),
             of.flag("stands out", "stands_out"),

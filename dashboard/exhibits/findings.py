@@ -13,7 +13,7 @@ from calib_core.findings import SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE, counts_rows
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import too_many
+from dashboard.exhibits.by_slice import row_columns, too_many
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -36,7 +36,7 @@ class Findings(Exhibit):
             of.share("right"),
             of.between("interval", "low", "high"),
             of.share("its level", "level"),
-            of.whole("rows"),
+            *row_columns(frame),
             of.number("rows off, at least", "rows_off"),
             of.probability("p"),
             of.probability("p (corrected)", "p_corrected"),

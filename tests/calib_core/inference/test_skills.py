@@ -198,7 +198,7 @@ def test_what_cannot_be_told_is_not() -> None:
     assert line["note"] == TOO_FEW
     assert np.isnan(line[["skill_low", "auroc_low", "risk_area_low", "excess_area_low"]].astype(float)).all()
     assert np.isfinite(line[["overconfidence_low", "accuracy_answered_low"]].astype(float)).all()
-    with pytest.raises(InputError, match="the coverage is 0; it must lie above 0, up to 1"):
+    with pytest.raises(InputError, match="coverage is 0; it must be a number between 0 and 1"):
         skills({"x": few}, 0)
     with pytest.raises(NotAnswerable, match="there is no model to show"):
         skills({})
