@@ -29,7 +29,7 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
     """A line a predicted class, a column a class: blue where it is rarer than said, vermillion where more frequent.
 
     Dots mark pairs that stand out. Of more than 25 classes the worst pairs are drawn as `findings` are. Records have
-    the predicted ``class``.
+    the predicted ``class`` and the other's ``label_code``.
     """
     frame = bias.frame()
     if len(bias.names) > MOST_CLASSES:

@@ -53,6 +53,15 @@ class Bias(Exhibit):
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.class_bias", self.pairs(scene), model=scene.model.title, looks=scene.looks)
 
+    def looked_at(self, scene: Scene) -> str:
+        """What is found of the pair of classes looked at, if it is listed and was looked for already."""
+        focus = scene.focus
+        if focus.code is None or focus.label is None or not scene.knows(self.pairs(scene)):
+            return ""
+        frame = scene.get(self.table(scene))
+        found = frame.loc[(frame["code"] == focus.code) & (frame["label_code"] == focus.label), "finding"]
+        return str(found.iloc[0]) if len(found) else ""
+
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.pairs(scene))
         caption = (
