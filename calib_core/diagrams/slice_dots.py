@@ -65,7 +65,7 @@ class SliceDots(Diagram):
             return ""
         away = points(line["beyond"])
         if not line["differs"]:
-            return f". That it is off otherwise than all other rows is not shown ({away})"
+            return f". It is not shown to differ from all other rows ({away})"
         more = "more than" if (line["beyond"] > 0) == (line["gap"] > 0) else "otherwise than"
         return f". It is off {more} all other rows, by {away.lstrip('+−')}"
 

@@ -31,7 +31,7 @@ class Findings(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            of.text("finding"),
+            of.sentences("finding"),
             of.share("says"),
             of.share("right"),
             of.between("interval", "low", "high"),

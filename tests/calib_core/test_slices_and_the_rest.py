@@ -68,7 +68,10 @@ def test_where_no_other_rows_are_enough_nothing_is_compared():
 
 def test_sentences_say_as_much_as_is_shown():
     rng = np.random.default_rng(1)
-    for worse, said in (((), "all other rows is not shown"), ((2,), "It is off more than all other rows, by ")):
+    for worse, said in (
+        ((), "It is not shown to differ from all other rows ("),
+        ((2,), "It is off more than all other rows, by "),
+    ):
         table = cc.slices.table(off_everywhere(rng, 3000, worse=worse), "site")
         assert table["stands_out"].all()
         assert table["differs"].any() == table["differs"][0] == bool(worse)
