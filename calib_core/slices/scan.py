@@ -157,7 +157,7 @@ def scan(
         else together.first_part(alike, confirm, random_state)
     )
     if apart.all() or not apart.any():
-        few = f"{rows.n_rows:,} rows" if together is None else f"{together.words} of rows"
+        few = f"{rows.n_rows:,} rows" if together is None else f"rows in {together.words}"
         raise NotAnswerable(
             f"a scan chooses slices on some rows and tests them on others, and {few} cannot be divided so: look at the "
             "slices of one column instead, which need no second part"

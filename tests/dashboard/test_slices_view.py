@@ -269,7 +269,7 @@ def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> 
     assert "judge one row a group. The score of all rows" in answer.stdout
     scanned = calib("slices", file, "--read", "group=patient", "--where", "site=b", "--scan")
     assert (scanned.exit_code, scanned.stdout) == (2, "")
-    assert "1 group of rows cannot be divided so" in scanned.stderr
+    assert "rows in 1 group (patient) cannot be divided so" in scanned.stderr
 
 
 def test_a_slice_that_weighs_nothing_is_a_sentence(tmp_path: Any) -> None:
