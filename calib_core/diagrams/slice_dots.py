@@ -73,7 +73,8 @@ class SliceDots(Diagram):
     def _few(self) -> str:
         if not self.untested:
             return ""
-        first = ", ".join(self.untested[:_NAMED]) + (", ..." if len(self.untested) > _NAMED else "")
+        more = len(self.untested) - _NAMED
+        first = ", ".join(self.untested[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
         number = "1 slice has" if len(self.untested) == 1 else f"{len(self.untested):,} slices have"
         return f" {number} too few rows to be tested: {first}."
 
