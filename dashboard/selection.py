@@ -90,6 +90,7 @@ class Selection:
     confidence: float = 0.9
     present: bool = False
     code: int | None = None
+    label: int | None = None
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
     part: int = 0
@@ -355,6 +356,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "confidence": _within(0, 1, float),
     "present": lambda text: _one_of("True", "False")(text) == "True",
     "code": lambda text: _within(0, 1_000_000, int)(text) if text else None,
+    "label": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "three": _corners,
     "partitions": _partitions,
     "part": _within(0, MOST_PARTITIONS, int),

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from calib_core._arguments import as_share
 from calib_core._arrays import Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
@@ -93,6 +94,7 @@ def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
     >>> found.headline
     '1 of 2 levels stands out: where it says 90 %, it is right 0 % of the time'
     """
+    as_share(level, "level")
     rows = counting(predictions)
     values, codes = np.unique(rows.confidence, return_inverse=True)
     if len(values) > MOST_LEVELS:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from calib_core._arguments import as_share
 from calib_core._arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
@@ -77,6 +78,7 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
     >>> found.frame()[["threshold", "coverage", "risk"]].values.tolist()
     [[0.9, 0.5, 0.0], [0.6, 0.75, 0.0], [0.5, 1.0, 0.25]]
     """
+    as_share(level, "level")
     own = counting(predictions.written_out())
     rows = Answers.of(own)
     counted = predictions.weights is None or whole(predictions.weights)

@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
+from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Codes, Float64s
 from calib_core._parallel import shared_out
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import benjamini_yekutieli, holm, share_test
-from calib_core.inference.number_words import in_percent, share_range
+from calib_core.inference.number_words import in_percent, of_rows, share_range
 from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import InputError, Predictions, split_rows, whole
+from calib_core.predictions import NotAnswerable, Predictions, split_rows, whole
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
 from calib_core.slices.gaps import FEWEST, judged
+from calib_core.slices.rest import unlike
 
 MIN_ROWS = 50
 MOST_CONFIRMED = 30
@@ -66,7 +68,8 @@ class SliceScan(Diagram):
             return f"None of {self.looked:,} slices is shown to be off."
         worst = self.found.iloc[0]
         says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
-        basis = f"{share_range(worst['low'], worst['high'])}, {worst['rows']:,.0f} rows"
+        rows = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
+        basis = f"{share_range(worst['low'], worst['high'])}, {rows}"
         return f"Furthest off for its size: {worst['slice']}, says {says}, right {right} ({basis})."
 
     @property
@@ -129,9 +132,10 @@ def scan(
     wrongly off has a chance of at most 5 %, whatever was looked at. Groups of rows stay on one side. A crossing of the
     same rows as a column's slice is not looked at.
 
-    The frame: the columns of ``table``, with p_holm for p_bh, and first_gap and first_rows, the gap and rows that chose
-    it. What can mislead: half of the rows see less than all; where the model is off everywhere, so is every slice;
-    slices found overlap, and several can be one finding.
+    The frame: the columns of ``table``, all other rows being those kept apart, with p_holm for p_bh, and first_gap and
+    first_rows, the gap and rows that chose it. What can mislead: half of the rows see less than all; where the model is
+    off everywhere, so is every slice (``differs`` says where it is off in another way); slices found overlap, and
+    several can be one finding.
 
     References: Benjamini & Yekutieli 2001; Holm 1979; Volkova 1996 for the refined normal law.
 
@@ -141,6 +145,8 @@ def scan(
     >>> found.looked, found.frame()[["slice", "stands_out"]].values.tolist()
     (4, [['site = d', True]])
     """
+    as_whole(min_rows, "min_rows", 1)
+    as_share(confirm, "confirm")
     rows = predictions.answered
     by_name, left_out = divided_by(rows, columns, parts)
     cuts = list(by_name.values())
@@ -151,8 +157,12 @@ def scan(
         if together is None
         else together.first_part(alike, confirm, random_state)
     )
-    if apart.all() or not apart.any() or min_rows < 1:
-        raise InputError("a scan needs rows to look at, rows kept apart, and slices of at least one row")
+    if apart.all() or not apart.any():
+        few = f"{rows.n_rows:,} rows" if together is None else f"rows in {together.words}"
+        raise NotAnswerable(
+            f"a scan chooses slices on some rows and tests them on others, and {few} cannot be divided so: look at the "
+            "slices of one column instead, which need no second part"
+        )
     cells = _Cells.of(rows, cuts, np.flatnonzero(~apart), min_rows)
     pairs = list(itertools.combinations(range(len(cuts)), 2)) if crossings else []
     able = [pair for pair in pairs if math.prod(len(cuts[i].conditions) for i in pair) <= MOST_CELLS]
@@ -306,5 +316,6 @@ def _confirmed(
     gap = picked["gap"].to_numpy()
     found["p_holm"] = holm(found["p"].to_numpy())
     found["stands_out"] = (found["p_holm"] <= SHOWN_AT) & (np.sign(found["gap"]) == np.sign(gap))
+    found["differs"] = unlike(found["p_beyond"].to_numpy())
     found["first_gap"], found["first_rows"] = gap, picked["rows"].to_numpy()
     return found.sort_values(["stands_out", "adds"], ascending=False, kind="stable", ignore_index=True)

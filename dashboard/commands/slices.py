@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from dashboard.commands import _choices, _exhibited, _shared
 
@@ -54,6 +55,10 @@ def command(
         raise click.UsageError("--scan looks at every column: leave --by and --edges out.")
     if edges and not by:
         raise click.UsageError("--edges cuts the column that --by names: give both.")
+    if not by and click.get_current_context().get_parameter_source("parts") != ParameterSource.DEFAULT:
+        raise click.UsageError("--parts goes with --by: without it every column is cut into 4.")
+    if not scan and click.get_current_context().get_parameter_source("min_rows") != ParameterSource.DEFAULT:
+        raise click.UsageError("--min-rows goes with --scan: other tables list every slice.")
     if len(by) > 2:
         raise click.UsageError("--by is given once, or twice for a crossing.")
     # Its widgets are never drawn, which Streamlit would remark on.

@@ -30,6 +30,7 @@ _FOCUS: dict[str, tuple[str, type]] = {
     "model": ("model", str),
     "bin": ("zoom", int),
     "class": ("code", int),
+    "label_code": ("label", int),
     "cell": ("cell", int),
 }
 """Names in the records of marks that say what is looked at: the choice each of them becomes, and its kind."""
@@ -37,7 +38,7 @@ _FOCUS: dict[str, tuple[str, type]] = {
 
 MOST_TURNED = 4
 """Models beside one another at most where a table has a column a model; more are put into a table that scrolls."""
-CLEARED = {"zoom": None, "between": None, "code": None, "cell": None}
+CLEARED = {"zoom": None, "between": None, "code": None, "label": None, "cell": None}
 """The choices of a page on which no place is looked at."""
 
 
@@ -51,9 +52,13 @@ def follow(name: str, titles: Collection[str]) -> None:
     found: dict[str, Any] = {
         choice: record[key] for key, (choice, kind) in _FOCUS.items() if isinstance(record.get(key), kind)
     }
+    if "code" in found:
+        found.setdefault("label", None)  # another class, or all that is predicted as it
     low, high = record.get("low"), record.get("high")
+    if isinstance(record.get("between"), list) and len(record["between"]) == 2:
+        low, high = record["between"]
     # A mark's record may have ends of an interval among much else; a range of the axis is those two alone.
-    alone = set(record) == {"low", "high"}
+    alone = set(record) == {"low", "high"} or "between" in record
     if alone and isinstance(low, int | float) and isinstance(high, int | float) and 0 <= low < high <= 1:
         found |= {"between": (float(low), float(high)), "zoom": None}
     elif "zoom" in found:
@@ -129,7 +134,8 @@ def exhibited(
 def looked_at(scene: Scene) -> dict[str, Any]:
     """The place looked at, as charts highlight it."""
     focus = scene.focus
-    named = {"bin": focus.bin, "class": focus.code, "cell": focus.cell, "between": focus.between}
+    named: dict[str, Any] = {"bin": focus.bin, "class": focus.code, "label_code": focus.label, "cell": focus.cell}
+    named |= {"between": focus.between}
     return {name: value for name, value in named.items() if value is not None}
 
 

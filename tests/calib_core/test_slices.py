@@ -202,7 +202,7 @@ def test_copies_are_rows_and_other_weights_count_as_what_they_are_worth():
         mine, line = site == letter, table.loc[f"site = {letter}"]
         worth = other[mine].sum() ** 2 / np.square(other[mine]).sum()
         gap = np.average(right[mine] - h[mine], weights=other[mine])
-        assert [line["rows"], line["gap"]] == pytest.approx([worth, gap])
+        assert [line["rows"], line["worth"], line["gap"]] == pytest.approx([mine.sum(), worth, gap])
         assert line["share"] == pytest.approx(other[mine].sum() / other.sum())
         if worth >= 20:
             assert line["p"] == pytest.approx(min(1, 2 * math.exp(-2 * worth * gap**2)))
@@ -355,7 +355,7 @@ def test_rows_in_groups_are_not_taken_for_independent():
         site = (group % 5).astype(str)
         p = Predictions.from_confidence(h, right, groups=group, metadata=pd.DataFrame({"site": site}))
         table = cc.slices.table(p, "site")
-        assert table["rows"].tolist() == pytest.approx([20] * 5)
+        assert table[["rows", "groups", "worth"]].values.tolist() == [[240, 20, 20]] * 5
         wrong += bool(table["stands_out"].any())
         confirmed += bool(cc.slices.scan(p).frame()["stands_out"].any())
         taken_apart += bool(cc.slices.table(p.replace(groups=None), "site")["stands_out"].any())

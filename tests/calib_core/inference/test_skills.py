@@ -202,7 +202,7 @@ def test_what_cannot_be_told_is_not() -> None:
     line = skills({"x": alike}).iloc[0]
     assert (line["auroc"], line["note"]) == (0.5, PERFECT)
     assert np.isnan(line[["auroc_low", "auroc_high"]].astype(float)).all()
-    with pytest.raises(InputError, match="the coverage is 0; it must lie above 0, up to 1"):
+    with pytest.raises(InputError, match="coverage is 0; it must be a number between 0 and 1"):
         skills({"x": few}, 0)
     with pytest.raises(NotAnswerable, match="there is no model to show"):
         skills({})
