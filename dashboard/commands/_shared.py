@@ -176,8 +176,8 @@ def reading_options(function: Command) -> Command:
         multiple=True,
         metavar="NAME=VALUE",
         help="How the file is read, where it suggests something else: kind=logits, label=y, scores=cat,dog, "
-        "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, ... Lists by commas, or by repeating the "
-        "name.",
+        "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, words='quite sure=0.8', ... Lists by commas, "
+        "or by repeating the name.",
     )(function)
 
 

@@ -61,6 +61,8 @@ def draw(role: Role) -> None:
         if panel.value("layout") != "samples":
             wide = panel.value("layout") == "wide"
             panel.choice("kind", "Kind of scores", [k for k in get_args(ScoreKind) if not (wide and k == "words")])
+            if panel.reading is not None and panel.reading.kind == "words":
+                Phrases(role, panel.table, panel.reading).draw()
             panel.coding()
         panel.column("split", "Split column", optional=True)
         panel.column("weights", "Weights", optional=True)
@@ -68,8 +70,6 @@ def draw(role: Role) -> None:
     panel.metadata()
     if panel.reading is not None and panel.reading.layout in ("wide", "top-label"):
         Mapped(role, key, panel.table, panel.reading).draw()
-    if panel.reading is not None and panel.reading.kind == "words":
-        Phrases(role, panel.table, panel.reading).draw()
     st.button(
         "Back to what was proposed",
         key=f"data.{role}.propose",
