@@ -55,13 +55,15 @@ PHRASES: dict[str, float] = {**_OWN, **{other: _OWN[phrase] for other, phrase in
 
 From "certain" to "impossible": Kent 1964. From "virtually certain" to "exceptionally unlikely": the range in
 Mastrandrea et al. 2010, which lets ranges overlap; that its middle stands for it is a convention of this library. So
-are "very low" to "very high", the middles of five equal parts, and phrases that count as another. Neither source is about language
-models: what a model means by a word is for its user to check, at best against how often it is right where it says so.
+are "very low" to "very high", the middles of five equal parts, and phrases that count as another. Neither source is
+about language models: what one means by a word is for its user to check, best by how often it is right where it says
+so.
 """
 SOURCES = (
     "By itself “almost certain”, “probable” and the like stand for what Kent (1964) gives them; “very likely”, "
     "“unlikely” and the like for the middle of the range in Mastrandrea et al. (2010) for the IPCC; “very low” to "
-    "“very high” for the middles of five equal parts, a convention. People differ widely in what they mean: choose your own."
+    "“very high” for the middles of five equal parts, a convention. People differ widely in what they mean: choose "
+    "your own."
 )
 
 
