@@ -10,7 +10,7 @@ from calib_core._text import count
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import label_texts, plain
-from calib_core.readers.long_form import joined, question_columns
+from calib_core.readers.long_form import Joined, joined, question_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.readers.wording import listed, quoted
@@ -42,7 +42,7 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
             "note",
             "models",
             f"The column {quoted(name)} names {models} models {each}: read as {models} models, they are compared pair "
-            "by pair; read as one, their rows are mixed.",
+            f"by pair{_left_out(found)}; read as one, their rows are mixed.",
             {"models": name, "question": question},
             f"Read as {models} models",
         )
@@ -59,12 +59,17 @@ def _how_joined(table: Table, reading: Reading) -> Iterator[Finding]:
         by = f"rows with the same {listed(reading.question)} belong to one question"
     else:
         by = "no column tells questions apart, so that their rows are joined by place: the first of each, and so on"
-    left = len(found.common) - int(found.common.sum())
     kept = f"{count(int(found.common.sum()))} questions are answered by all of them"
-    out = f", and {count(left)} more by some, which are left out" if left else ""
     checked = reading.question or reading.label
     yield Finding(
-        "warning" if left or not checked else "note",
+        "warning" if _left_out(found) or not checked else "note",
         "models",
-        f"The column {names} names {models} models; {by}: {kept}{out}.",
+        f"The column {names} names {models} models; {by}: {kept}{_left_out(found)}.",
     )
+
+
+def _left_out(found: Joined) -> str:
+    """What is left out where models are joined, in brackets; nothing where all questions are common."""
+    left = len(found.common) - int(found.common.sum())
+    what = "question is" if left == 1 else "questions are"
+    return f" ({count(left)} more {what} answered by some of them only, and left out)" if left else ""

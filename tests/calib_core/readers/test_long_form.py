@@ -54,7 +54,7 @@ def test_a_question_not_answered_by_all_is_left_out_and_said() -> None:
         (
             "warning",
             'The column "model" names 2 models; rows with the same "question" belong to one question: 2 questions are '
-            "answered by all of them, and 2 more by some, which are left out.",
+            "answered by all of them (2 more questions are answered by some of them only, and left out).",
         )
     ]
 
