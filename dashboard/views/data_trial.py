@@ -10,7 +10,6 @@ from typing import Any, Literal
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import count
 from calib_core.readers import Finding, Reading
 from calib_core.readers.long_form import model_names
 from dashboard import session, widgets
@@ -220,10 +219,7 @@ def _one_a_model(role: Role, key: str, reading: Reading) -> tuple[Reading, ...]:
     )
     beside = len(readings) if role == "more" else len(readings) - max(len(shown), 1)
     if len(names) + beside > MOST_OTHERS + 1:
-        raise InputError(
-            f"{count(len(names) + beside)} models would be compared, and at most {MOST_OTHERS + 1} can be: leave the "
-            "rows of the others out of the file, or choose another column."
-        )
+        return (reading,)  # more than can be shown: one is chosen, or the sentence asks for it
     return tuple(reading.replace(model=name) for name in names)
 
 

@@ -56,6 +56,7 @@ def test_one_click_shows_both_models_and_another_takes_it_back() -> None:
     assert [model.title for model in session.models(chosen(app)).shown] == ["small", "large"]
     assert "small and large" in plain(app.button(key="frame.data").label)
     app = opened(BOTH.replace(view="data"))
+    assert "##### Stated confidence of a language model, small" in said(app.markdown)
     assert [box.value for box in app.selectbox if box.label == "Model shown first"] == ["small"]
     (box,) = [box for box in app.selectbox if box.label == "Model shown first"]
     box.set_value("large").run()
@@ -156,3 +157,30 @@ def run(*args: str) -> dict:  # type: ignore[type-arg]
     assert result.exit_code == 0, result.output + result.stderr
     read: dict = json.loads(result.stdout)  # type: ignore[type-arg]
     return read
+
+
+def test_a_further_file_may_hold_several_models_and_no_more_than_can_be_shown(files: dict[str, Path]) -> None:
+    key = session.hold(files["small"].read_bytes(), "small.jsonl").key
+    both = session.hold(files["both"].read_bytes(), "both.jsonl").key
+    app = opened(Selection(source=Source(key), view="data", calibrators=()))
+    (box,) = [box for box in app.selectbox if box.label == "Another model from"]
+    app.session_state["calib.data.uploads"] = (key, both)
+    app.run()
+    (box,) = [box for box in app.selectbox if box.label == "Another model from"]
+    app = box.set_value(both).run()
+    # As one model it has other rows: it is on trial, and read as two models it joins.
+    assert chosen(app).others == ()
+    click(app, "Read as 2 models")
+    assert [json.loads(changed)["model"] for _, changed in chosen(app).others] == ["small", "large"]
+    assert len(session.models(chosen(app)).shown) == 3
+    many = "model,question,confidence,correct\n" + "".join(
+        f"m{m},{q},0.{q + 1},1\n" for q in range(8) for m in range(9)
+    )
+    key = session.hold(many.encode(), "many.csv").key
+    app = opened(Selection(source=Source(key), view="data", calibrators=()))
+    (box,) = [box for box in app.selectbox if box.label == "This column names the model"]
+    box.set_value("model").run()
+    assert any("names 9 models" in text and "choose the model whose rows" in text for text in said(app.error))
+    (box,) = [box for box in app.selectbox if box.label == "Model shown first"]
+    box.set_value("m7").run()
+    assert [json.loads(changed)["model"] for _, changed in chosen(app).readings] == ["m7"]
