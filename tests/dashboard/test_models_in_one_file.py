@@ -70,12 +70,12 @@ def test_one_click_shows_both_models_and_another_takes_it_back() -> None:
 
 def test_a_model_that_is_left_out_leaves_the_others_of_its_file() -> None:
     three = "model,question,confidence,correct\n" + "".join(
-        f"{m},{q},0.{q % 8 + 1},{(q + i) % 2}\n" for q in range(40) for i, m in enumerate(("gpt-4", "gpt-4o", "mini"))
+        f"{m},{q},0.{q % 8 + 1},{(q + i) % 2}\n" for q in range(40) for i, m in enumerate(("gpt-4", "gpt-4o", "gpt-5"))
     )
     key = session.hold(three.encode(), "three.csv").key
-    read = [json.dumps({"models": "model", "model": m, "question": ["question"]}) for m in ("gpt-4", "gpt-4o", "mini")]
+    read = [json.dumps({"models": "model", "model": m, "question": ["question"]}) for m in ("gpt-4", "gpt-4o", "gpt-5")]
     selection = Selection(source=Source(key, read[0]), others=((key, read[1]), (key, read[2])), calibrators=())
-    assert [model.title for model in session.models(selection).shown] == ["gpt-4", "gpt-4o", "mini"]
+    assert [model.title for model in session.models(selection).shown] == ["gpt-4", "gpt-4o", "gpt-5"]
     assert len({model.key for model in session.models(selection).shown}) == 3
     app = opened(selection.replace(view="data"))
     app.button(key="data.more.drop.0").click().run()
