@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from calib_core._arrays import Float64s
-from calib_core.exporting.score_maps import Map
+from calib_core.exporting.score_maps import Map, Pieces
 
 Input: TypeAlias = Literal["probabilities", "logits"]
 
@@ -68,6 +68,13 @@ class Scaled(OnRow):
     """factor * x."""
 
     factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Bent(OnRow):
+    """The line of its piece at every entry of x, of any size and not clipped."""
+
+    pieces: Pieces
 
 
 @dataclass(frozen=True, eq=False)

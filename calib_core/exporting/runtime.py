@@ -85,6 +85,11 @@ def pieces(s: float, edges: list[float], slopes: list[float], offsets: list[floa
     return slopes[b] * s + offsets[b]
 
 
+def bent(row: list[float], edges: list[float], slopes: list[float], offsets: list[float]) -> list[float]:
+    """Every entry on the line of its bin."""
+    return [pieces(x, edges, slopes, offsets) for x in row]
+
+
 def interpolated(s: float, scores: list[float], values: list[float]) -> float:
     """The line between the points around s, constant beyond the outer ones."""
     b = bisect.bisect_right(scores, s)
@@ -130,6 +135,7 @@ def unsure(row: list[float], threshold: float) -> bool:
 
 
 NEEDS: Mapping[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
+    bent: (pieces,),
     each_class: (mapped,),
     ranked: (mapped,),
 }

@@ -378,12 +378,13 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    *lines, about, values = run("compare", file, "after.csv").stdout.splitlines()
+    *lines, about, values, _words = run("compare", file, "after.csv").stdout.splitlines()
     assert [line.split()[:2] for line in lines] == [
         ["notion", "error"], *([NOT_KNOWN, cc.ESTIMATORS[key].title.split()[0]] for key in SCORES),
         ["Confidence", "Debiased"], ["Top-label", "Debiased"],
     ]  # fmt: skip
-    headings = ["difference", "90 % interval", "p", "p, Holm", "value of the first", "value of the second", "about"]
+    headings = ["difference", "90 % interval", "p", "p, Holm", "value of the first", "value of the second"]
+    headings += ["the first is", "about"]
     assert " ".join(lines[0].split()) == " ".join(["notion error or score first second", *headings])
     # Accuracy is a share: its difference is in points, its values are in percent.
     first = cc.compare(models, None, SCORES[0]).iloc[0]

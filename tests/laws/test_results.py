@@ -83,6 +83,7 @@ def examples(rows):
         made.verdict(),
         inference.estimate_line(made),
         inference.paired_difference(rows, other),
+        inference.not_worse(rows, other),
         inference.primary(rows),
         inference.unbinned_bound(rows),
         inference.shown_at_all(rows),
