@@ -27,7 +27,7 @@ from calib_core.findings import findings
 from calib_core.inference import compare
 from calib_core.lookup import row_table
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.readers import read_predictions, read_table
+from calib_core.readers import read_models, read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
 from calib_core.side_by_side import measured
@@ -74,6 +74,7 @@ __all__ = [
     "marked_rows",
     "measured",
     "read_as",
+    "read_models",
     "read_predictions",
     "read_table",
     "readers",

@@ -130,6 +130,11 @@ class Selection:
         return self.source.data, *(data for data, _ in self.others)
 
     @property
+    def readings(self) -> tuple[tuple[str, str], ...]:
+        """The files compared, each with what was changed in how it is read; a file may be read several times."""
+        return (self.source.data, self.source.reading), *self.others
+
+    @property
     def scheme(self) -> Recipe | None:
         """The binning scheme chosen; None where each model is judged as its outputs are declared."""
         return None if self.binning == AUTO else scheme_of(self.binning, bins=self.bins, points=self.points)

@@ -6,7 +6,7 @@ from calib_core.readers.doctor import examine, propose
 from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.finding import Finding
 from calib_core.readers.formats import file_bytes, read_table
-from calib_core.readers.predict import predictions, read_predictions
+from calib_core.readers.predict import predictions, read_models, read_predictions
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import shared_rows, split_rows
 from calib_core.readers.table import Table
@@ -28,6 +28,7 @@ __all__ = [
     "parquet",
     "predictions",
     "propose",
+    "read_models",
     "read_predictions",
     "read_table",
     "shared_rows",

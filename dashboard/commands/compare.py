@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _shared
+from dashboard.commands import _each_model, _exhibited, _shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 @_shared.rows_option
 @_shared.where_option
 @_shared.reading_options
+@_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hashes, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
 @_shared.careful
@@ -52,12 +53,14 @@ def command(
     rows: str,
     where: str,
     read: tuple[str, ...],
+    models_in: str | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
     """Which of several models errs less, on the same rows, and how sure that is.
 
-    Each FILE holds one model's predictions of the same rows in the same order. For every pair: both errors, their
+    Each FILE holds one model's predictions of the same rows in the same order; or one FILE holds all of them, and the
+    column of --models-in names the model. For every pair: both errors, their
     difference (below 0: the first errs less; the estimate that its interval is about, which the difference of two
     plug-in values need not be), its interval, the p-value of no difference, and the p-value corrected for the number of
     pairs (Holm); and in a word whether the first is shown to be better, worse, or not worse by the margin. Without bins
@@ -68,17 +71,23 @@ def command(
       calib compare old.csv new.csv
       calib compare a.npz b.npz c.npz --notion confidence --estimator debiased-l2 --estimator ece
       calib compare before.parquet after.parquet --json
+      calib compare answers.jsonl --models-in model
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
-    if len(files) < 2:
-        raise click.UsageError("give two files or more.")
-    loaded = [_shared.load(file, read, where) for file in files]
+    if len(files) < 2 and models_in is None:
+        raise click.UsageError("give two files or more, or --models-in with the column that names the model.")
+    by_name = {
+        ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): each
+        for path, file in zip(files, _names(files), strict=True)
+        for name, each in _each_model.load_models(path, models_in, read, where).items()
+    }
+    loaded = list(by_name.values())
     if not as_json:
         for each in loaded:
             _shared.warn(each)
     scheme = _shared.scheme_of(binning, bins, points)
-    models = dict(zip(_names(files), (each.rows(rows) for each in loaded), strict=True))
+    models = {name: each.rows(rows) for name, each in by_name.items()}
     frame = _compared(models, notions, keys, scheme, level, margin)
     if as_json:
         options = {"binning": _shared.binning_record(scheme), "rows": rows}

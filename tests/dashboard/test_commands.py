@@ -525,6 +525,8 @@ def _files_for(words):
             np.savez(word, scores=scores, labels=labels)
         elif word.endswith(".jsonl"):
             lines = pd.DataFrame({"conf": probs.max(1), "ok": (probs.argmax(1) == labels).astype(int)})
+            if "--models-in" in words:
+                lines = lines.set_axis(["confidence", "correct"], axis=1).assign(model=["old", "new"] * 75)
             lines.to_json(word, orient="records", lines=True)
         elif word == "cal.json" and words[0] == "apply":
             names = [f"class {j}" for j in range(3)]
