@@ -65,10 +65,28 @@ class Choice(OneLine):
         Columns: calibrator, title, score; gain over the model as it is, its interval low to high and p-value, alone (p)
         and corrected for the number of candidates (p_holm); picked, the number of folds it was chosen for; accuracy and
         auroc (the chance that a right row has more confidence than a wrong one, ties half, within folds), what each
-        gains, with an interval; mean_confidence; rows_needed, about; note, why a number is missing. What can mislead:
-        of many gains the largest is large by luck, too; what choosing gains is ``Choice.gain``.
+        gains, with an interval; mean_confidence; rows_needed, about; note, why a number is missing, as one that is
+        infinite is. What can mislead: of many gains the largest is large by luck, too; what choosing gains is
+        ``Choice.gain``.
         """
-        return self.table.copy()
+        return self.table.replace([np.inf, -np.inf], np.nan)
+
+    def record(self) -> dict[str, object]:
+        """What was chosen and how sure that is, in plain values."""
+        gain = {name: getattr(self.gain, name) for name in ("point", "low", "high", "p_value")}
+        return {
+            "recommended": self.recipe.to_dict(),
+            "gain_shown": self.recalibrate,
+            "winner": self.winner.to_dict(),
+            "picks": [pick.to_dict() for pick in self.picks],
+            "score": self.score,
+            "before": self.before,
+            "gain": gain | {"level": self.level, "tested": self.tested},
+            "rows": self.rows,
+            "of_rows": self.among,
+            "sentences": [self.sentence, *self.price],
+            "notes": list(self.notes),
+        }
 
     @property
     def recalibrate(self) -> bool:
@@ -204,7 +222,7 @@ def choose(
     if not 0 < level < 1:
         raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
     if predictions.kind == "per-class" and score == "log-loss":
-        raise NotAnswerable("log loss is not defined for rows that need not sum to one: choose by score='brier'")
+        raise NotAnswerable("log loss is not defined for rows that need not sum to one: choose by the Brier score")
     given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]
     recipes = tuple(dict.fromkeys((IDENTITY, *given)))
     rows = _drawn(counting(predictions), random_state)

@@ -176,9 +176,10 @@ def test_a_single_claim_leaves_the_rest_to_the_other_classes_in_the_old_proporti
 
 def test_a_new_zero_loses_and_the_models_own_zeros_count_against_a_gain():
     p = rows(300, seed=1)
-    found = choose(p, ["isotonic-ovr"]).frame().iloc[1]
-    assert found["score"] == np.inf
-    assert found["gain"] == -np.inf
+    chosen = choose(p, ["isotonic-ovr"])
+    assert (chosen.recalibrate, chosen.winner.key) == (False, "identity")
+    found = chosen.frame().iloc[1]
+    assert np.isnan(found[["score", "gain", "low", "high", "p"]].astype(float)).all()
     assert found["note"].startswith("gives what happened a probability of 0 in ")
     zero = Predictions([[1.0, 0.0]] * 200, [0] * 180 + [1] * 20)
     found = choose(zero, ["temperature"])
@@ -237,7 +238,7 @@ def test_what_makes_no_sense_is_refused(change, error, words):
 
 
 def test_rows_that_need_not_sum_to_one_have_no_log_loss():
-    with pytest.raises(NotAnswerable, match="choose by score='brier'"):
+    with pytest.raises(NotAnswerable, match="choose by the Brier score"):
         choose(Predictions.from_scores([[0.4, 0.4]] * 20, [0, 1] * 10))
 
 
