@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from dashboard.commands import _choices, _exhibited, _shared
+from dashboard.commands import _exhibited, _selected, _shared
 
 
 @click.command("slices")
@@ -24,7 +24,7 @@ from dashboard.commands import _choices, _exhibited, _shared
 @click.option("--model", help="Title of the model looked at; by default the base model.")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON, with what is said of it and its Python.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_choices.options
+@_selected.options
 @_shared.careful
 def command(
     file: str,
@@ -73,6 +73,6 @@ def command(
         recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
     else:
         recipe = EXHIBITS.described("slice-columns")
-    selection = _choices.selection(file, model=model, **given).with_exhibit(recipe)
+    selection = _selected.selection(file, model=model, **given).with_exhibit(recipe)
     form = "json" if as_json else "csv" if as_csv else "text"
     click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)

@@ -89,6 +89,7 @@ def examples(rows):
         inference.shown_at_all(rows),
         inference.CellGaps(*np.ones((4, 300))),
         cc.divide(rows),
+        cc.choose(rows, ["temperature"]),
         diagrams.reliability_bands(rows, resamples=50),
         diagrams.BinaryMap("all", "cat", *np.ones((3, 300)), 300),
         diagrams.calibration_map(softened, lattice=4, cells=5),
