@@ -3,10 +3,10 @@
 To add a table, declare it in ``published``; to add a number a cell can hold, in ``measures``.
 """
 
-from calib_core.paper_tables.latex import escaped, latex
+from calib_core.paper_tables.latex import latex
 from calib_core.paper_tables.measures import TABLE_MEASURES, TableMeasure, as_measure
 from calib_core.paper_tables.published import PAPER_TABLES, Method, PaperTable, as_method, as_paper_table
-from calib_core.paper_tables.runs import SPLITS, method_tables, paper_table, paper_tables
+from calib_core.paper_tables.runs import MEASURES, SPLITS, method_tables, paper_table, paper_tables
 from calib_core.paper_tables.shapes import (
     MethodTable,
     cell,
@@ -18,6 +18,7 @@ from calib_core.paper_tables.shapes import (
 )
 
 __all__ = [
+    "MEASURES",
     "PAPER_TABLES",
     "SPLITS",
     "TABLE_MEASURES",
@@ -31,7 +32,6 @@ __all__ = [
     "cell",
     "decimals",
     "digits_by_measure",
-    "escaped",
     "latex",
     "method_table",
     "method_tables",

@@ -18,12 +18,13 @@ from calib_core.predictions import Predictions
 
 
 class Cell(NamedTuple):
-    """A number of one method on one split: NaN with a note that says why."""
+    """A number of one method on one split: NaN with a note that says why; the share of rows the method answers."""
 
     calibrator: str
     measure: str
     value: float
     rows: int
+    answered: float
     note: str
 
 
@@ -65,7 +66,10 @@ def read(path: Path, wanted: Sequence[tuple[str, str]]) -> list[Cell] | None:
     """The cells in a file, None where there is none or it does not hold just the (calibrator, measure) wanted."""
     try:
         lines = json.loads(path.read_bytes())
-        cells = [Cell(c, m, math.nan if v is None else float(v), int(rows), str(note)) for c, m, v, rows, note in lines]
+        cells = [
+            Cell(method, measure, math.nan if value is None else float(value), int(rows), float(share), str(note))
+            for method, measure, value, rows, share, note in lines
+        ]
     except (OSError, ValueError, TypeError):
         return None
     return cells if [(cell.calibrator, cell.measure) for cell in cells] == list(wanted) else None

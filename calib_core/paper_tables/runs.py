@@ -28,12 +28,14 @@ File: TypeAlias = Predictions | Parts | Callable[[], Predictions | Parts]
 """Predictions, or their two parts, or what reads either when its turn comes."""
 COLUMNS = ("file", "split", *Cell._fields)
 SPLITS = 5
+MEASURES = ("conf-ECE", "CW-ECE", "Log loss", "Accuracy")
+"""What a table is about where nothing else is said."""
 
 
 def method_tables(
     files: Mapping[str, File],
     calibrators: Sequence[str | Recipe | Calibrator | Method],
-    measures: Sequence[str | TableMeasure] = ("conf-ECE", "CW-ECE", "Log loss", "Accuracy"),
+    measures: Sequence[str | TableMeasure] = MEASURES,
     *,
     splits: int = SPLITS,
     fit_share: float = 0.5,
@@ -45,12 +47,12 @@ def method_tables(
 ) -> pd.DataFrame:
     """Every calibrator on every file, fitted on one part of its rows and judged on the other, several times over.
 
-    One line a number: file, split, calibrator, measure, value, the rows it is over, and a note in place of a value
-    that this calibrator cannot give here. ``files`` are predictions by name, or functions that read them when their
-    turn comes, so that one file is in memory. Each is split ``splits`` times at random, class by class, groups kept
-    together, ``fit_share`` of the rows to fit on, with the seeds ``seed``, ``seed + 1``, ...; a pair (calibration rows,
-    test rows) is taken as it is, once. ``measures`` by name (``TABLE_MEASURES``). ``rows`` as in
-    ``study.over_same_rows``.
+    One line a number: file, split, calibrator, measure, value, the rows it is over, the share of rows that the
+    calibrator answers, and a note in place of a value that it cannot give here. ``files`` are predictions by name, or
+    functions that read them when their turn comes, so that one file is in memory. Each is split ``splits`` times at
+    random, class by class, groups kept together, ``fit_share`` of the rows to fit on, with the seeds ``seed``,
+    ``seed + 1``, ...; a pair (calibration rows, test rows) is taken as it is, once. ``measures`` by name
+    (``TABLE_MEASURES``). ``rows`` as in ``study.over_same_rows``.
 
     With a ``folder`` every split's results are kept there, under the hash of the data, of what was done and of the
     versions; stopped and run again, it goes on where it was, with the same bits (but for measured seconds). ``jobs``
@@ -178,13 +180,14 @@ def _fitted(method: Method, fit: Predictions, test: Predictions) -> tuple[Calibr
 
 def _cell(method: Method, measure: TableMeasure, trial: Trial) -> Cell:
     try:
-        return Cell(method.text, measure.name, measure.value(trial), trial.counted.n_rows, "")
+        value, note = measure.value(trial), ""
     except InputError as why:
-        return Cell(method.text, measure.name, float("nan"), 0, str(why))
+        value, note = float("nan"), str(why)
+    return Cell(method.text, measure.name, value, trial.counted.n_rows, trial.after.coverage, note)
 
 
 def _refused(methods: Iterable[Method], measures: Sequence[TableMeasure], why: str) -> list[Cell]:
-    return [Cell(method.text, measure.name, float("nan"), 0, why) for method in methods for measure in measures]
+    return [Cell(method.text, measure.name, float("nan"), 0, 1.0, why) for method in methods for measure in measures]
 
 
 def paper_tables(
@@ -224,7 +227,8 @@ def paper_tables(
         )  # fmt: skip
         for table in group:
             names = {method.text: method.name for method in table.methods}
-            found[table.key] = method_table(frame, table.measures, names, f"{table.title} (as {table.reference})")
+            title = f"{table.title} (as {table.reference})"
+            found[table.key] = method_table(frame, table.measures, names, title, rows)
     return {table.key: found[table.key] for table in chosen}
 
 

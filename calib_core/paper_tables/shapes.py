@@ -13,6 +13,7 @@ from calib_core._repr import OneLine
 from calib_core._text import count
 from calib_core.paper_tables.measures import TableMeasure, as_measure
 from calib_core.predictions import InputError
+from calib_core.study import Counting
 
 AVERAGE, AVERAGE_RANK = "average", "average rank"
 ERROR, RANK = "{}, standard error", "{}, rank"
@@ -49,15 +50,17 @@ def method_table(
     measures: Sequence[str | TableMeasure] = (),
     names: Mapping[str, str] | None = None,
     title: str = "Methods by files",
+    rows: Counting = "answered",
 ) -> MethodTable:
     """The numbers of ``method_tables`` as a paper prints them: files down, methods across.
 
     ``measures`` and ``names`` (the frame's calibrators by what their columns are called) choose and order; without
-    them all. Averages and average ranks are over the files that every method answers that answers any, which a note
-    says: over other files for each method they would not compare. Files are as they come; one file has no average.
+    them all. ``rows`` says how the frame was made, for a note where it holds methods that abstain. Averages and average
+    ranks are over the files that every method answers that answers any, which a note says: over other files for each
+    method they would not compare. Files are as they come; one file has no average.
 
     >>> frame = pd.DataFrame({"file": ["a", "a"], "split": 0, "calibrator": ["x", "y"], "measure": "Accuracy",
-    ...                       "value": [0.9, 0.8], "rows": 10, "note": ""})
+    ...                       "value": [0.9, 0.8], "rows": 10, "answered": 1.0, "note": ""})
     >>> method_table(frame).frame()[["file", "x", "x, rank", "y", "y, rank"]].values.tolist()
     [['a', 0.9, 1.0, 0.8, 2.0]]
     """
@@ -72,7 +75,16 @@ def method_table(
         lines, more = _of_measure(part, measure, titles)
         parts.append(lines)
         notes += more
+    notes += [_COUNTED[rows]] if (frame["answered"] < 1).any() else []
     return MethodTable(title, tuple(titles.values()), pd.concat(parts, ignore_index=True), tuple(dict.fromkeys(notes)))
+
+
+_COUNTED: dict[str, str] = {
+    "answered": "Some methods leave rows unanswered: on each file every number is over the rows that all methods of "
+    "this run answer.",
+    "all": "Some methods leave rows unanswered: every number is over all rows, and on those the equal chances that a "
+    "method gives in place of an answer count as its prediction.",
+}
 
 
 def _of_measure(part: pd.DataFrame, measure: TableMeasure, titles: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
@@ -134,17 +146,22 @@ def _comparable(value: pd.DataFrame) -> pd.Series:
 
 
 def _why_empty(part: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
-    """A sentence for every reason why cells are empty, or over fewer splits: which method, which files."""
-    refused = part[part["note"] != ""]
-    every = set(part["file"])
-    found = []
-    for (calibrator, note), lines in refused.groupby(["calibrator", "note"], sort=False):
-        files = list(dict.fromkeys(lines["file"]))
-        some = lines.groupby("file").size() < part[part["calibrator"] == calibrator].groupby("file").size()[files]
-        where = "" if set(files) == every else f" on {_listed(files)}"
-        splits = f" in {len(lines)} splits" if some.any() else ""
-        found.append(f"{titles[str(calibrator)]}{where}{splits}: {str(note).rstrip('.')}.")
-    return found
+    """A sentence for every reason why cells are empty, or over fewer splits: which methods, which files."""
+    splits = part.groupby("file")["split"].nunique()
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for (calibrator, note), lines in part[part["note"] != ""].groupby(["calibrator", "note"], sort=False):
+        refused = lines.groupby("file", sort=False).size()
+        where = _listed(list(refused.index)) if len(refused) < part["file"].nunique() else ""
+        some = bool((refused < splits[refused.index]).any())
+        some_splits = f" in {len(lines)} splits" if some else ""
+        found.setdefault((where, some_splits, str(note).rstrip(".")), []).append(titles[str(calibrator)])
+    return [f"{_subject(methods, where, len(titles))}{some}: {note}." for (where, some, note), methods in found.items()]
+
+
+def _subject(methods: Sequence[str], where: str, every: int) -> str:
+    if len(methods) == every:
+        return where or "Every method"
+    return ", ".join(methods) + (f" on {where}" if where else "")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -181,13 +198,13 @@ def cell(line: Mapping[str, object] | pd.Series, name: str, digits: int) -> str:
 
     >>> line = {"line": "file", "unit": "share", "x": 0.0118, "x, standard error": 0.0004, "x, rank": 1.5}
     >>> cell(line, "x", 2), cell({**line, "line": "average rank", "x": 2.25}, "x", 2)
-    ('1.18 ± 0.04 (1.5)', '2.2')
+    ('1.18 ± 0.04 (1.5)', '2.25')
     """
     value, error, rank = (float(line[key]) for key in (name, ERROR.format(name), RANK.format(name)))  # type: ignore[arg-type]
     if math.isnan(value):
         return NOT_KNOWN
     if line["line"] == AVERAGE_RANK:
-        return f"{value:.1f}"
+        return f"{value:.2f}"
     first, second = numbers(value, error, str(line["unit"]), digits)
     return first + (f" ± {second}" if second else "") + (f" ({rank:g})" if math.isfinite(rank) else "")
 
