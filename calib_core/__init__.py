@@ -14,6 +14,7 @@ from calib_core import (
     exporting,
     guarantees,
     inference,
+    paper_tables,
     readers,
     reductions,
     side_by_side,
@@ -29,6 +30,7 @@ from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estim
 from calib_core.findings import findings
 from calib_core.inference import compare
 from calib_core.lookup import row_table
+from calib_core.paper_tables import method_tables
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.readers import read_models, read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
@@ -79,6 +81,8 @@ __all__ = [
     "load_calibrator",
     "marked_rows",
     "measured",
+    "method_tables",
+    "paper_tables",
     "read_as",
     "read_models",
     "read_predictions",

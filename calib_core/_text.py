@@ -77,3 +77,34 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u20
 def without_controls(text: object) -> str:
     """The text with control characters, line breaks and marks of direction as spaces."""
     return _CONTROLS.sub(" ", str(text))
+
+
+def latex_escaped(text: str) -> str:
+    r"""Text as LaTeX prints it: no character of it is a command, a comment, a column or a line's end.
+
+    A bracket or a star at the start would be read as an argument of the line's end before it: braces part them.
+
+    >>> print(latex_escaped(r"50% of $\input{x}$"), latex_escaped("[1] a_b"))
+    50\% of \$\textbackslash{}input\{x\}\$ {}[1] a\_b
+    """
+    plain = without_controls(text).translate(_LATEX)
+    return "{}" + plain if plain.startswith(("[", "*")) else plain
+
+
+_LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"{\char34}",
+        "`": r"{\char96}",
+        "–": "--",
+        "−": "$-$",
+        "\u202f": r"\,",
+        "\u00a0": "~",
+    }
+)

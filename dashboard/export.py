@@ -1,9 +1,8 @@
-"""Tables as files: CSV whose text cells no spreadsheet takes for a formula, and text for LaTeX."""
+"""Tables as files: CSV whose text cells no spreadsheet takes for a formula."""
 
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections.abc import Mapping
 
@@ -29,38 +28,6 @@ def _safe(column: pd.Series) -> pd.Series:
 def inert(value: object) -> object:
     """A text cell as it is, unless it begins like a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
-
-
-def latex_escaped(text: str) -> str:
-    r"""Text as LaTeX prints it: no character of it is a command, a comment, a column or a line's end.
-
-    A bracket or a star at the start would be read as an argument of the line's end before it: braces part them.
-
-    >>> print(latex_escaped(r"50% of $\input{x}$"), latex_escaped("[1] a_b"))
-    50\% of \$\textbackslash{}input\{x\}\$ {}[1] a\_b
-    """
-    plain = _CONTROLS.sub(" ", text).translate(_LATEX)
-    return "{}" + plain if plain.startswith(("[", "*")) else plain
-
-
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-_LATEX = str.maketrans(
-    {
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"{\char34}",
-        "`": r"{\char96}",
-        "–": "--",
-        "−": "$-$",
-        "\u202f": r"\,",
-        "\u00a0": "~",
-    }
-)
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

@@ -34,6 +34,7 @@ from dashboard.exhibits import (  # noqa: F401
     notions,
     overall,
     pairs,
+    paper_tables,
     promises,
     rates,
     recommendation,

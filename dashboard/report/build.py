@@ -17,7 +17,7 @@ from dashboard.report.document import Block, Document, Section, within
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import CHAPTERS
-from dashboard.report.tables import Table
+from dashboard.report.typeset import Table
 from dashboard.selection import COLUMNS, Selection
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import plotly.graph_objects as go
 
-from dashboard.report.tables import Table
+from dashboard.report.typeset import Table
 
 
 @dataclass(frozen=True)

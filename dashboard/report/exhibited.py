@@ -11,7 +11,7 @@ from calib_core._text import count
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph
-from dashboard.report.tables import Table
+from dashboard.report.typeset import Table
 from dashboard.session import Scene
 
 NUMBERS = "The numbers, and how to read them"

@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Document, Figure
 from dashboard.report.picture import PARTS, as_json, printed, script_safe
-from dashboard.report.tables import Table
+from dashboard.report.typeset import Table
 
 _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 """Where plotly.js looks for the style sheet of its maps: it adds none where an element of that name is."""

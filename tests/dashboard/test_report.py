@@ -35,7 +35,7 @@ from dashboard.report.picture import DOUBLE, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
 from dashboard.report.sections.front_card import _score
 from dashboard.report.sections.headline import Answer, _judged, headline
-from dashboard.report.tables import Table
+from dashboard.report.typeset import Table
 from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv
 

@@ -37,7 +37,7 @@ from dashboard.exhibits import columns as of
 from dashboard.export import csv_bytes
 from dashboard.report import exhibited
 from dashboard.report.document import Figure, Paragraph
-from dashboard.report.tables import Table
+from dashboard.report.typeset import Table
 from dashboard.selection import Selection, Source
 from dashboard.session import Call, Scene, call
 from tests.laws.test_words import code_in
@@ -48,8 +48,8 @@ DATA = law_data() if EVERYTHING else [LawData("synthetic-three-class"), LawData(
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
 CELL, CODE, ZOOM = 2, 1, 12
 """The cell of a triangle, the class and the bin that are looked at."""
-ON_REQUEST = {"slow"}
-"""Switches for what takes so long that people are asked first: left to `make laws`."""
+ON_REQUEST = {"slow", "published", "with_demos"}
+"""Switches and choices for what takes so long that people are asked first: left to `make laws`."""
 
 
 RUN = """

@@ -8,9 +8,9 @@ from calib_core import ESTIMATORS, REDUCTIONS
 from calib_core.inference.null import RESAMPLES
 from calib_core.inference.number_words import percent
 from dashboard import session
-from dashboard.report import recipe, tables
+from dashboard.report import recipe, typeset
 from dashboard.report.request import Request
-from dashboard.report.tables import Table
+from dashboard.report.typeset import Table
 from dashboard.selection import Source
 
 
@@ -39,7 +39,9 @@ def settings_table(request: Request) -> Table:
         "redraws and resamples": f"{RESAMPLES:,}",
     }
     frame = pd.DataFrame({"setting": list(chosen), "value": list(chosen.values())})
-    return Table("settings", "Every choice behind the numbers.", frame, (tables.text("setting"), tables.text("value")))
+    return Table(
+        "settings", "Every choice behind the numbers.", frame, (typeset.text("setting"), typeset.text("value"))
+    )
 
 
 def _division(source: Source) -> dict[str, str]:
@@ -53,5 +55,5 @@ def versions_table() -> Table:
     packages = recipe.versions()
     frame = pd.DataFrame({"package": list(packages), "version": list(packages.values())})
     return Table(
-        "versions", "What the numbers were made with.", frame, (tables.text("package"), tables.text("version"))
+        "versions", "What the numbers were made with.", frame, (typeset.text("package"), typeset.text("version"))
     )

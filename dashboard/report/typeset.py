@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from calib_core._text import latex_escaped
 from dashboard.exhibits.columns import (
     Column,
     between,
@@ -17,7 +18,7 @@ from dashboard.exhibits.columns import (
     whole,
     written,
 )
-from dashboard.export import csv_bytes, latex_escaped
+from dashboard.export import csv_bytes
 from dashboard.session import Call
 
 __all__ = ["Column", "Table", "between", "number", "probability", "share", "span", "text", "whole"]

@@ -1,0 +1,169 @@
+"""`calib tables`: the papers' tables of methods, or one of your own, on a folder of prediction files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dashboard.commands import _exhibited, _shared
+
+if TYPE_CHECKING:
+    from calib_core import Predictions
+    from calib_core.paper_tables import MethodTable
+
+OWN = "methods"
+"""What a table of chosen calibrators and measures is called in place of a paper's."""
+
+
+@click.command("tables")
+@click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--paper", "papers", multiple=True, metavar="TABLE",
+              help="Table of a paper, as p3-table-5; all lists them.")  # fmt: skip
+@click.option("--calibrator", "calibrators", multiple=True, help="Instead: a column of a table of your own.")
+@click.option("--measure", "measures", multiple=True, help="A number that this table is about, as TL-ECE.")
+@click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
+              help="How often each file is divided at random; files that mark their parts are not.")  # fmt: skip
+@click.option("--share", type=_shared.Share(max_open=True), default=0.5, show_default=True,
+              help="Share of rows calibrators are fitted on, in a table of your own; papers': a third.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first division.")
+@click.option("--counting", type=click.Choice(["answered", "all"]), default="answered", show_default=True,
+              help="Where one abstains, in a table of your own: over rows that all answer, or all.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Divisions worked on at a time.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path),
+              help="Folder for every table as CSV and LaTeX, and for results, which are not made twice.")  # fmt: skip
+@_shared.reading_options
+@click.option("--csv", "as_csv", is_flag=True, help="Tables on stdout as CSV.")
+@click.option("--latex", "as_latex", is_flag=True, help="Tables on stdout as LaTeX, for the package booktabs.")
+@_shared.careful
+def command(
+    folder: Path,
+    papers: tuple[str, ...],
+    calibrators: tuple[str, ...],
+    measures: tuple[str, ...],
+    splits: int,
+    share: float,
+    seed: int,
+    counting: str,
+    jobs: int,
+    out: Path | None,
+    read: tuple[str, ...],
+    as_csv: bool,
+    as_latex: bool,
+) -> None:
+    """Methods by files: the shape of the papers' tables, on the prediction files in FOLDER.
+
+    A line for every file, a column for every method: the mean over repeated divisions into rows to fit on and rows to
+    judge on, its standard error, and in brackets its rank, 1 the best; then averages over the files. What a method
+    cannot do on a file is left empty, with the reason below. Ranks take no notice of noise and recommend nothing.
+    With --out results are kept: stopped and run again, it goes on where it was.
+
+    \b
+    Examples:
+      calib tables nets --paper p3-table-5 --splits 2
+      calib tables nets --paper p1-table-2 --paper p4-table-1 --splits 2 --out tables
+      calib tables nets --calibrator temperature --calibrator vector --measure TL-ECE --latex
+    """
+    from calib_core.paper_tables import PAPER_TABLES
+
+    if as_csv and as_latex:
+        raise click.UsageError("--csv and --latex exclude each other.")
+    if bool(papers) == bool(calibrators):
+        raise click.UsageError(
+            f"give --paper (all, or {', '.join(PAPER_TABLES)}), or --calibrator for a table of your own."
+        )
+    if papers and measures:
+        raise click.UsageError("--measure goes with --calibrator: a paper's table has its own numbers.")
+    files = {path.name: _reader(path, read) for path in _files(folder)}
+    kept = None if out is None else out / "results"
+    with _shared.progress("Tables", 100) as bar:
+        how: dict[str, Any] = {
+            "splits": splits,
+            "seed": seed,
+            "folder": kept,
+            "jobs": jobs,
+            "progress": lambda percent: bar.update(percent - bar.pos),
+        }
+        if papers:
+            found = _of_papers(files, tuple(PAPER_TABLES) if "all" in papers else papers, how)
+        else:
+            found = {OWN: _own(files, calibrators, measures, counting, how | {"fit_share": share})}
+    if out is not None:
+        _write(out, found)
+    _show(found, "csv" if as_csv else "latex" if as_latex else "text")
+
+
+def _files(folder: Path) -> list[Path]:
+    """The folder's files of predictions by their endings, in alphabetical order; the others are named on stderr."""
+    from calib_core.readers import all_endings
+
+    every = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    found = [path for path in every if path.name.lower().endswith(tuple(all_endings()))]
+    for path in every:
+        if path not in found:
+            click.echo(f"{_shared.plain(path.name)}: left out, no format of predictions has this ending", err=True)
+    if not found:
+        _shared.fail(f"{folder} holds no file of predictions ({', '.join(all_endings())})")
+    return found
+
+
+def _reader(path: Path, read: tuple[str, ...]) -> Callable[[], Predictions | tuple[Predictions, Predictions]]:
+    """Reads a file when its turn comes: its marked parts where a column marks them, else all its rows."""
+
+    def rows() -> Predictions | tuple[Predictions, Predictions]:
+        loaded = _shared.load(path, read)
+        _shared.warn(loaded)
+        return loaded.marked or loaded.predictions
+
+    return rows
+
+
+def _of_papers(files: dict[str, Any], papers: tuple[str, ...], how: dict[str, Any]) -> dict[str, MethodTable]:
+    from calib_core.paper_tables import paper_tables
+
+    return paper_tables(files, papers, **how)
+
+
+def _own(
+    files: dict[str, Any], calibrators: tuple[str, ...], measures: tuple[str, ...], counting: str, how: dict[str, Any]
+) -> MethodTable:
+    from calib_core.paper_tables import MEASURES, as_method, method_table, method_tables
+
+    methods = [as_method(key) for key in dict.fromkeys(calibrators)]
+    rows: Any = counting
+    frame = method_tables(files, methods, list(dict.fromkeys(measures)) or MEASURES, rows=rows, **how)
+    return method_table(frame, names={method.text: method.name for method in methods}, rows=rows)
+
+
+def _write(out: Path, found: dict[str, MethodTable]) -> None:
+    from calib_core.paper_tables import latex
+    from dashboard.export import csv_bytes
+
+    out.mkdir(parents=True, exist_ok=True)
+    for key, table in found.items():
+        _shared.write(out / f"{key}.csv", csv_bytes(table.frame()))
+        _shared.write(out / f"{key}.tex", latex(table).encode())
+
+
+def _show(found: dict[str, MethodTable], form: str) -> None:
+    from calib_core.paper_tables import latex
+    from dashboard.exhibits.paper_tables import FRAME_NOTE, columns
+
+    for i, table in enumerate(found.values()):
+        if form == "csv":
+            _shared.write_csv(table.frame())
+        elif form == "latex":
+            click.echo(_plain_lines(latex(table)))
+        else:
+            lines = ["", table.title] if i else [table.title]
+            lines += [*_exhibited.aligned(columns(table.frame()), table.frame()), *table.notes]
+            for line in lines:
+                click.echo(_shared.plain(line))
+    if form == "text":
+        click.echo(FRAME_NOTE)
+
+
+def _plain_lines(text: str) -> str:
+    return "\n".join(_shared.plain(line) for line in text.splitlines())
