@@ -47,6 +47,8 @@ WORKS = {
     "2021.",
     "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
+    "Popordanoska et al. (2022)": "Popordanoska T, Sayer R, Blaschko MB. A consistent and differentiable Lp canonical "
+    "calibration error estimator. NeurIPS 2022.",
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
     "Roelofs et al. (2022)": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
     "AISTATS 2022.",
