@@ -52,6 +52,8 @@ WORKS = {
     "note for lead authors of the IPCC Fifth Assessment Report on consistent treatment of uncertainties. IPCC 2010.",
     "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
+    "Popordanoska et al. (2022)": "Popordanoska T, Sayer R, Blaschko MB. A consistent and differentiable Lp canonical "
+    "calibration error estimator. NeurIPS 2022.",
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
     "Rahimi et al. (2020)": "Rahimi A, Shaban A, Cheng C-A, Hartley R, Boots B. Intra order-preserving functions for "
     "calibration of multi-class neural networks. NeurIPS 2020.",

@@ -45,12 +45,13 @@ Counting: TypeAlias = Literal["answered", "all"]
 
 
 def error_keys() -> tuple[str, ...]:
-    """Keys of the estimators of calibration errors, each once: of two names for the same the more telling one.
+    """Keys of the estimators of errors of claims, each once: of two names for the same the more telling one.
 
     >>> "ece" in error_keys(), "binned" in error_keys(), "brier" in error_keys()
     (True, False, False)
     """
-    return tuple(k for k in ESTIMATORS if k not in SCORES and ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k)
+    of_claims = (k for k in ESTIMATORS if k not in SCORES and "claims" in ESTIMATORS[k].flags.takes)
+    return tuple(k for k in of_claims if ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k)
 
 
 @dataclass(frozen=True)

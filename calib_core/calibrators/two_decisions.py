@@ -12,14 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 from calib_core._arrays import Bools, Codes, Float64s, frozen
 from calib_core._parallel import one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.fitting.half_spaces import Cloud, across, worst
+from calib_core.calibrators.fitting.half_spaces import Cloud, HalfSpace, across, worst
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import as_rows
 from calib_core.predictions import Predictions
 from calib_core.registry import Range
 
-_CHANCE_DRAWS = 3
+_CHANCE_DRAWS = 2
+_ROUNDING = 1e-9
+"""A gap this small is none."""
 
 STILL_LARGE = "after the last round the gap was still larger than chance: more rounds could lower it."
 
@@ -51,8 +53,8 @@ class DecisionCalibration(Calibrator):
     exact, then turned uphill with a soft edge: the largest that is found, not proven to be the largest), adds to the
     rows of each side the mean of y - p there, and projects them onto the simplex. No round raises the Brier score on
     the calibration rows. It ends after ``rounds``, or with ``tolerance`` where the gap is below it; without one, where
-    the gap is below the mean of three searches among labels drawn from the predictions as they came, ``floor_``. Rounds
-    after the smallest gap are dropped.
+    the gap is below what two searches among labels drawn from the rows as they then are find on average: ``floor_``.
+    Rounds after the smallest gap are dropped.
 
     ``gaps_`` (rounds + 1,) are the gaps before each round and at the end; ``normals_`` (rounds, K), ``thresholds_``
     (rounds,) and ``shifts_`` (rounds, 2, K), first of the rows outside H, are the rounds. The predicted class can
@@ -79,20 +81,20 @@ class DecisionCalibration(Calibrator):
         weights = np.ones(predictions.n_rows) if predictions.weights is None else as_rows(predictions.weights)
         with one_blas_thread():
             cloud = Cloud.of(predictions.rows.array(), predictions.true_labels, weights)
-            self.floor_ = self._floor(cloud, float(weights.sum()))
-            found = self._rounds(cloud, self.floor_)
-        gaps = [gap for gap, *_ in found]
+            found = self._rounds(cloud, float(weights.sum()))
+        gaps = [cut.gap for cut, _, _ in found]
         least = int(np.argmin(gaps))
+        self.floor_ = found[least][1]
         k = cloud.rows.shape[1]
         self.gaps_: Float64s = np.array(gaps[: least + 1])
-        self.normals_: Float64s = np.array([normal for _, normal, _, _ in found[:least]]).reshape(-1, k)
-        self.thresholds_: Float64s = np.array([threshold for _, _, threshold, _ in found[:least]])
+        self.normals_: Float64s = np.array([cut.normal for cut, _, _ in found[:least]]).reshape(-1, k)
+        self.thresholds_: Float64s = np.array([cut.threshold for cut, _, _ in found[:least]])
         self.shifts_: Float64s = np.array([shifts for *_, shifts in found[:least]]).reshape(-1, 2, k)
 
     @property
     def note(self) -> str:
         check_is_fitted(self)
-        return STILL_LARGE if self.gaps_[-1] > self.floor_ and len(self.shifts_) == self.rounds else ""
+        return STILL_LARGE if self.gaps_[-1] > max(self.floor_, _ROUNDING) and len(self.shifts_) == self.rounds else ""
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
         check_is_fitted(self)
@@ -114,21 +116,17 @@ class DecisionCalibration(Calibrator):
             out[where] = rows
         return predictions.with_probs(frozen(out))
 
-    def _floor(self, cloud: Cloud, count: float) -> float:
-        if self.tolerance is not None:
-            return float(self.tolerance)
-        rng = np.random.default_rng(self.random_state)
-        return float(np.mean([worst(cloud.by_chance(count, rng)).gap for _ in range(_CHANCE_DRAWS)]))
-
-    def _rounds(self, cloud: Cloud, floor: float) -> list[tuple[float, Float64s, float, Float64s]]:
-        """Each round's gap, cut and shifts; last the gap that was left."""
-        found = []
+    def _rounds(self, cloud: Cloud, count: float) -> list[tuple[HalfSpace, float, Float64s]]:
+        """Each round's cut, what chance shows there and the shifts; last the cut that was left."""
+        rng, found = np.random.default_rng(self.random_state), []
         for _ in range(self.rounds + 1):
-            cut = worst(cloud)
+            cut, floor = worst(cloud), self.tolerance
+            if floor is None:
+                floor = float(np.mean([worst(cloud.by_chance(count, rng)).gap for _ in range(_CHANCE_DRAWS)]))
             inside = cut.holds(cloud.rows)
             shifts = np.array([_mean(cloud, ~inside), _mean(cloud, inside)])
-            found.append((cut.gap, cut.normal, cut.threshold, shifts))
-            if cut.gap <= floor:
+            found.append((cut, float(floor), shifts))
+            if cut.gap <= max(floor, _ROUNDING):
                 break
             cloud = cloud.moved(_shifted(cloud.rows, inside, shifts))
         return found

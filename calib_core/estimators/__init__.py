@@ -18,6 +18,7 @@ from calib_core.estimators.base import (
 )
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
+from calib_core.estimators.dirichlet_kernel import DirichletKernelError
 from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, SCALES, KernelECE
 from calib_core.estimators.mixed import MaxOfBins
 from calib_core.estimators.score_estimators import Accuracy, Brier, LogLoss
@@ -36,6 +37,7 @@ __all__ = [
     "ConvexBinned",
     "DebiasedECE",
     "DebiasedL2",
+    "DirichletKernelError",
     "EceSweep",
     "Estimate",
     "Estimated",

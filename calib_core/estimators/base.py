@@ -62,18 +62,18 @@ class Traits:
 
     ``takes``: binary "claims" (a call), whole "vectors" (``of_vectors``), whole "predictions" (``of``, and ``losses``
     row by row). ``judged``: which interval is made for it, an untested bootstrap where it says nothing: by residuals
-    in the "bins" of its ``binning`` (vectors: ``of_labels``), as a norm of "residuals" (``image``), by "pairs" of rows
-    (``blocks``), as a "share" of rows, by "losses" a row can have (``label_terms``, ``label_losses``,
-    ``claim_losses``). ``scale``: from its parameters to the scale of its numbers. ``counts``: whether counts in bins
-    are all it looks at (``of_table``, ``of_outcomes``), never, always, or unless rows are weighted. ``shared_bins``: it
-    looks at bins that all strata share, so that one bin a value is none of its kinds. ``unit``: how its numbers are
-    read, as shares (of rows, of probability) or as scores on a scale of their own. ``floored``: its probabilities are
-    raised to the one floor of the logarithm. ``curve``: it is the distance of a curve without bins from the diagonal,
-    which diagrams draw.
+    in the "bins" of its ``binning`` (vectors: ``of_labels``), as a norm of "residuals" (``image``) or of "smoothed"
+    vectors (``smoother``), by "pairs" of rows (``blocks``), as a "share" of rows, by "losses" a row can have
+    (``label_terms``, ``label_losses``, ``claim_losses``). ``scale``: from its parameters to the scale of its numbers.
+    ``counts``: whether counts in bins are all it looks at (``of_table``, ``of_outcomes``), never, always, or unless
+    rows are weighted. ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its
+    kinds. ``unit``: how its numbers are read, as shares (of rows, of probability) or as scores on a scale of their own.
+    ``floored``: its probabilities are raised to the one floor of the logarithm. ``curve``: it is the distance of a
+    curve without bins from the diagonal, which diagrams draw.
     """
 
     takes: tuple[Literal["claims", "vectors", "predictions"], ...] = ("claims",)
-    judged: Literal["", "bins", "residuals", "pairs", "share", "losses"] = ""
+    judged: Literal["", "bins", "residuals", "smoothed", "pairs", "share", "losses"] = ""
     scale: Callable[[Any], ErrorScale] = lambda estimator: ErrorScale()
     counts: Literal["never", "unweighted", "always"] = "never"
     shared_bins: bool = False

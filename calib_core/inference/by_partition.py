@@ -17,6 +17,8 @@ from calib_core.predictions import NotAnswerable, Predictions
 
 NORMS = {"L1": "ece", "L2": "rmsce"}
 """Names of the norms, and the estimator of the canonical error in each."""
+WITHOUT_CELLS = ("none: Dirichlet kernels", "L1")
+"""What the line without cells has for its partition and its norm."""
 
 
 def canonical_errors(
@@ -25,6 +27,7 @@ def canonical_errors(
     eps: float = TOLERANCE,
     level: float = LEVEL,
     progress: Callable[[int], object] | None = None,
+    smoothed: bool = False,
 ) -> pd.DataFrame:
     """Canonical calibration error on the cells of each partition, in L1 and L2, with interval, noise floor and p.
 
@@ -32,8 +35,9 @@ def canonical_errors(
     lie in b and ||.||_1 the sum over classes of absolute differences; L2 the root of the same average of squared
     Euclidean distances. One line per ``partition`` and ``norm`` with the fields of an ``EstimateLine`` at the nominal
     ``level``, judged by the tolerance ``eps``; ``note`` says why a number is missing. ``progress`` is told the share
-    done, in percent. What can mislead: each partition sees the errors between its cells only, and each line stands
-    alone. NotAnswerable where no line has a value.
+    done, in percent. ``smoothed`` adds the L1 error without cells, by Dirichlet kernels. What can mislead: each
+    partition sees the errors between its cells only, and each line stands alone. NotAnswerable where no line has a
+    value.
 
     References: P1 Appendix G.
 
@@ -45,20 +49,24 @@ def canonical_errors(
     looks = [(as_simplex(scheme), norm) for scheme in partitions for norm in NORMS]
     if not looks:
         raise NotAnswerable("no partition of the simplex is chosen")
-    estimates = [_estimate_or_why(predictions, norm, scheme) for scheme, norm in looks]
+    titles = [(BINNINGS.recipe(scheme).title, norm) for scheme, norm in looks]
+    estimates = [_estimate_or_why(predictions, NORMS[norm], scheme) for scheme, norm in looks]
+    if smoothed:
+        titles.append(WITHOUT_CELLS)
+        estimates.append(_estimate_or_why(predictions, "canonical-kde", None))
     known = [found for found in estimates if isinstance(found, Estimate)]
     if not known:
         raise NotAnswerable(str(estimates[0]))
     sharpen(known, level, progress or (lambda _: None))
     lines = []
-    for (scheme, norm), found in zip(looks, estimates, strict=True):
+    for (partition, norm), found in zip(titles, estimates, strict=True):
         line: dict[str, Any] = {"note": found} if isinstance(found, str) else asdict(estimate_line(found, eps, level))
-        lines.append({"partition": BINNINGS.recipe(scheme).title, "norm": norm, **line})
+        lines.append({"partition": partition, "norm": norm, **line})
     return pd.DataFrame(lines, columns=["partition", "norm", *(field.name for field in fields(EstimateLine))])
 
 
-def _estimate_or_why(predictions: Predictions, norm: str, scheme: SimplexScheme) -> Estimate | str:
+def _estimate_or_why(predictions: Predictions, estimator: str, scheme: SimplexScheme | None) -> Estimate | str:
     try:
-        return estimate(predictions, "canonical", NORMS[norm], scheme)
+        return estimate(predictions, "canonical", estimator, scheme)
     except NotAnswerable as why:
         return str(why)

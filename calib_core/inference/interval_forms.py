@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question, error_scale
-from calib_core.inference import canonical_noise, grouped_intervals, kernel_intervals, means, wild
+from calib_core.inference import canonical_noise, grouped_intervals, kernel_intervals, means, smoothed_vectors, wild
 from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.clusters import groups_of
 from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
@@ -106,7 +106,7 @@ def _in_bins(question: Question) -> bool:
 
 def _default(question: Question, claims: Any, level: float, random_state: int) -> Interval:
     """The interval of these claims: those of the question, or what they might have been."""
-    for form in (_of_bins, _of_cells, _of_norms, _of_pairs):
+    for form in (_of_bins, _of_cells, _of_norms, _of_smoothed, _of_pairs):
         if (answer := form(question, claims, level, random_state)) is not None:
             return answer
     return _bootstrapped(question, level, random_state, "pivotal")
@@ -151,6 +151,14 @@ def _of_norms(question: Question, claims: Any, level: float, random_state: int) 
     ends = wild.bounds(question.estimator, claims, estimated, question.ranks, level, random_state)
     tested = of_rows(facts_of(question), level)
     return around(estimated.value, ends, level, "bounds for a norm of residuals", tested, NOISELESS)
+
+
+def _of_smoothed(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if not question.whole or traits(question.estimator).judged != "smoothed":
+        return None
+    value, *ends = smoothed_vectors.bounds(question.estimator, claims, level, random_state)
+    about = smoothed_vectors.SMOOTHED
+    return around(value, (ends[0], ends[1]), level, "bounds for a norm of residual vectors", False, about)
 
 
 def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:

@@ -15,7 +15,7 @@ from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question
-from calib_core.inference import canonical_noise, draws
+from calib_core.inference import canonical_noise, draws, smoothed_vectors
 from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
@@ -116,6 +116,11 @@ def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: in
 
 def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:
     """Noise floors of questions about the same predictions, notion and bins: outcomes are drawn once for all."""
+    smoothed = [traits(q.estimator).judged == "smoothed" for q in questions]
+    if any(smoothed) and not all(
+        smoothed
+    ):  # what few hundred labels at a time are for must not be asked label by label
+        return [noise_floors([q], resamples, random_state)[0] for q in questions]
     first = questions[0].written_out
     every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
     found = np.concatenate(list(_null_values(every, resamples, random_state)), axis=1)
@@ -140,6 +145,10 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1:
         claims = in_order(claims)
+    if question.whole and all(traits(e).judged == "smoothed" for e in estimators):
+        for count, rng in streams:
+            yield np.array([smoothed_vectors.null_values(e, claims, rng, count) for e in estimators])
+        return
     cells = canonical_noise.in_cells(estimators, claims) if question.whole else None
     if cells is not None:
         for count, rng in streams:

@@ -181,6 +181,15 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
         assert (ROUGH_GUIDE in exhibit.words(scene).notes) == guide
 
 
+def test_the_line_without_cells_is_explained_where_it_is_shown() -> None:
+    wine = Selection(source=Source(data="demo:wine-logistic"))
+    scene = session.scene_of(wine)
+    plain, more = (EXHIBITS.make("canonical-errors", smoothed=wanted) for wanted in (False, True))
+    assert len(scene.get(more.table(scene))) == len(scene.get(plain.table(scene))) + 1
+    assert "Without cells" in more.words(scene).caption
+    assert "Without cells" not in plain.words(scene).caption
+
+
 def test_cells_that_have_no_bound_say_why() -> None:
     held = io.BytesIO()
     np.savez(held, probs=np.tile([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], (100, 1)), labels=np.arange(200) % 3)

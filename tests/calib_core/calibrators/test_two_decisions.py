@@ -120,9 +120,9 @@ def test_the_floor_is_what_drawn_labels_show():
     rng = np.random.default_rng(0)
     labels = [(rng.random(2000)[:, None] > p.probs.cumsum(1)[:, :-1]).sum(1) for _ in range(12)]
     drawn = [found_in(Predictions(p.probs, each)).gap for each in labels]
-    assert np.mean([DecisionCalibration(rounds=1, random_state=s).fit_on(p).floor_ for s in range(4)]) == pytest.approx(
-        np.mean(drawn), rel=0.12
-    )
+    cloud, rng = Cloud.of(p.probs, p.labels, np.ones(2000)), np.random.default_rng(1)
+    by_chance = [worst(cloud.by_chance(2000, rng)).gap for _ in range(12)]
+    assert np.mean(by_chance) == pytest.approx(np.mean(drawn), rel=0.12)
 
 
 def test_too_few_rounds_are_said():
@@ -132,6 +132,13 @@ def test_too_few_rounds_are_said():
     assert cal.note == ""
     assert cal.insides().short == f"{len(cal.shifts_)} rounds"
     assert [number.value for number in cal.insides().numbers()] == cal.gaps_.tolist()
+
+
+def test_certain_rows_take_the_rounds_they_need_and_no_more():
+    labels = np.r_[[0] * 8, [1] * 2, [1] * 6, [2] * 4, [2] * 10]
+    cal = DecisionCalibration().fit(np.eye(3)[np.repeat([0, 1, 2], 10)], labels)
+    assert len(cal.shifts_) <= 4
+    assert cal.gaps_[-1] <= max(cal.floor_, 1e-9)
 
 
 def test_there_is_no_export_and_it_says_so():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib_core as cc
-from calib_core import InputError, NotAnswerable, Predictions
+from calib_core import InputError, NotAnswerable, Predictions, estimate
 from calib_core.datasets import truth, valk_kull
 from calib_core.inference import canonical_errors, estimate_line
 
@@ -59,3 +60,12 @@ def test_confidence_is_over_the_answered_rows_by_weight() -> None:
 def test_truth_is_known_of_generated_data_only() -> None:
     with pytest.raises(NotAnswerable, match="are not known"):
         truth("wine-logistic")
+
+
+def test_a_line_without_cells_is_added_where_it_is_wanted() -> None:
+    rows = valk_kull(150).predictions
+    plain, more = (canonical_errors(rows, ["grid"], smoothed=wanted) for wanted in (False, True))
+    pd.testing.assert_frame_equal(more[:-1], plain, check_dtype=False)
+    line, alone = more.iloc[-1], estimate(rows, "canonical", "canonical-kde")
+    assert (line["partition"], line["norm"]) == ("none: Dirichlet kernels", "L1")
+    assert (line["value"], line["low"], line["p"]) == (alone.value, alone.interval().low, alone.p_value)

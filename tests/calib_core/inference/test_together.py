@@ -114,6 +114,8 @@ def test_means_of_rows_are_resampled_as_the_rows_are(score, weights):
 def test_what_is_called_squared_is_held_against_a_squared_tolerance():
     predictions = sample()
     for key in ESTIMATORS:
+        if "claims" not in ESTIMATORS[key].flags.takes:
+            continue
         made = estimate(predictions, "confidence", key)
         assert on_scale_of(made, 0.3) == pytest.approx(0.09 if "squared" in ESTIMATORS[key].title else 0.3), key
 
