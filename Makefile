@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 AXE := axe-core@4.14.1
 
+# Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test wide lint laws oldest mutants bench simulations demo-data chromium
 
 run: $(VENV)/.app-installed

@@ -40,9 +40,7 @@ def many_rows(folder: Path) -> Path:
     return path
 
 
-def test_the_style_sheets_find_what_they_dress(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=reliability")
-    drawn(page, "reliability")
+def the_style_sheets_find_what_they_dress(page: Page) -> None:
     assert page.get_by_test_id("stHeader").count() == 0 or not page.get_by_test_id("stHeader").is_visible()
     pane = page.locator("[data-testid=stColumn]:has(> div .st-key-detail)")
     assert pane.evaluate("node => getComputedStyle(node).position") == "sticky"
@@ -54,9 +52,10 @@ def test_the_style_sheets_find_what_they_dress(open_page, served) -> None:  # ty
 @pytest.mark.parametrize(
     "width", [pytest.param(width, marks=() if width == 1280 else pytest.mark.wide) for width in WIDTHS]
 )
-def test_the_pane_is_on_screen_wherever_the_page_is_scrolled(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
+def test_the_page_is_dressed_and_its_pane_on_screen_wherever_it_is_scrolled(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=reliability&zoom=9", width=width)
     drawn(page, "reliability")
+    the_style_sheets_find_what_they_dress(page)
     pane = page.locator("[data-testid=stColumn]:has(> div .st-key-detail)")
     for y in (0, 300, 600):
         page.mouse.wheel(0, y)
@@ -65,6 +64,7 @@ def test_the_pane_is_on_screen_wherever_the_page_is_scrolled(open_page, served, 
         assert box["y"] < 800, "its beginning is on screen"
         assert box["y"] + box["height"] <= 905 or box["y"] <= 20
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    presenting_leaves_the_picture_and_its_models(page)
 
 
 def test_every_room_is_a_click_away_and_none_shows_the_remains_of_another(open_page, served) -> None:  # type: ignore[no-untyped-def]
@@ -87,16 +87,13 @@ def test_every_room_is_a_click_away_and_none_shows_the_remains_of_another(open_p
         key = next(view.key for view in VIEWS.values() if ROOMS.get(view.room) == room and view.listed)
         expect(page.locator(f".st-key-view-{key}")).to_be_visible()
         settled(page)
+    # Who comes back to a room finds the view that was left.
+    page.get_by_role("radio", name="Classes", exact=True).click()
+    for room, key in (("Overview", "overview"), ("Explore", "classes")):
+        settled(page)
+        enter(page, room)
+        expect(page.locator(f".st-key-view-{key}")).to_be_visible()
     assert page.evaluate("window.together") == []
-
-
-def test_who_comes_back_to_a_room_finds_the_view_that_was_left(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=classes")
-    expect(page.locator(".st-key-view-classes")).to_be_visible()
-    enter(page, "Overview")
-    expect(page.locator(".st-key-view-overview")).to_be_visible()
-    enter(page, "Explore")
-    expect(page.locator(".st-key-view-classes")).to_be_visible()
 
 
 @pytest.mark.wide
@@ -127,9 +124,7 @@ def test_no_view_is_wider_than_the_window(open_page, served, width: int, dark: b
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), room
 
 
-def test_presenting_leaves_the_picture_and_its_models(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=reliability")
-    drawn(page, "reliability")
+def presenting_leaves_the_picture_and_its_models(page: Page) -> None:
     page.get_by_role("button", name="Present", exact=True).click()
     expect(page.get_by_test_id("stCaptionContainer").first).to_be_hidden()
     expect(page.locator(".st-key-frame-models")).to_be_visible()

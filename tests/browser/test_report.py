@@ -73,7 +73,7 @@ def opened(browser: Browser, made: Path) -> tuple[Page, list[str]]:
     return page, seen
 
 
-def test_every_figure_is_drawn_and_nothing_else_happens(opened: tuple[Page, list[str]]) -> None:
+def test_every_figure_is_drawn_names_are_texts_and_nothing_else_happens(opened: tuple[Page, list[str]]) -> None:
     page, seen = opened
     places = page.locator("[data-figure]")
     assert places.count() >= 4
@@ -85,12 +85,13 @@ def test_every_figure_is_drawn_and_nothing_else_happens(opened: tuple[Page, list
     place = page.locator("[data-figure]").first
     place.hover()
     page.wait_for_timeout(100)
+    names_are_shown_as_they_are(page)
     assert seen == []
+    the_policy_stops_what_is_put_into_the_page(page, seen)
     page.context.close()
 
 
-def test_names_are_shown_as_they_are(opened: tuple[Page, list[str]]) -> None:
-    page, seen = opened
+def names_are_shown_as_they_are(page: Page) -> None:
     text = page.locator("main").inner_text()
     assert all(name.replace("\u202e", "\ufffd") in text for name in HOSTILE)
     assert page.locator("h1").inner_text() == "<script>alert(3)</script>"
@@ -101,12 +102,9 @@ def test_names_are_shown_as_they_are(opened: tuple[Page, list[str]]) -> None:
         .flatMap(node => node._fullData.flatMap(t => [t.x, t.y, t.hovertext].flatMap(v => Array.from(v || []))))
         .filter(x => typeof x === 'string')""")
     assert any("&lt;img src=x onerror" in name for name in classes)
-    assert seen == []
-    page.context.close()
 
 
-def test_the_policy_stops_what_is_put_into_the_page(opened: tuple[Page, list[str]]) -> None:
-    page, seen = opened
+def the_policy_stops_what_is_put_into_the_page(page: Page, seen: list[str]) -> None:
     page.evaluate("""() => {
         document.body.insertAdjacentHTML('beforeend', '<img src="https://x.example/a.png" onerror="alert(1)">');
         const script = document.createElement('script');
@@ -119,7 +117,6 @@ def test_the_policy_stops_what_is_put_into_the_page(opened: tuple[Page, list[str
     refused = [said for said in seen if said != "https://x.example/a.png"]
     assert all("Content Security Policy" in said for said in refused)
     assert len(refused) == 3
-    page.context.close()
 
 
 def test_it_is_printed_and_drawn_by_the_same_browser(made: Path) -> None:
@@ -178,7 +175,9 @@ def test_ten_classes_and_one_calibrator_are_fewer_than_twelve_pages(whole: Path)
     assert 1 < pages < 12
 
 
-def test_on_paper_no_word_is_broken_and_nothing_is_cut(browser: Browser, whole: Path) -> None:
+def test_on_paper_no_word_is_broken_nothing_is_cut_and_page_one_is_read_in_ten_seconds(
+    browser: Browser, whole: Path
+) -> None:
     context = browser.new_context(offline=True, viewport=A4)
     page = context.new_page()
     page.emulate_media(media="print")
@@ -186,15 +185,6 @@ def test_on_paper_no_word_is_broken_and_nothing_is_cut(browser: Browser, whole: 
     page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(CUT) == []
-    context.close()
-
-
-def test_page_one_is_read_in_ten_seconds(browser: Browser, whole: Path) -> None:
-    context = browser.new_context(offline=True, viewport=A4)
-    page = context.new_page()
-    page.emulate_media(media="print")
-    page.goto((whole / "report.html").as_uri())
-    page.wait_for_function("document.documentElement.dataset.drawn", timeout=30_000)
     # The answer is the largest text, and all of page one stands above the place where page two begins.
     sizes = page.evaluate("""() => Array.from(document.querySelectorAll('h1, h2, h3, p, td'),
         node => [parseFloat(getComputedStyle(node).fontSize), node.innerText])""")

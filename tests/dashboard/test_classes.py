@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -71,10 +72,18 @@ def the_list(app: AppTest) -> pd.DataFrame:
     return [frame.value for frame in app.dataframe if "mean_score" in frame.value.columns][-1]
 
 
-@pytest.mark.parametrize("binning", [AUTO, *interval_schemes()])
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("curve", CURVES)
-def test_the_view_with_every_notion_and_binning(notion: str, binning: str, curve: str) -> None:
+# Every pair of a notion and a curve, and every binning, at every check; all three together with `make wide`.
+_BINNINGS = [AUTO, *interval_schemes()]
+_PAIRS = list(product(NOTIONS, CURVES))
+_CASES = [
+    pytest.param(*pair, binning, marks=() if (i - j) % min(len(_PAIRS), len(_BINNINGS)) == 0 else pytest.mark.wide)
+    for i, pair in enumerate(_PAIRS)
+    for j, binning in enumerate(_BINNINGS)
+]
+
+
+@pytest.mark.parametrize(("notion", "curve", "binning"), _CASES)
+def test_the_view_with_every_notion_and_binning(notion: str, curve: str, binning: str) -> None:
     app = opened(classes(notion=notion, curve=curve).replace(binning=binning))
     one = ["class-kernel"] if curve == "kernel" else []
     assert list(drawn(app)) == ["class-panels", "class-errors", *one]
