@@ -30,10 +30,14 @@ def main() -> None:
         tabs(selection)
         if view.needs_data:
             frame.settings(selection)
-    if view.room in _CHOOSES:
-        frame.model_chips(selection)
-    for problem in (*widgets.link_problems(), *widgets.left_out()):
-        st.warning(markdown_plain(problem), icon=":material/warning:")
+    # Each in a place of its own, filled or not: where one comes or goes, what follows moves up or down, the browser
+    # makes it anew, and a file under way to its field is lost.
+    with st.container(key="frame-chips"):
+        if view.room in _CHOOSES:
+            frame.model_chips(selection)
+    with st.container(key="frame-problems"):
+        for problem in (*widgets.link_problems(), *widgets.left_out()):
+            st.warning(markdown_plain(problem), icon=":material/warning:")
     frame.answer()
     with st.container(key="frame-above"):
         if view.key == "start":

@@ -10,6 +10,7 @@ from calib_core.calibrators.base import (
 )
 from calib_core.calibrators.beta import Beta
 from calib_core.calibrators.binary_identity import BinaryIdentity
+from calib_core.calibrators.binary_kernel import BinaryKernel
 from calib_core.calibrators.binary_temperature import BinaryTemperature
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
@@ -29,9 +30,11 @@ from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature
+from calib_core.calibrators.two_decisions import DecisionCalibration
 from calib_core.calibrators.venn_abers import VennAbers
 from calib_core.calibrators.wrappers import WRAPPERS
 
@@ -43,14 +46,17 @@ __all__ = [
     "Beta",
     "BinaryCalibrator",
     "BinaryIdentity",
+    "BinaryKernel",
     "BinaryTemperature",
     "Calibrator",
     "Composed",
     "Contract",
+    "DecisionCalibration",
     "Dirichlet",
     "EnsembleTemperature",
     "EqualWidthHistogram",
     "Family",
+    "GaussianProcess",
     "Histogram",
     "Identity",
     "Isotonic",

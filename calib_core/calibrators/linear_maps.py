@@ -22,9 +22,15 @@ from calib_core.predictions import Predictions
 from calib_core.registry import Flag, Range
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
-_VECTOR = Profile("scaling", "A weight and an offset for every class.", rows=(0, 100, 0))
+_VECTOR = Profile("scaling", "A weight and an offset for every class.", rows=(0, 100, 0), candidate_for=("full",))
 _MATRIX = Profile("scaling", "Every class's score becomes a weighted sum of all scores.", rows=(0, 50, 50))
-_DIRICHLET = Profile("scaling", "Every class may borrow from every other.", rows=(0, 50, 50))
+_DIRICHLET = Profile(
+    "scaling",
+    "Every class may borrow from every other.",
+    rows=(0, 50, 50),
+    candidate_for=("full",),
+    most_classes=20,
+)
 
 NOTES = {
     "at bound": "the rows can be told apart without fail, or a class never occurs among them, so that the loss alone "

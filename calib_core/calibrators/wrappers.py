@@ -90,9 +90,14 @@ _PROFILES: dict[str, Profile] = {
         promises=True,
         first_for=("full", "per-class", "top-label", "top-k"),
         why_first="it can carry a guarantee that holds whatever the data, and it changes no prediction",
+        candidate_for=("full", "top-label"),
     ),
     "class-wise-hb": Profile(
-        "binning", "Gives every class its own table of frequencies.", rows=(0, 100, 0), promises=True
+        "binning",
+        "Gives every class its own table of frequencies.",
+        rows=(0, 100, 0),
+        promises=True,
+        candidate_for=("per-class",),
     ),
     "normalised-hb": Profile(
         "binning", "A table of frequencies for every class, then each row divided by its sum.", rows=(0, 100, 0)
@@ -104,6 +109,7 @@ _PROFILES: dict[str, Profile] = {
         promises=True,
         first_for=("confidence",),
         why_first="it needs nothing but confidences, and it can carry a guarantee that holds whatever the data",
+        candidate_for=("top-label", "confidence"),
     ),
     "isotonic-ovr": Profile(
         "binning",
@@ -111,6 +117,7 @@ _PROFILES: dict[str, Profile] = {
         rows=(0, 100, 0),
         first_for=("full", "per-class"),
         why_first="it bends as the rows ask, and needs no form of curve chosen beforehand",
+        candidate_for=("full", "per-class"),
     ),
     "venn-abers": Profile(
         "binning",
@@ -118,7 +125,12 @@ _PROFILES: dict[str, Profile] = {
         rows=(0, 100, 0),
     ),
     "scaling-binning": Profile("binning", "A smooth curve for every class, averaged within bins.", rows=(0, 100, 0)),
-    "confidence": Profile("advanced", "One map of your choice for the confidence, whatever the class.", promises=True),
+    "confidence": Profile(
+        "advanced",
+        "One map of your choice for the confidence, whatever the class.",
+        promises=True,
+        candidate_for=("top-label", "confidence"),
+    ),
     "top-label": Profile(
         "advanced", "A map of your choice for each predicted class.", needs_classes=True, promises=True
     ),

@@ -15,6 +15,7 @@ from calib_core.calibrators import (
     Composed,
     Dirichlet,
     EnsembleTemperature,
+    GaussianProcess,
     Identity,
     Lecd,
     Lece,
@@ -36,6 +37,7 @@ from calib_core.exporting.nodes import (
     Given,
     Log,
     Mixed,
+    Moved,
     Node,
     Normalised,
     Program,
@@ -45,7 +47,7 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
-from calib_core.exporting.score_maps import SAME, Map, Pieces, described_map
+from calib_core.exporting.score_maps import SAME, Interpolated, Map, Pieces, described_map
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import scope
 from calib_core.registry import Recipe, RegistryError
@@ -177,6 +179,12 @@ def _structured(calibrator: StructuredScaling, state: State) -> State:
     drawn = Mixed((soft, Uniform(state.n_classes)), (1.0 - share, share))
     weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
     return state.with_row(Softmax(Affine(Log(drawn), weights, intercepts)))
+
+
+@steps_of.register
+def _gaussian_process(calibrator: GaussianProcess, state: State) -> State:
+    curve = Interpolated(np.asarray(calibrator.points_, float), np.asarray(calibrator.shifts_, float))
+    return state.with_row(Softmax(Moved(Log(state.row), curve)))
 
 
 @steps_of.register

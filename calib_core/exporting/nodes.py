@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from calib_core._arrays import Float64s
-from calib_core.exporting.score_maps import Map, Pieces
+from calib_core.exporting.score_maps import Interpolated, Map, Pieces
 
 Input: TypeAlias = Literal["probabilities", "logits"]
 
@@ -83,6 +83,13 @@ class Affine(OnRow):
 
     weights: Float64s
     intercepts: Float64s
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(OnRow):
+    """x + curve(x), entry by entry; the curve's values are not clipped."""
+
+    curve: Interpolated
 
 
 @dataclass(frozen=True, eq=False)

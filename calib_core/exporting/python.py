@@ -24,6 +24,7 @@ from calib_core.exporting.nodes import (
     Given,
     Log,
     Mixed,
+    Moved,
     Node,
     Normalised,
     Program,
@@ -206,6 +207,11 @@ def _affine(node: Affine, module: Module, rows: list[str]) -> str:
 def _bent(node: Bent, module: Module, rows: list[str]) -> str:
     lines = (node.pieces.edges, node.pieces.slopes, node.pieces.offsets)
     return module.call(runtime.bent, *rows, *(module.constant(numbers) for numbers in lines))
+
+
+@written.register
+def _moved(node: Moved, module: Module, rows: list[str]) -> str:
+    return module.call(runtime.moved, *rows, module.constant(node.curve.scores), module.constant(node.curve.values))
 
 
 @written.register

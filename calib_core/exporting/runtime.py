@@ -61,6 +61,11 @@ def affine(row: list[float], weights: list[list[float]], intercepts: list[float]
     return [sum(map(float.__mul__, line, row)) + b for line, b in zip(weights, intercepts, strict=True)]
 
 
+def moved(row: list[float], places: list[float], moves: list[float]) -> list[float]:
+    """Each entry moved by what the line between the points around it says."""
+    return [x + interpolated(x, places, moves) for x in row]
+
+
 def softmax(row: list[float]) -> list[float]:
     """Exponentials divided by their sum."""
     top = max(row)
@@ -137,6 +142,7 @@ def unsure(row: list[float], threshold: float) -> bool:
 NEEDS: Mapping[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
     bent: (pieces,),
     each_class: (mapped,),
+    moved: (interpolated,),
     ranked: (mapped,),
 }
 """The functions a function calls."""

@@ -20,6 +20,7 @@ from calib_core.calibrators import (
     Beta,
     BinaryCalibrator,
     BinaryIdentity,
+    BinaryKernel,
     BinaryTemperature,
     EqualWidthHistogram,
     Histogram,
@@ -114,8 +115,9 @@ def _shifted(binary: LeceHistogram) -> Map:
     return Pieces(_numbers(binary.edges_), np.ones(len(errors)), -errors, placed)
 
 
-@map_of.register
-def _isotonic(binary: Isotonic) -> Map:
+@map_of.register(BinaryKernel)
+@map_of.register(Isotonic)
+def _curve(binary: BinaryKernel | Isotonic) -> Map:
     return Interpolated(_numbers(binary.scores_), _numbers(binary.values_))
 
 

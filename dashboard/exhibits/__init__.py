@@ -36,6 +36,7 @@ from dashboard.exhibits import (  # noqa: F401
     pairs,
     promises,
     rates,
+    recommendation,
     reliability,
     rows,
     scores,

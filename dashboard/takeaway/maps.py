@@ -36,7 +36,7 @@ def pieces(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     return graph("Add", graph("Mul", slopes, scores), offsets)
 
 
-def _interpolated(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
+def interpolated(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     """From the last point at or below the score, the share of the way to the next that the score has gone."""
     points = [(curve.scores, curve.values) if isinstance(curve, Interpolated) else ((0.0,), (0.0,)) for curve in maps]
     starts = _table([x for x, _ in points], np.inf)
@@ -64,7 +64,7 @@ def _log_odds(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     return graph("Sigmoid", graph("Add", total, intercept))
 
 
-_KINDS: dict[type, Any] = {Pieces: pieces, Interpolated: _interpolated, LogOdds: _log_odds}
+_KINDS: dict[type, Any] = {Pieces: pieces, Interpolated: interpolated, LogOdds: _log_odds}
 
 
 def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> str:

@@ -18,6 +18,8 @@ SIZES = {
     "dirichlet": "SM",
     "structured": "SML",
     "iop": "SML",
+    "gp": "SM",
+    "decision": "S",
 }
 
 

@@ -1,12 +1,15 @@
 """An upload that has been read leaves nothing behind."""
 
 import logging
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import uploads
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 
 
 def script() -> None:
@@ -75,3 +78,19 @@ def test_another_streamlit_keeps_the_file_and_says_so(
 def test_without_a_running_script_there_is_nothing_to_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streamlit.runtime.scriptrunner.get_script_run_ctx", lambda: None)
     assert uploads._released("f") is False
+
+
+@pytest.mark.parametrize("link", [{"view": "estimators"}, {"view": "data", "eps": "a lot"}], ids=["chips", "a warning"])
+def test_the_field_keeps_its_place_where_pages_differ_in_what_stands_above(link: dict[str, str]) -> None:
+    """A field that moves is made anew by the browser, and the file under way to it is lost."""
+    assert _place(**link) == _place(view="start")
+
+
+def _place(**link: str) -> int:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in link.items():
+        app.query_params[name] = text
+    app.run()
+    assert bool(app.warning) == ("eps" in link)
+    ids = [getattr(getattr(block, "proto", None), "id", "") for block in app.main.children.values()]
+    return next(i for i, name in enumerate(ids) if name.endswith("frame-opening"))
