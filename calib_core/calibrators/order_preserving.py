@@ -130,9 +130,8 @@ class OrderPreserving(Calibrator):
     def _curve(self, x: Float64s) -> Float64s:
         ends, heights = self.corners()
         piece = np.searchsorted(self.knots_, x)
-        # From a piece's upper end down, never below its lower end: rounding then makes no two pieces overlap.
-        lowest = np.append(-np.inf, heights[:-1])[piece]
-        return np.asarray(np.maximum(heights[piece] + self.slopes_[piece] * (x - ends[piece]), lowest))
+        # From a piece's upper end down, as the heights themselves are summed: no rounding makes two pieces overlap.
+        return np.asarray(heights[piece] + self.slopes_[piece] * (x - ends[piece]))
 
 
 def _knots(predictions: Predictions, pieces: int) -> Float64s:

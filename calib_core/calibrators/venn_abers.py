@@ -32,7 +32,8 @@ class VennAbers(BinaryCalibrator):
     promised where weights are unequal. It never returns exact 0 or 1.
 
     ``thresholds_`` (m,) are where p0 or p1 steps, ``lower_`` and ``upper_`` (m + 1,) their values between thresholds.
-    p0 steps at a calibration score and p1 just above one. Their number grows with the rows.
+    p0 steps at a calibration score and p1 just above one. Their number grows with the rows, up to six numbers for
+    every calibration score: with 1,000 classes the map is larger than the rows it was fitted on.
 
     References: Vovk, Petej & Fedorova 2015, §2 and Algorithms 1-4 (inductive Venn-ABERS predictors, log loss).
 

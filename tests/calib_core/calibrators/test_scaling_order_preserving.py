@@ -53,6 +53,15 @@ def test_every_ranking_is_kept_and_ties_stay_ties_whatever_the_curve(seed, slope
     assert (np.diff(after, axis=1)[np.diff(before, axis=1) == 0] == 0).all()
 
 
+def test_pieces_do_not_overlap_by_rounding():
+    rng = np.random.default_rng(0)
+    cal = CALIBRATORS.make("iop").fit(*bent(60))
+    for _ in range(50):
+        cal.knots_, cal.slopes_ = np.sort(-9 * rng.random(7)), np.exp(3 * rng.normal(size=8))
+        x = cal.knots_[:, None] + np.spacing(cal.knots_)[:, None] * np.arange(5, -6, -1)
+        assert (np.diff(cal._curve(x), axis=1) >= 0).all()
+
+
 def test_the_curve_is_the_one_of_its_slopes_and_rises_strictly():
     p, labels = bent(900)
     cal = CALIBRATORS.make("iop").fit(p, labels)
@@ -129,6 +138,6 @@ def test_a_start_from_some_rows_ends_at_the_same_curve(monkeypatch):
 
 def test_raw_logits_give_the_map_of_their_probabilities():
     p, labels = bent(300)
-    z = Logits(np.log(p) + 3.0)
-    ours, theirs = (CALIBRATORS.make("iop").fit(x, labels).predict_proba(x) for x in (z, p))
+    z = 8.0 * np.log(p) + 3.0  # probabilities below the floor of the logarithm among them
+    ours, theirs = (CALIBRATORS.make("iop").fit(x, labels).predict_proba(x) for x in (Logits(z), softmax(z, axis=1)))
     np.testing.assert_allclose(ours, theirs, atol=1e-9)
