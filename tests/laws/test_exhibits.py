@@ -53,7 +53,7 @@ ON_REQUEST = {"slow", "published", "with_demos"}
 
 
 RUN = """
-import json, os, pickle, sys
+import json, os, pickle, sys, traceback
 import calib_core as cc
 
 def once(function, key):
@@ -76,10 +76,14 @@ for line in sys.stdin:
     folder, code = json.loads(line)
     os.chdir(folder)
     names = {}
-    exec(code, names)
-    figure = names.get("figure")
+    try:
+        exec(code, names)
+        figure = names.get("figure")
+        answer = names["table"], None if figure is None else figure.to_json()
+    except Exception:
+        answer = traceback.format_exc()
     assert not [name for name in sys.modules if name.startswith(("dashboard", "streamlit"))]
-    pickle.dump((names["table"], None if figure is None else figure.to_json()), sys.stdout.buffer)
+    pickle.dump(answer, sys.stdout.buffer)
     sys.stdout.flush()
 """
 
@@ -163,7 +167,9 @@ def run() -> Iterator[Callable[[Path, str], Any]]:
         def made(folder: Path, code: str) -> Any:
             interpreter.stdin.write(json.dumps([str(folder), code]).encode() + b"\n")
             interpreter.stdin.flush()
-            return pickle.load(interpreter.stdout)  # noqa: S301  # written by the lines above
+            answer = pickle.load(interpreter.stdout)  # noqa: S301  # written by the lines above
+            assert not isinstance(answer, str), answer
+            return answer
 
         yield made
 
