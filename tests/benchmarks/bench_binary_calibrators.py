@@ -15,6 +15,7 @@ OURS = {
     "scaling-binning": lambda: CALIBRATORS.make("scaling-binning"),
     "scaling-binning-top": lambda: CALIBRATORS.make("confidence", binary="scaling-binning"),
     "equal-width": lambda: CALIBRATORS.make("class-wise", binary="equal-width-histogram"),
+    "kernel": lambda: CALIBRATORS.make("class-wise", binary="kernel"),
     "lece-histogram": lambda: CALIBRATORS.make("class-wise", binary="lece-histogram"),
 }
 

@@ -40,6 +40,13 @@ def test_canonical_kernel_calibration_error(benchmark, sample):
     benchmark.pedantic(KernelCalibrationError().of_vectors, (Canonical().split(sample.predictions),), rounds=1)
 
 
+def test_canonical_error_by_dirichlet_kernels(benchmark, sample):
+    some = sample.predictions.take(np.arange(400))
+    if some.n_classes > 100:
+        pytest.skip("refused: too many classes for 400 rows")
+    benchmark.pedantic(estimate, (some, "canonical", "canonical-kde"), rounds=3, warmup_rounds=1)
+
+
 @pytest.mark.parametrize("estimator", ["ece-kde", "smece", "skce"])
 def test_a_million_rows(benchmark, million, estimator):
     benchmark.pedantic(estimate, (million, "confidence", estimator), rounds=3, warmup_rounds=1)

@@ -3,6 +3,8 @@
 Rows of L for matrix scaling and Dirichlet calibration are left out: a million parameters.
 """
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -49,6 +51,21 @@ def test_apply(benchmark, sample, key):
     if size_of(sample) not in SIZES[key]:
         pytest.skip("not a size this map is meant for")
     timed(benchmark, CALIBRATORS.make(key).fit_on(sample.predictions).apply, sample.predictions)
+
+
+@pytest.mark.parametrize("key", ["gp", "decision"])
+def test_growth(benchmark, of_size, key):
+    """Seconds of a fit as n^a K^b: the exponents are in the benchmark's extra information."""
+
+    def seconds(n, k):
+        fit, start = of_size(n, k).predictions, time.perf_counter()
+        CALIBRATORS.make(key).fit_on(fit)
+        return time.perf_counter() - start
+
+    small, rows, classes = benchmark.pedantic(
+        lambda: [seconds(*size) for size in ((2_500, 10), (10_000, 10), (10_000, 40))], rounds=1
+    )
+    benchmark.extra_info["exponents"] = {"n": np.log(rows / small) / np.log(4), "K": np.log(classes / rows) / np.log(4)}
 
 
 def test_temperature_of_scikit_learn(benchmark, sample):

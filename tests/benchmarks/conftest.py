@@ -53,3 +53,9 @@ def sample(request):
 @pytest.fixture(scope="session")
 def large():
     return made(*SIZES["L"])
+
+
+@pytest.fixture(scope="session")
+def of_size():
+    """Samples of any number of rows and classes."""
+    return made

@@ -123,6 +123,14 @@ def test_intervals_of_more_rows_cover_too_and_a_falsified_twin_does_not(power):
     assert coverage(power, factor=0.2, runs=100, n=200) < 0.7
 
 
+def test_no_outcome_against_the_odds_is_no_proof_that_there_could_be_none():
+    """Of 40 rows that all came true 3 / 40 could have failed, as often as 1 in 20; each moves the error by 2 / 40."""
+    p = Predictions([[0.99, 0.01]] * 40, [0] * 40)
+    got = estimate(p, "canonical", "canonical-kde").interval()
+    assert got.point == pytest.approx(0.02, abs=1e-9)
+    assert got.high > 2 * 2.9 / 40
+
+
 def test_a_calibrated_model_is_not_called_miscalibrated_and_a_wrong_one_is():
     words = [estimate(sample(80, seed=s), "canonical", "canonical-kde").interval().low > 0 for s in range(15)]
     assert np.mean(words) <= 0.2
