@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -109,9 +111,27 @@ def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     The value given is the truth: a widget that was not drawn for a while, or whose value was changed by a click
     elsewhere, is set to it before it is drawn.
     """
-    if st.session_state.get(key, _UNSET) != value:
+    if _FOLDED.get() or st.session_state.get(key, _UNSET) != value:
         st.session_state[key] = value
     return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
+
+
+@contextmanager
+def popover(place: Any, label: str, **look: Any) -> Iterator[None]:
+    """A popover whose widgets show their values whenever it is opened.
+
+    The browser makes what a popover holds when it is opened, of the last run alone: a value set before that is lost,
+    and the widget would stand at its least. So every run sets it.
+    """
+    inside = _FOLDED.set(True)
+    try:
+        with place.popover(label, **look):
+            yield
+    finally:
+        _FOLDED.reset(inside)
+
+
+_FOLDED: ContextVar[bool] = ContextVar("folded", default=False)
 
 
 def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def model_chips(selection: Selection) -> None:
         st.markdown(f"{mark(0)} **{markdown_plain(session.BASE.title)}**", width="content")
         label, marks = "Calibrators shown beside the base model", _marks(selection)
         _pills(label, [*ticked, *first], ticked, "calibrators", marks)
-        with st.popover("More calibrators", key="frame.calibrators"):
+        with widgets.popover(st, "More calibrators", key="frame.calibrators"):
             _pills("Calibrators, fitted on the calibration rows", usable, ticked, "calibrators.all", {})
             for place, recipe in enumerate(selection.calibrators):
                 if recipe.key in usable:

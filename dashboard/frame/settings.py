@@ -19,9 +19,9 @@ def settings(selection: Selection) -> None:
     number = next(iter(dict(scheme.params).values()), "") if scheme is not None else ""
     bins = " ".join(map(str, filter(None, (number, words))))
     with st.container(key="frame-settings", horizontal=True, horizontal_alignment="right", gap="small"):
-        with st.popover(f"Bins: **{markdown_plain(bins)}**", key="frame.bins"):
+        with widgets.popover(st, f"Bins: **{markdown_plain(bins)}**", key="frame.bins"):
             _bins()
-        with st.popover(f"Tolerance: **{markdown_plain(percent(selection.eps))}**", key="frame.tolerance"):
+        with widgets.popover(st, f"Tolerance: **{markdown_plain(percent(selection.eps))}**", key="frame.tolerance"):
             _tolerance()
 
 

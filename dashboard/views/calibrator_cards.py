@@ -222,8 +222,8 @@ class _Drawer:
                         key=f"look.{key}.{number}",
                     )
                 if CALIBRATORS[key].params:
-                    with st.popover(
-                        "Settings", type="tertiary", icon=":material/tune:", key=f"settings.{key}.{number}"
+                    with widgets.popover(
+                        st, "Settings", type="tertiary", icon=":material/tune:", key=f"settings.{key}.{number}"
                     ):
                         frame.settings_of(self.selection, self.selection.calibrators.index(recipe))
 

@@ -86,7 +86,7 @@ def _headline(exhibit: ClassPanels, panels: Recipe, scene: Scene) -> None:
     outstanding, worst = exhibit.outstanding(scene), exhibit.worst(scene)
     finding, *more = [markdown_plain(unbroken(line)) for line in (outstanding, worst) if line] or [""]
     left.markdown("\n\n".join((f"##### {finding}", *more)))
-    with right.popover("Classes", key="class-options", width="stretch", icon=":material/tune:"):
+    with widgets.popover(right, "Classes", key="class-options", width="stretch", icon=":material/tune:"):
         _options(panels, scene)
 
 

@@ -102,7 +102,7 @@ def exhibited(
     where: Any = nullcontext()
     if tucked:
         above, beside = st.columns([0.8, 0.2], vertical_alignment="top")
-        where = beside.popover("Picture", key=f"{name}.options", width="stretch", icon=":material/tune:")
+        where = widgets.popover(beside, "Picture", key=f"{name}.options", width="stretch", icon=":material/tune:")
     if controls and EXHIBITS[key].params:
         names, changed = scene.class_names, widgets.change_exhibit
         used = [param.name for param in EXHIBITS[key].params] if exhibit.used is None else exhibit.used

@@ -102,6 +102,6 @@ def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:
             lambda name: chosen(by=by, crossed="" if name == _NONE else name, edges=""),
         ),
     )
-    with cut.popover("Ranges of numbers", key="slices.cut", width="stretch", icon=":material/tune:"):
+    with widgets.popover(cut, "Ranges of numbers", key="slices.cut", width="stretch", icon=":material/tune:"):
         recipe = widgets.selection().exhibit("slices")
         widgets.recipe_controls(recipe, key="exhibit.slices", changed=widgets.change_exhibit, only=("parts", "edges"))
