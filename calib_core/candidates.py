@@ -16,6 +16,7 @@ from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, 
 from calib_core.estimators import as_estimator
 from calib_core.inference.influences import Answers, Influence, auroc
 from calib_core.inference.joint_cells import Difference
+from calib_core.inference.mean_gain import mean_gain
 from calib_core.inference.score_differences import of_losses, of_scores
 from calib_core.predictions import NotAnswerable, Predictions, whole
 from calib_core.registry import Part, Recipe
@@ -130,14 +131,13 @@ class Trial:
         w = self.rows.weights
         copies = np.repeat(np.arange(len(apart)), w.astype(np.intp)) if w is not None and whole(w) else slice(None)
         score: Any = as_estimator(self.score)
+        both, apart = (self.base.written_out(), after.written_out()), apart[copies]
+        if self.rows.row_groups is None:
+            return mean_gain(*both, apart, score.label_terms, self.level), w is None, ""
         try:
-            gain, _, tested = of_losses(
-                self.base.written_out(), after.written_out(), apart[copies], score.label_terms, self.level
-            )
+            return of_losses(*both, apart, score.label_terms, self.level)[0], False, ""
         except NotAnswerable as why:
-            nan = float("nan")
-            return Difference(self.mean(apart), nan, nan, nan), False, str(why)
-        return gain, tested, ""
+            return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
 
     def _accuracy(self, recipe: Recipe, after: Predictions) -> dict[str, float]:
         """The share of right rows after a candidate, and what that gains."""

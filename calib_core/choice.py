@@ -27,7 +27,7 @@ from calib_core.registry import Recipe, RegistryError
 
 __all__ = ["MOST_NUMBERS", "SCORES", "Choice", "candidates_for", "choose"]
 
-MOST_NUMBERS = 4_000_000
+MOST_NUMBERS = 1_000_000
 """Rows times classes that are looked at: of larger predictions so many rows are drawn, class by class."""
 
 
@@ -102,12 +102,18 @@ class Choice(OneLine):
             f"the {name} goes from {written(self.before)} to {written(self.before - self.gain.point)}, a gain of "
             f"{written(self.gain.point)} ({ends}{'' if self.tested else ', a rough guide'})"
         )
+        if self.recalibrate and self.gain.low <= 0:
+            return (
+                f"Recalibrate with {inside(self.recipe.title)}: the model gives what happened a probability of 0 in "
+                f"{_rows(self.floored)}, so that its {name} is infinite; with each of them counted as {_FLOOR}, "
+                f"{change}."
+            )
         if self.recalibrate:
             return f"Recalibrate with {inside(self.recipe.title)}: on rows that no fit has seen {change}."
         stay = "Leave the model as it is"
         if self.why or not tried:
             return f"{stay}: no gain can be shown, since {self.why or 'there is no calibrator to try'}."
-        if set(self.picks) == {IDENTITY} or not np.isfinite(self.gain.point):
+        if not 0 < self.gain.point < np.inf:
             return f"{stay}: of {_number(tried)} tried none lowers the {name} on rows that no fit has seen."
         return f"{stay}: with the best of {_number(tried)} tried {change}; no gain is shown."
 
@@ -158,14 +164,13 @@ class Choice(OneLine):
             f"Chosen in {len(self.picks)} folds: each fold is judged with what came first on the others, which never "
             f"saw it; {inside(self.winner.title)} came first in {same} of {len(self.picks)}, and over all rows.",
             f"The interval is about maps fitted like these: it covers other rows to judge, not how other rows would "
-            f"have changed the fits. It lies above 0 by chance alone in at most {at_level((1 - self.level) / 2)} of "
-            "cases.",
+            f"have changed the fits. It lies above 0 by chance alone in about {at_level((1 - self.level) / 2)} of "
+            "cases at most.",
             f"{count(self.rows)} of {count(self.among)} rows were drawn, class by class, to keep this short."
             if self.rows < self.among
             else "",
-            f"In {count(self.floored)} {'row' if self.floored == 1 else 'rows'} the model gives what happened a "
-            f"probability of 0: its {name} is infinite, and counts {-np.log(LOG_FLOOR):.0f} there, so that gains look "
-            "smaller than they are."
+            f"In {_rows(self.floored)} the model gives what happened a probability of 0: its {name} is infinite, and "
+            f"counts {_FLOOR} there, so that gains look smaller than they are."
             if self.floored
             else "",
             *(f"{line.title}: {line.note}." for line in left.itertuples()),
@@ -177,6 +182,8 @@ _ALONE = (
     "It then gives the probability of the predicted class alone; to be compared, the other classes were given the rest "
     "in the old proportions."
 )
+_FLOOR = f"{-np.log(LOG_FLOOR):.0f}"
+"""What a row costs that had a probability of 0."""
 _FOUR_IN_FIVE = 1.511
 """(1.645 + 0.842) / 1.645."""
 
@@ -196,8 +203,9 @@ def choose(
     candidate is picked that has the least mean ``score`` ("log-loss", "brier") on the other folds, each judged by maps
     fitted on the folds that are neither; it is fitted on all the others and judged on this one. The rows' gains over
     the model as it is have a mean with the interval of a paired difference (``inference.paired_difference``: by groups
-    where rows belong together). A gain is shown where the interval at ``level`` lies above 0: then the candidate with
-    the least score in plain cross-validation over all rows is recommended, else the model as it is.
+    where rows belong together). A gain is shown where the interval at ``level`` lies above 0, and where the model's log
+    loss is infinite, as it gave what happened a probability of 0, and the picks' is not: then the candidate with the
+    least score in plain cross-validation over all rows is recommended, else the model as it is.
 
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model as it is is always among
     them. Rows of the predicted class alone are judged as two classes, right and wrong; where a candidate recalibrates
@@ -243,8 +251,8 @@ def choose(
     table = pd.DataFrame(lines).assign(picked=np.bincount(picked, minlength=len(recipes)))
     table["p_holm"] = holm(table["p"])
     winner = int(table["gain"].fillna(-np.inf).argmax())
-    gain, tested, why_not = _gain_of_choosing(trial, [recipes[i] for i in picked])
-    shown = gain.low > 0 and winner > 0
+    gain, tested, why_not, certain = _gain_of_choosing(trial, [recipes[i] for i in picked])
+    shown = winner > 0 and (gain.low > 0 or (certain and gain.point > 0 and not why_not))
     return Choice(
         recipe=recipes[winner] if shown else IDENTITY,
         winner=recipes[winner],
@@ -264,8 +272,11 @@ def choose(
     )
 
 
-def _gain_of_choosing(trial: Trial, picks: Sequence[Recipe]) -> tuple[Difference, bool, str]:
-    """The gain over the model as it is where each fold is judged after what was picked on the others."""
+def _gain_of_choosing(trial: Trial, picks: Sequence[Recipe]) -> tuple[Difference, bool, str, bool]:
+    """The gain where each fold is judged after what was picked on the others, its test, and whether it is endless.
+
+    It is where the model gives what happened a probability of 0, and what was picked nowhere does.
+    """
     places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
     parts, apart = [], np.zeros(len(trial.fold))
     for pick, where in zip(picks, places, strict=True):
@@ -273,13 +284,18 @@ def _gain_of_choosing(trial: Trial, picks: Sequence[Recipe]) -> tuple[Difference
         after = rows if pick == IDENTITY else over_folds(trial.rows, rows, pick, trial.fold, trial.fold[where])
         parts.append(trial.seen(after, where))
         apart[where] = 0.0 if pick == IDENTITY else trial.gains(after, where)
-    return trial.test(trial.base.with_parts(parts, places, ""), apart)
+    endless = bool(trial.impossible.any() and (apart[trial.impossible] > 0).all())
+    return *trial.test(trial.base.with_parts(parts, places, ""), apart), endless
 
 
 def _drawn(rows: Predictions, random_state: int) -> Predictions:
     """The rows, or as many of them as are looked at."""
     share = MOST_NUMBERS / (rows.n_rows * (rows.n_classes or 2))
     return rows if share >= 1 else rows.split(share, random_state=random_state)[0]
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{count(number)} rows"
 
 
 def _number(calibrators: int) -> str:

@@ -14,7 +14,7 @@ from calib_core.defaults import TOLERANCE
 from calib_core.estimators import estimate
 from calib_core.inference import PrimaryLine, verdicts
 from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.study import MEASURES, Measure, every_measure, over_same_rows, ranks, summaries
+from calib_core.study import MEASURES, Measure, every_measure, over_same_rows, summaries
 from calib_core.study import side_effects as _side_effects
 
 __all__ = ["bins_of_measures", "costs", "gains", "measured", "promises", "side_effects", "standings", "sure_rows"]
@@ -26,23 +26,19 @@ def standings(
     calibrators: Mapping[str, Calibrator] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Every model with every number of its calibration: errors in each notion, proper scores, and its average rank.
+    """Every model with every number of its calibration: errors in each notion, and proper scores.
 
-    One line a model: model, average_rank (the mean, over all measures that every model has, of its rank, 1 the best),
-    a column for each of ``study.every_measure``, the bins these were judged in, and what the predictions are
-    (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and sums_to_one, which their contracts
-    declare. NaN where a model says nothing in a notion, as where it recalibrates only the claim it makes. Models that
-    abstain are given over the same rows first (``study.over_same_rows_by_name``). What can mislead: a rank takes no
-    notice of noise, and many measures of one kind outvote few of another.
+    One line a model: model, a column for each of ``study.every_measure``, the bins these were judged in, and what the
+    predictions are (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and sums_to_one, which
+    their contracts declare. NaN where a model says nothing in a notion, as where it recalibrates only the claim it
+    makes. Models that abstain are given over the same rows first (``study.over_same_rows_by_name``). What can mislead:
+    the best of many on the same rows looks better than it is; ``choice.choose`` does not look at them.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> standings({"a": p, "b": p.with_probs([[0.6, 0.4], [0.6, 0.4]] * 20)})["Accuracy"].tolist()
     [0.5, 1.0]
     """
     table = measured(models, bins, every_measure(), progress).drop(columns="note")
-    shared = table.drop(columns=["model", "bins"]).dropna(axis="columns")
-    average = ranks(shared, every_measure()).mean(axis=1) if shared.shape[1] else np.nan
-    table.insert(1, "average_rank", average)
     table["returns"] = [rows.kind for rows in models.values()]
     return table if calibrators is None else table.assign(**_declared(calibrators, models))
 

@@ -1,4 +1,4 @@
-"""All models in one table: every number of each, its average rank, and what its calibrator's contract says."""
+"""All models in one table: every number of each, and what its calibrator's contract says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("calibrators", "Every number of every ticked calibrator, on the test rows")
 @dataclass(frozen=True)
 class Calibrators(Exhibit):
-    """Average rank, errors in every notion, proper scores, and what each calibrator's contract says."""
+    """Errors in every notion, proper scores, and what each calibrator's contract says."""
 
     terms = ("confidence", "top-label", "class-wise", "log-loss", "brier-score")
 
@@ -29,7 +29,6 @@ class Calibrators(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("calibrator", "model"),
-            of.Column("average rank", ("average_rank",), _rank, digits="%.2f"),
             *map(measured, every_measure()),
             *([of.text("bins")] if mixed(frame["bins"]) else []),
             of.text("returns"),
@@ -39,10 +38,6 @@ class Calibrators(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Average rank: over all errors and scores that every shown model has, 1 is best. Empty cells: the "
+            "Empty cells: the "
             f"calibrator says nothing there, because it recalibrates only the claim it makes. Bins: {scene.in_bins}."
         ).also(scene.rows_counted)
-
-
-def _rank(value: float) -> str:
-    return of.NOT_KNOWN if value != value else f"{value:.2f}"

@@ -18,6 +18,9 @@ from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
+QUICK = 60_000
+"""Rows times classes up to which calibrators are compared without being asked to."""
+
 
 @EXHIBITS.register("recommendation", "Recalibrate at all?")
 @dataclass(frozen=True)
@@ -27,6 +30,17 @@ class Recommendation(Exhibit):
     score: Annotated[str, Choice(tuple(SCORES)), "Score", "what calibrators are chosen by"] = "log-loss"
 
     terms = ("log-loss", "brier-score", "interval")
+
+    @classmethod
+    def suited(cls, scene: Scene) -> Recommendation:
+        """By the score that the first model's rows have."""
+        kind = scene.get(scene.models.shown[0].base.calibration).kind
+        return cls("brier" if kind == "per-class" else "log-loss")
+
+    def quick(self, scene: Scene) -> bool:
+        """Whether it is chosen already, or takes a few seconds."""
+        rows = scene.get(scene.models.shown[0].base.calibration)
+        return rows.n_rows * (rows.n_classes or 2) <= QUICK or scene.knows(self.found(scene))
 
     def found(self, scene: Scene) -> Call[cc.choice.Choice]:
         """What is chosen for the first model."""

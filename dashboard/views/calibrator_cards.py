@@ -10,15 +10,17 @@ import streamlit as st
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
 from calib_core.calibrators import FAMILY_TITLES, Contract
+from calib_core.choice import Choice
 from calib_core.inference.number_words import between, percent
 from calib_core.palette import COLOURS
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.recommendation import Recommendation
 from dashboard.model_marks import mark
 from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
 from dashboard.session import Model, Scene, call
 from dashboard.theme import label_plain, markdown_plain
-from dashboard.views import card_words
+from dashboard.views import card_words, next_step
 from dashboard.views.exhibited import progress
 
 _OPEN = "calib.drawer.open"
@@ -32,10 +34,12 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     selection = widgets.selection()
     base = scene.get(scene.models.shown[0].base.predictions)
     fit = session.parts(selection.source).fit
+    exhibit = Recommendation.suited(scene)
     with progress(scene) as watched:
         lines = _lines(watched)
-        _headline(watched, recommended(base.kind))
-    drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at)
+        found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) else None
+        _headline(watched, recommended(base.kind), found)
+    drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
     members = {family: drawn.members(family) for family in FAMILY_TITLES}
     for family, keys in members.items():
         if family in _SHOWN or _is_open(family) or drawn.ticked & set(keys):
@@ -44,14 +48,16 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     _closed({f: keys for f, keys in members.items() if f not in seen and not _is_open(f)})
 
 
-def _headline(scene: Scene, first: tuple[str, ...]) -> None:
-    """What is asked, how the model does as it is, and the way to try the first ones."""
+def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> None:
+    """What is asked, how the model does as it is, what is recommended, and the way to try the first ones."""
     ticked = {recipe.key for recipe in widgets.selection().calibrators}
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
     left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(_as_it_is(scene))}]")
+    if found is not None:
+        st.caption(markdown_plain(found.sentence))
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
-            f"Try the recommended {_NUMBERS.get(len(first), len(first))}",
+            f"Try the usual {_NUMBERS.get(len(first), len(first))}",
             on_click=lambda: tick(*first),
             disabled=not first or set(first) <= ticked,
             key="drawer.recommended",
@@ -130,13 +136,14 @@ class _Drawer:
         base: Predictions,
         rows: int,
         looked_at: Model | None,
+        found: Choice | None,
     ) -> None:
         self.scene, self.selection, self.lines, self.rows = scene, selection, lines, rows
         self.kind, self.classes = base.kind, base.n_classes or 2
         self.usable = tuple(recipe for recipe in selection.calibrators if not self._why_unfit(recipe.key))
         self.ticked = {recipe.key for recipe in self.usable}
         self.first = recommended(base.kind)
-        self.looked_at = looked_at
+        self.looked_at, self.found = looked_at, found
         source = scene.models.shown[0].source
         self.models = {model.recipe: model for model in scene.models.recalibrated if model.source == source}
         self.refused = {model.recipe: why for model, why in scene.models.refused}
@@ -231,7 +238,8 @@ class _Drawer:
         """The box with the calibrator's name alone, as screen readers say it; its mark and its badge beside it."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{box['key']}"):
             st.checkbox(label_plain(title), **box)
-            badge = ":orange-badge[:material/star: Recommended]" if calibrator in self.first else ""
+            best = self.found is not None and self.found.recalibrate and calibrator == self.found.recipe.key
+            badge = ":orange-badge[:material/star: Recommended]" if best else ""
             beside = " ".join(filter(None, ("" if look is None else mark(look), badge)))
             if beside:
                 st.markdown(beside, width="content")

@@ -39,6 +39,7 @@ def looked_at(scene: Scene) -> Model | None:
 _MORE = {
     "fitted": "What was fitted",
     "gains": "Gains and costs",
+    "choice": "Recalibrate at all?",
     "movement": "Before and after",
     "numbers": "Every number",
     "pairs": "Pairs",
@@ -66,6 +67,7 @@ def _more(scene: Scene, model: Model | None) -> None:
     answers: dict[str, Callable[[], object]] = {
         "fitted": lambda: exhibited("fitted", _seen(scene, model)),
         "gains": lambda: exhibited("gains", scene),
+        "choice": lambda: exhibited("recommendation", scene),
         "movement": lambda: exhibited("movement", _seen(scene, model), name="movement-numbers"),
         "numbers": lambda: _numbers(scene),
         "pairs": lambda: exhibited("pairs", scene),

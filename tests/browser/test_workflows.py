@@ -163,7 +163,7 @@ def test_who_has_confidences_alone_finds_no_empty_tab(open_page, served, tmp_pat
         page.wait_for_url(re.compile(rf"view={view}\b"))
         settled(page)
         if room == "Recalibrate":
-            page.get_by_role("button", name="Try the recommended one", exact=True).click()
+            page.get_by_role("button", name="Try the usual one", exact=True).click()
             drawn(page, "movement")
         tabs = page.locator(".st-key-frame-choices").get_by_role("radio")
         for name in tabs.all_inner_texts() or [""]:

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import NotAnswerable, Predictions, Recipe
+from calib_core import NotAnswerable, Predictions
 from calib_core.datasets import DEMOS
 from calib_core.diagrams import classes_standing_out, local_accuracy, overall_gap
 from calib_core.inference import primary
@@ -27,7 +27,6 @@ from dashboard.hero.sentence_slider import _arrived, payload
 from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
-from dashboard.views import next_step
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 KEYS = [demo.key for demo in DEMOS]
@@ -96,7 +95,7 @@ def test_example_1_is_not_called_calibrated() -> None:
     app = opened(Selection(source=Source(data="demo:example-1"), view="overview"))
     every = texts(app)
     assert any("2 classes stand out by themselves; the verdict" in text.replace("\\", "") for text in every)
-    assert any("Next: a map for each class." in text.replace("\\", "") for text in every)
+    assert any("Recalibrate with top-label histogram binning." in text.replace("\\", "") for text in every)
 
 
 def test_another_confidence_is_another_answer_and_in_the_link() -> None:
@@ -187,69 +186,48 @@ def test_a_column_that_divides_the_rows_is_no_slice() -> None:
     assert any("Nothing to split by" in text for text in texts(app))
 
 
+def chosen_for(demo: str) -> cc.choice.Choice:
+    return cc.choose(session.parts(Source(data=f"demo:{demo}")).fit)
+
+
 def test_show_me_leads_to_the_recommended_calibrator_ticked() -> None:
     app = opened(Selection(source=Source(data="demo:language-model"), view="overview"))
     app.button("next.show").click().run()
     assert not app.exception
     assert chosen(app).view == "calibrators"
-    assert chosen(app).calibrators[0].key == "top-label-hb"
+    assert chosen(app).calibrators[0] == chosen_for("language-model").recipe
     assert chosen(app).model == chosen(app).calibrators[0].title
 
 
 # -- the next step --------------------------------------------------------------------------------------------
 
 
-def rows_right(right: int, rows: int = 2000, confidence: float = 0.9) -> Predictions:
-    return Predictions.from_confidence([confidence] * rows, [True] * right + [False] * (rows - right))
+@pytest.mark.parametrize("demo", ["digits-naive-bayes", "wine-logistic"])
+def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: str) -> None:
+    found = chosen_for(demo)
+    app = opened(Selection(source=Source(data=f"demo:{demo}"), view="overview"))
+    said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
+    headline, _, effect = found.sentence.partition(": ")
+    assert f"**{headline}.** {effect[0].upper()}{effect[1:]}" in said
+    assert f"Chosen on the {found.among:,} rows that calibrators are fitted on; the test rows had no say." in said
+    assert bool([button for button in app.button if button.key == "next.show"]) == found.recalibrate
 
 
-def said(before: Predictions, after: Predictions) -> tuple[str, str, str]:
-    gain = cc.inference.paired_difference(before, after, "confidence", "ece")
-    lines = primary(before).line, primary(after).line
-    return next_step.words(*lines, gain, "Temperature scaling", "No prediction changes.", 0.02)
+def test_what_takes_long_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.exhibits.recommendation.QUICK", 10)
+    source = Source(data="demo:wine-logistic", seed=77)
+    app = opened(Selection(source=source, view="overview"))
+    (ask,) = [button for button in app.button if button.label == "Find out"]
+    assert not any("Chosen on the" in text for text in texts(app))
+    ask.click().run()
+    assert any("Chosen on the" in text for text in texts(app))
 
 
-def test_the_next_step_says_no_more_than_the_difference_on_the_same_rows() -> None:
-    bad, better = rows_right(1200), rows_right(1200, confidence=0.6)
-    headline, effect, reason = said(bad, better)
-    assert headline == "Next: temperature scaling."
-    assert effect.startswith("On the test rows the error goes from 30 % (28 to 32 %) to at most ")
-    assert reason.endswith("No prediction changes.")
-    assert said(better, bad)[0] == "Temperature scaling does not help here."
-    headline, effect, _ = said(bad, rows_right(1200, confidence=0.9001))
-    assert headline == "Next: see what temperature scaling changes."
-    assert "no difference that these rows can show" in effect
-    within = rows_right(18_000, 20_000)
-    assert primary(within).line.verdict == "within"
-    assert said(within, rows_right(18_000, 20_000, 0.8))[0] == "Nothing has to be mended for a tolerance of 2 %."
-    few = rows_right(9, 10)
-    assert said(few, rows_right(9, 10, 0.89))[0] == "Next: more rows."
-
-
-def test_a_gain_that_the_separate_intervals_hide_is_found_on_the_same_rows() -> None:
-    """Naive Bayes: 11 to 17 % and 5.3 to 12 % overlap, yet the rows are the same, and so is the reason they vary."""
-    app = opened(Selection(source=Source(data="demo:digits-naive-bayes"), view="overview"))
-    assert any("**Next: temperature scaling" in text.replace("\\", "") for text in texts(app))
-
-
-def test_what_is_recommended_first_depends_on_what_the_file_says_alone() -> None:
-    for key, wanted in (("digits-mlp", "temperature"), ("language-model", "top-label-hb")):
-        scene = session.scene_of(Selection(source=Source(data=f"demo:{key}"), calibrators=()))
-        model = next_step.first_fitted(scene, scene.models.shown[0])
-        assert model is not None
-        assert model.recipe.key == wanted
-
-
-def test_a_ticked_one_with_its_own_settings_is_the_one_that_is_shown() -> None:
-    own = cc.CALIBRATORS.described("temperature", loss="brier") if _has_loss() else Recipe("CALIBRATORS", "temperature")
-    scene = session.scene_of(Selection(source=Source(data="demo:digits-mlp"), calibrators=(own,)))
-    model = next_step.first_fitted(scene, scene.models.shown[0])
-    assert model is not None
-    assert model.recipe == own
-
-
-def _has_loss() -> bool:
-    return any(param.name == "loss" for param in cc.CALIBRATORS["temperature"].params)
+def test_rows_too_few_to_choose_on_have_no_next_step() -> None:
+    key = session.hold(b"confidence,correct\n0.9,1\n0.8,0\n0.7,1\n0.6,1\n", "few.csv").key
+    app = opened(Selection(source=Source(data=key), view="overview"))
+    assert not app.exception
+    assert not any("Chosen on the" in text for text in texts(app))
 
 
 # -- exhibits -------------------------------------------------------------------------------------------------

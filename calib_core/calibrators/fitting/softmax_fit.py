@@ -51,12 +51,13 @@ def _scaled_identity(loss: SoftmaxLoss) -> Float64s:
 
     Newton's steps from the identity itself go astray where probabilities are overconfident: its Hessian is near 0.
     """
-    sample = loss.on(loss.rows.every(max(1, len(loss.rows.labels) // _SAMPLE_ROWS)))
+    # The search keeps what ``slope`` knows until the next garbage collection: not all rows.
+    sample, identity = loss.on(loss.rows.every(max(1, len(loss.rows.labels) // _SAMPLE_ROWS))), loss.identity
 
     def slope(log_factor: float) -> float:
-        return float(np.sum(sample.value_and_gradient(np.exp(log_factor) * loss.identity)[1] * loss.identity))
+        return float(np.sum(sample.value_and_gradient(np.exp(log_factor) * identity)[1] * identity))
 
     low, high = np.log(_SCALES)
     if slope(low) > 0 or slope(high) < 0:
-        return loss.identity
-    return np.asarray(np.exp(brentq(slope, low, high, xtol=0.02)) * loss.identity)
+        return identity
+    return np.asarray(np.exp(brentq(slope, low, high, xtol=0.02)) * identity)

@@ -18,6 +18,7 @@ from dashboard.session import scene_of
 def blocks(request: Request) -> Iterator[Block | None]:
     """Numbers, differences, promises, what recalibration does to the decisions, and the maps."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
+    yield from exhibit(chosen("recommendation"), scene)
     yield from exhibit(chosen("calibrator-errors"), scene, name="calibrators-errors")
     yield from exhibit(chosen("scores"), scene, name="calibrators-scores")
     if len(scene.models.shown) > 1:
