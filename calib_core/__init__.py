@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from calib_core import (
     binning,
     calibrators,
+    choice,
     datasets,
     decisions,
     diagrams,
@@ -22,6 +23,8 @@ from calib_core import (
 )
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
+from calib_core.choice import choose
+from calib_core.cross_fitting import cross_fitted
 from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.findings import findings
@@ -29,7 +32,7 @@ from calib_core.inference import compare
 from calib_core.lookup import row_table
 from calib_core.paper_tables import method_tables
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.readers import read_predictions, read_table
+from calib_core.readers import read_models, read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 from calib_core.registry import Recipe, RegistryError
 from calib_core.side_by_side import measured
@@ -57,8 +60,11 @@ __all__ = [
     "RegistryError",
     "binning",
     "calibrators",
+    "choice",
+    "choose",
     "compare",
     "corners",
+    "cross_fitted",
     "datasets",
     "decisions",
     "described",
@@ -78,6 +84,7 @@ __all__ = [
     "method_tables",
     "paper_tables",
     "read_as",
+    "read_models",
     "read_predictions",
     "read_table",
     "readers",

@@ -31,6 +31,15 @@ LARGE_BLOCK_BYTES = 1 << 20
 """The same for passes of one or two operations, where the cost of starting an operation weighs more."""
 
 
+def rounding(dtype: Any) -> float:
+    """How far two probabilities stored in this type may lie apart and still be the same number, rounded.
+
+    >>> rounding(np.float64), rounding(np.float32)
+    (1e-12, 6e-08)
+    """
+    return 6e-8 if dtype == np.float32 else 1e-12
+
+
 def safe_log(p: ArrayLike) -> Float64s:
     """Natural logarithm in float64 with probabilities below LOG_FLOOR raised to it.
 

@@ -91,6 +91,14 @@ class RowGroups(ReadOnly, OneLine):
         return f"{len(self.codes):,} rows in {self.words}"
 
 
+def dealt(strata: NDArray[Any], folds: int, random_state: int) -> Codes:
+    """The fold of every row, 0..folds-1: each stratum is dealt out in a random order, one row a fold in turn."""
+    order = np.lexsort((np.random.default_rng(random_state).random(len(strata)), strata))
+    fold = np.empty(len(strata), dtype=np.intp)
+    fold[order] = np.arange(len(strata)) % folds
+    return fold
+
+
 class Grouped(Protocol):
     """What has rows that can belong together."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen
 from calib_core._checks import as_weights, check_weights, effective_rows, mean_one, over_chunks, unless_none, whole
-from calib_core._row_groups import RowGroups, as_groups
+from calib_core._row_groups import RowGroups, as_groups, dealt
 from calib_core.errors import InputError, NotAnswerable
 
 Kind = Literal["full", "per-class", "top-label", "confidence"]
@@ -247,6 +247,54 @@ class Stored(ReadOnly):
                 f"{rows} cannot be split with share {share}: one part is empty; give more rows, or a share nearer 0.5"
             )
         return first
+
+    def folds(self, number: int = 5, *, random_state: int = 0) -> Codes:
+        """The fold of every row, (n,) codes 0..number-1: seeded, every label in all folds alike, groups kept whole.
+
+        InputError where there are fewer rows, or groups, than folds.
+
+        >>> from calib_core.predictions import Predictions
+        >>> p = Predictions([[0.7, 0.3]] * 6, [0, 1] * 3)
+        >>> np.bincount(p.folds(3)).tolist(), sorted(p.labels[p.folds(3) == 0].tolist())
+        ([2, 2, 2], [0, 1])
+        """
+        parts = self.n_rows if self.row_groups is None else len(self.row_groups.values)
+        if not isinstance(number, (int, np.integer)) or not 2 <= number <= parts:
+            among = f"{self.n_rows:,} rows" if self.row_groups is None else self.row_groups.words
+            raise InputError(f"folds is {number!r}; it must be a whole number from 2 to {parts:,}: there are {among}")
+        strata = self._correct if self.labels is None else self.labels
+        if self.row_groups is None:
+            return dealt(strata, number, random_state)
+        return self.row_groups.folds(strata, number, random_state)
+
+    def with_parts(self, parts: Sequence[Self], places: Sequence[Codes], note: str) -> Self:
+        """These rows with the predictions of ``parts``, which stand at ``places`` and between them cover every row.
+
+        Labels, weights, groups and metadata stay those of these rows; ``note`` joins the notes of the parts.
+        """
+        back = np.argsort(np.concatenate(places))
+        ranked = min(part.n_ranked for part in parts)
+
+        def every(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+            return frozen(np.concatenate(arrays)[back])
+
+        def matrix(rows: Sequence[Rows | None]) -> Rows | None:
+            known = [part.array() for part in rows if part is not None]
+            return Rows(every(known)) if len(known) == len(parts) else None
+
+        classes = [part._top[0][:, :ranked] for part in parts if part._top[0] is not None]
+        silent = [np.zeros(part.n_rows, bool) if part.abstained is None else part.abstained for part in parts]
+        fields = {
+            "kind": parts[0].kind,
+            "logits": matrix([part.logits for part in parts]),
+            "abstained": unless_none(every(silent)),
+            "discrete": all(part.discrete for part in parts),
+            "notes": tuple(dict.fromkeys((*(old for part in parts for old in part.notes), note))),
+            "_rows": matrix([part._rows for part in parts]),
+            "_top": (every(classes) if classes else None, every([part._top[1][:, :ranked] for part in parts])),
+            "_correct": every([part.correct for part in parts]),
+        }
+        return self._with(fields)
 
     def __repr__(self) -> str:
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"

@@ -10,6 +10,8 @@ WORKS = {
     "probabilistic predictions. Journal of Machine Learning Research 23, 2022.",
     "Benjamini and Hochberg (1995)": "Benjamini Y, Hochberg Y. Controlling the false discovery rate: a practical and "
     "powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 1995.",
+    "Berta et al. (2025)": "Berta E, Holzmüller D, Jordan MI, Bach F. Structured matrix scaling for multi-class "
+    "calibration. 2025; AISTATS 2026.",
     "Błasiok and Nakkiran (2023)": "Błasiok J, Nakkiran P. Smooth ECE: principled reliability diagrams via kernel "
     "smoothing. 2023; ICLR 2024.",
     "Bröcker and Smith (2007)": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
@@ -38,6 +40,7 @@ WORKS = {
     "2022.",
     "Holm (1979)": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics 6, 1979.",
+    "Kent (1964)": "Kent S. Words of estimative probability. Studies in Intelligence 8(4), 1964.",
     "Kull et al. (2017)": "Kull M, Silva Filho T, Flach P. Beta calibration: a well-founded and easily implemented "
     "improvement on logistic calibration for binary classifiers. AISTATS 2017.",
     "Kull et al. (2019)": "Kull M, Perello Nieto M, Kängsepp M, Silva Filho T, Song H, Flach P. Beyond temperature "
@@ -45,9 +48,13 @@ WORKS = {
     "Kumar, Liang and Ma (2019)": "Kumar A, Liang P, Ma T. Verified uncertainty calibration. NeurIPS 2019.",
     "Ma and Blaschko (2021)": "Ma X, Blaschko MB. Meta-Cal: well-controlled post-hoc calibration by ranking. ICML "
     "2021.",
+    "Mastrandrea et al. (2010)": "Mastrandrea MD, Field CB, Stocker TF, Edenhofer O, Ebi KL, Frame DJ, et al. Guidance "
+    "note for lead authors of the IPCC Fifth Assessment Report on consistent treatment of uncertainties. IPCC 2010.",
     "Platt (1999)": "Platt JC. Probabilistic outputs for support vector machines and comparisons to regularized "
     "likelihood methods. Advances in Large Margin Classifiers, MIT Press 1999.",
     "Posocco and Bonnefoy (2021)": "Posocco N, Bonnefoy A. Estimating expected calibration errors. ICANN 2021.",
+    "Rahimi et al. (2020)": "Rahimi A, Shaban A, Cheng C-A, Hartley R, Boots B. Intra order-preserving functions for "
+    "calibration of multi-class neural networks. NeurIPS 2020.",
     "Roelofs et al. (2022)": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
     "AISTATS 2022.",
     "Seillier-Moiseiwitsch and Dawid (1993)": "Seillier-Moiseiwitsch F, Dawid AP. On testing the validity of "
@@ -61,6 +68,10 @@ WORKS = {
     "calibration. Transactions on Machine Learning Research, 2023.",
     "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "
     "prediction models. Medical Decision Making 26, 2006.",
+    "Vovk et al. (2015)": "Vovk V, Petej I, Fedorova V. Large-scale probabilistic predictors with and without "
+    "guarantees of validity. NeurIPS 2015.",
+    "Wenger et al. (2020)": "Wenger J, Kjellström H, Triebel R. Non-parametric calibration for classification. AISTATS "
+    "2020.",
     "Widmann et al. (2019)": "Widmann D, Lindsten F, Zachariah D. Calibration tests in multi-class classification: a "
     "unifying framework. NeurIPS 2019.",
     "Wilson (1927)": "Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the "
@@ -71,6 +82,8 @@ WORKS = {
     "probability estimates. KDD 2002.",
     "Zhang et al. (2020)": "Zhang J, Kailkhura B, Han TY-J. Mix-n-Match: ensemble and compositional methods for "
     "uncertainty calibration in deep learning. ICML 2020.",
+    "Zhao et al. (2021)": "Zhao S, Kim MP, Sahoo R, Ma T, Ermon S. Calibrating predictions to decisions: a novel "
+    "approach to multi-class calibration. NeurIPS 2021.",
 }
 """Full entries by the author and year they are cited as."""
 

@@ -274,8 +274,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "language-model",
         "Stated confidence of a language model",
-        "Words are not odds: claims 82 % and is right 59 % of the time; “90 %” means 63 %, "
-        "and in law only 47 % is right.",
+        "Words are not odds: over all 2,000 rows it claims 82 % and is right 59 % of the time; “90 %” means 63 %, "
+        "and in law only 47 % of 644 rows are right.",
         "language_model.jsonl",
         "Invented answers to four-choice questions; no model was asked",
         rows=2000,

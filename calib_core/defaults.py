@@ -15,3 +15,6 @@ TOLERANCE: Final = 0.02
 
 SEED: Final = 0
 """Seed of every random step."""
+
+FOLDS: Final = 5
+"""Parts of the rows where each is judged by maps fitted on the others."""

@@ -8,15 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._arguments import as_share, as_whole
+from calib_core._arrays import Bools, Codes
 from calib_core._text import begun, called
 from calib_core.binning import BinningScheme, bins_of, cuts, tabulate
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import edges_said
-from calib_core.inference.number_words import at_level, in_percent, share_range, told_apart
-from calib_core.inference.picked_out import FALSE, FEWEST, count_words, counts_rows, picked_out, worth_of_cells
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.inference.number_words import at_level, in_percent, of_rows, share_range, told_apart
+from calib_core.inference.picked_out import (
+    FALSE,
+    FEWEST,
+    count_words,
+    counts_rows,
+    picked_out,
+    rows_of_cells,
+    worth_of_cells,
+)
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import claims_of
 from calib_core.slices import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
@@ -51,11 +61,11 @@ def findings(
     picked for their outcomes are off by luck too: with R of m that stand out in a family, their intervals are at level
     1 - (1 - level) R / (m F), for shared rows divided by 1 + ... + 1/m as well, so that of the intervals of all that
     stand out at most 1 - level miss on average. The others stand alone. ``rows_off``: rows times the smallest gap the
-    interval leaves, by which lines are in order. Places of fewer than ``fewest`` rows are listed last, without p.
+    interval leaves, by which lines are in order. Places worth fewer than ``fewest`` rows are listed last, without p.
     Discrete outputs have one bin a value. Rows that a model abstains on are left out. Weights that are no counts of
-    copies, and rows in groups, count as the fewer rows of equal weight they are worth, (sum w)^2 over the sum over
-    groups of (its weight)^2, by Hoeffding's bound, which holds however the rows of a group hang together; families of
-    rows in groups are corrected as those that share rows. What can mislead: gaps that cancel within a place do not
+    copies, and rows in groups, count as the fewer rows of equal weight they are ``worth``, (sum w)^2 over the sum over
+    ``groups`` of (its weight)^2, by Hoeffding's bound, which holds however the rows of a group hang together; families
+    of rows in groups are corrected as those that share rows. What can mislead: gaps that cancel within a place do not
     show; what does not stand out is not shown to be right; rows of different groups, or all where no groups are given,
     are taken to be independent.
 
@@ -67,14 +77,13 @@ def findings(
     >>> findings(p, bins=10)["finding"][0]
     'When it says 50 to 60 %, it is right 90 % of the time (36 of 40 rows; 98 % interval 74 to 98 %; it says 55 %).'
     """
-    if not 0 < level < 1 or not 0 < false_discoveries < 1:
-        raise InputError(
-            f"level is {level:g} and false_discoveries {false_discoveries:g}; both must lie between 0 and 1"
-        )
+    as_share(level, "level")
+    as_share(false_discoveries, "false_discoveries")
+    as_whole(fewest, "fewest", 1)
     rows = predictions.answered
     counted, scheme = counts_rows(rows), bins_of(predictions, bins)
     families = list(_families(rows, scheme, by))
-    enough = [family.lines["rows"].to_numpy() >= fewest for family in families]
+    enough = [family.lines["worth"].to_numpy() >= fewest for family in families]
     tested = sum(bool(these.any()) for these in enough)
     parts = [
         _judged(family, these, families=tested, counted=counted, level=level, false=false_discoveries)
@@ -135,18 +144,16 @@ def _cells(rows: Predictions, scheme: BinningScheme) -> pd.DataFrame:
     claims = claims_of(rows, "top-label" if known else "confidence")
     table = tabulate(claims, [scheme], pooled=False)[0]
     stratum, b = np.nonzero(table.count > 0)
-    worth, says, right = (
-        part.reshape(table.count.shape)[stratum, b]
-        for part in _shares(rows, table.cells(claims.scores, claims.codes), table.count.size)
-    )
+    shares = _shares(rows, table.cells(claims.scores, claims.codes), table.count.size)
+    found = {name: part.reshape(table.count.shape)[stratum, b] for name, part in shares.items()}
     place = {"code": stratum if known else None, "bin": b}
     ends = {"lower": table.lower[stratum, b], "upper": table.upper[stratum, b]}
-    return _lines(CELL if known else BIN, rows, worth, says, right, **place, **ends)
+    return _lines(CELL if known else BIN, rows, found, **place, **ends)
 
 
 def _overall(rows: Predictions) -> pd.DataFrame:
     """All rows as one place."""
-    return _lines(OVERALL, rows, *_shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1))
+    return _lines(OVERALL, rows, _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1))
 
 
 def _classes(rows: Predictions) -> pd.DataFrame:
@@ -154,15 +161,16 @@ def _classes(rows: Predictions) -> pd.DataFrame:
     tally = claims_of(rows, "class-wise").tally(np.empty(0))
     code = np.arange(1 if rows.kind == "full" and rows.n_classes == 2 else 0, rows.n_classes or 0)
     total = tally.count[code, 0]
-    worth, *_ = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1)
-    says, right = tally.score[code, 0] / total, tally.outcome[code, 0] / total
-    return _lines(CLASS, rows, np.repeat(worth, len(code)), says, right, code=code)
+    shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1)
+    every = {name: np.repeat(part, len(code)) for name, part in shares.items()}
+    every |= {"says": tally.score[code, 0] / total, "right": tally.outcome[code, 0] / total}
+    return _lines(CLASS, rows, every, code=code)
 
 
 def _slices(rows: Predictions, column: CutColumn) -> pd.DataFrame:
     """Every slice of one column."""
     shares = _shares(rows, column.codes.astype(np.intp), len(column.conditions))
-    lines = _lines(SLICE, rows, *shares, slice=[Slice((condition,)) for condition in column.conditions])
+    lines = _lines(SLICE, rows, shares, slice=[Slice((condition,)) for condition in column.conditions])
     return lines[lines["rows"] > 0]
 
 
@@ -179,21 +187,22 @@ def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterable[CutColum
     return columns.values()
 
 
-def _shares(rows: Predictions, cell: Codes, cells: int) -> tuple[Float64s, Float64s, Float64s]:
-    """Of each cell what its rows are worth, their mean confidence and the share right; NaN where it has no weight."""
+def _shares(rows: Predictions, cell: Codes, cells: int) -> dict[str, NDArray[Any]]:
+    """Of each cell its rows, what they are worth, mean confidence and share right; NaN where it has no weight."""
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     total, says, right = (
         np.bincount(cell, weights * part, cells) for part in (1.0, rows.confidence.astype(np.float64), rows.correct)
     )
+    number, groups = rows_of_cells(rows, cell, cells)
+    together = {} if groups is None else {"groups": groups}
     with np.errstate(invalid="ignore"):
-        return worth_of_cells(rows, cell, cells), says / total, right / total
+        shares = {"says": says / total, "right": right / total}
+    return {"rows": number, **together, "worth": worth_of_cells(rows, cell, cells), **shares}
 
 
-def _lines(
-    kind: str, rows: Predictions, worth: Float64s, says: Float64s, right: Float64s, **place: Any
-) -> pd.DataFrame:
+def _lines(kind: str, rows: Predictions, shares: dict[str, NDArray[Any]], **place: Any) -> pd.DataFrame:
     """A line a place; a code, a bin and a slice are None where there is none."""
-    n, names = len(worth), rows.class_names or ()
+    n, names = len(shares["rows"]), rows.class_names or ()
     code, b = ([None] * n if place.get(key) is None else place[key].tolist() for key in ("code", "bin"))
     columns = {
         "kind": [kind] * n,
@@ -203,8 +212,7 @@ def _lines(
         "slice": place.get("slice", [None] * n),
     }
     ends = {key: place.get(key, np.full(n, np.nan)) for key in ("lower", "upper")}
-    numbers = {"rows": worth, "says": says, "right": right}
-    return pd.DataFrame({key: pd.Series(values, dtype=object) for key, values in columns.items()} | ends | numbers)
+    return pd.DataFrame({key: pd.Series(values, dtype=object) for key, values in columns.items()} | ends | shares)
 
 
 def _judged(
@@ -212,10 +220,10 @@ def _judged(
 ) -> pd.DataFrame:
     """The lines of a family with p-values, corrected among so many families, and intervals."""
     lines = family.lines
-    rows, says, right = (lines[name].to_numpy(dtype=np.float64) for name in ("rows", "says", "right"))
+    worth, says, right = (lines[name].to_numpy(dtype=np.float64) for name in ("worth", "says", "right"))
     how: Any = {"counted": counted, "disjoint": family.disjoint, "families": families, "level": level, "false": false}
-    found = picked_out(right, says, rows, enough, **how)
-    low, high = found.ends(right, rows)
+    found = picked_out(right, says, worth, enough, **how)
+    low, high = found.ends(right, worth)
     least = np.maximum(np.maximum(low - says, says - high), 0.0)
     return lines.assign(
         gap=right - says,
@@ -225,14 +233,14 @@ def _judged(
         p=found.p,
         p_corrected=found.corrected,
         stands_out=found.stands_out,
-        rows_off=np.where(enough, rows * least, 0.0),
+        rows_off=np.where(enough, lines["rows"] * least, 0.0),
     )
 
 
 def _sentence(line: Any, counted: bool, single: bool) -> str:
     """What a line says; never more than its test shows."""
     says, right = told_apart(line.says, line.right)
-    rows = f"{line.rows:,.0f} {'row' if round(line.rows) == 1 else 'rows'}"
+    rows = of_rows(line.rows, line.worth, getattr(line, "groups", None))
     name = "" if line.code is None else _name(line)
     confidence = "" if line.bin is None else _confidence(line, single)
     when = f"{name} is predicted with confidence {confidence}" if name else f"it says {confidence}"
@@ -240,7 +248,7 @@ def _sentence(line: Any, counted: bool, single: bool) -> str:
         place = f"of {name}" if line.kind == CLASS else "over all rows"
         where = f"when {when}" if confidence else f"where {line.slice.title}" if line.kind == SLICE else place
         return f"Too few rows to tell {where}: {rows}."
-    of = f"{round(line.right * line.rows):,} of {rows}" if counted else f"worth {rows}"
+    of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
     basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
     chance = "" if line.stands_out else " This can be chance."
     if line.kind == CLASS:

@@ -28,6 +28,8 @@ MOST_CALIBRATORS = 12
 MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
+SHARED = {"coverage": ("selective", "skills"), "threshold": ("decision-curve", "net-benefit")}
+"""Options that several exhibits have in common: chosen in one, chosen in all."""
 MIN_ROWS = (1, 100)
 """Numbers of rows that can be asked of a cell for an arrow."""
 
@@ -67,7 +69,8 @@ class Selection:
     """All choices: the source of rows, the view, the ticked calibrators, the bins, and each view's own choices.
 
     ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
-    are those whose options differ from the defaults.
+    are those whose options differ from the defaults. ``question`` is what is asked of the ticked calibrators, the first
+    where it is empty.
     """
 
     source: Source = Source()
@@ -87,6 +90,7 @@ class Selection:
     confidence: float = 0.9
     present: bool = False
     code: int | None = None
+    label: int | None = None
     three: str = ""
     partitions: tuple[Recipe, ...] = field(default_factory=lambda: tuple(map(_partition, simplex_schemes()[:1])))
     part: int = 0
@@ -95,6 +99,7 @@ class Selection:
     author: str = ""
     left_out: tuple[str, ...] = ()
     column: str = "double"
+    question: str = ""
     exhibits: tuple[Recipe, ...] = ()
 
     def exhibit(self, key: str) -> Recipe:
@@ -102,9 +107,14 @@ class Selection:
         return next((recipe for recipe in self.exhibits if recipe.key == key), Recipe("EXHIBITS", key))
 
     def with_exhibit(self, recipe: Recipe) -> Selection:
-        """The same choices but for the options of one exhibit."""
-        others = [kept for kept in self.exhibits if kept.key != recipe.key]
-        chosen = sorted([*others, *([recipe] if recipe.params else [])], key=lambda kept: kept.key)
+        """The same choices but for the options of one exhibit, and those that others share with it."""
+        changed = {kept.key: kept for kept in self.exhibits} | {recipe.key: recipe}
+        for name, keys in SHARED.items():
+            value = {name: dict(recipe.params)[name]} if name in dict(recipe.params) else {}
+            for key in keys if recipe.key in keys else ():
+                params = {**dict(changed.get(key, Recipe("EXHIBITS", key)).without(name).params), **value}
+                changed[key] = Recipe("EXHIBITS", key, tuple(params.items()))
+        chosen = sorted((kept for kept in changed.values() if kept.params), key=lambda kept: kept.key)
         return dataclasses.replace(self, exhibits=tuple(chosen))
 
     @property
@@ -118,6 +128,11 @@ class Selection:
     def files(self) -> tuple[str, ...]:
         """Keys of the files compared, the one in use first."""
         return self.source.data, *(data for data, _ in self.others)
+
+    @property
+    def readings(self) -> tuple[tuple[str, str], ...]:
+        """The files compared, each with what was changed in how it is read; a file may be read several times."""
+        return (self.source.data, self.source.reading), *self.others
 
     @property
     def scheme(self) -> Recipe | None:
@@ -346,6 +361,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "confidence": _within(0, 1, float),
     "present": lambda text: _one_of("True", "False")(text) == "True",
     "code": lambda text: _within(0, 1_000_000, int)(text) if text else None,
+    "label": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "three": _corners,
     "partitions": _partitions,
     "part": _within(0, MOST_PARTITIONS, int),
@@ -354,5 +370,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "author": _short,
     "left_out": lambda text: _sections(text),
     "column": _one_of(*COLUMNS),
+    "question": _short,
     "exhibits": lambda text: _recipes("exhibits", "EXHIBITS", 60)(text),
 }

@@ -10,6 +10,7 @@ from calib_core.calibrators.base import (
 )
 from calib_core.calibrators.beta import Beta
 from calib_core.calibrators.binary_identity import BinaryIdentity
+from calib_core.calibrators.binary_kernel import BinaryKernel
 from calib_core.calibrators.binary_temperature import BinaryTemperature
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
@@ -22,14 +23,19 @@ from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorS
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
 from calib_core.calibrators.options import with_options
+from calib_core.calibrators.order_preserving import OrderPreserving
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.profile import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
+from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature
+from calib_core.calibrators.two_decisions import DecisionCalibration
+from calib_core.calibrators.venn_abers import VennAbers
 from calib_core.calibrators.wrappers import WRAPPERS
 
 __all__ = [
@@ -40,14 +46,17 @@ __all__ = [
     "Beta",
     "BinaryCalibrator",
     "BinaryIdentity",
+    "BinaryKernel",
     "BinaryTemperature",
     "Calibrator",
     "Composed",
     "Contract",
+    "DecisionCalibration",
     "Dirichlet",
     "EnsembleTemperature",
     "EqualWidthHistogram",
     "Family",
+    "GaussianProcess",
     "Histogram",
     "Identity",
     "Isotonic",
@@ -58,14 +67,17 @@ __all__ = [
     "MetaCal",
     "MetaCalAccuracy",
     "MetaCalMiscoverage",
+    "OrderPreserving",
     "Platt",
     "Profile",
     "Reduced",
     "ScalingBinning",
     "ScalingMap",
     "SimplexBinning",
+    "StructuredScaling",
     "Temperature",
     "VectorScaling",
+    "VennAbers",
     "as_calibrator",
     "load_calibrator",
     "with_options",

@@ -90,6 +90,10 @@ class BinaryCalibrator(BaseEstimator):
         """Thresholds of the fitted map, ascending; empty where it has none."""
         return np.empty(0)
 
+    def interval(self, scores: Floats) -> tuple[Float64s, Float64s] | None:
+        """The ends of the probability interval that the map returns with each score; None where it returns none."""
+        return None
+
     def insides(self) -> Insides:
         """What the fitted map consists of, in words and numbers."""
         return Insides()

@@ -36,6 +36,7 @@ _STEPS = 100
             "scaling",
             "Mixes temperature scaling with the model as it is and with equal chances.",
             rows=(150, 0, 0),
+            candidate_for=("full",),
         ),
     ),
 )

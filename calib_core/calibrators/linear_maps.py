@@ -22,9 +22,15 @@ from calib_core.predictions import Predictions
 from calib_core.registry import Flag, Range
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
-_VECTOR = Profile("scaling", "A weight and an offset for every class.", rows=(0, 100, 0))
+_VECTOR = Profile("scaling", "A weight and an offset for every class.", rows=(0, 100, 0), candidate_for=("full",))
 _MATRIX = Profile("scaling", "Every class's score becomes a weighted sum of all scores.", rows=(0, 50, 50))
-_DIRICHLET = Profile("scaling", "Every class may borrow from every other.", rows=(0, 50, 50))
+_DIRICHLET = Profile(
+    "scaling",
+    "Every class may borrow from every other.",
+    rows=(0, 50, 50),
+    candidate_for=("full",),
+    most_classes=20,
+)
 
 NOTES = {
     "at bound": "the rows can be told apart without fail, or a class never occurs among them, so that the loss alone "
@@ -84,17 +90,13 @@ class VectorScaling(Calibrator):
         return Insides(
             f"{2 * len(classes):,} numbers",
             f"Multiplies the {_INPUT[self.input_]} of each class by a weight of its own and adds an offset.",
-            lambda: [
-                Number(name, float(value), of)
-                for name, values in (("weight", self.weights_), ("offset", self.intercepts_))
-                for of, value in zip(classes, values, strict=True)
-            ],
-            (_column("Weights", self.weights_, classes, 1.0), _column("Offsets", self.intercepts_, classes, 0.0)),
+            lambda: listed(self.weights_, self.intercepts_, classes),
+            pictured(self.weights_, self.intercepts_, classes),
         )
 
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
-        return predictions.with_probs(_mapped(source, predictions, self._logits))
+        return predictions.with_probs(mapped(source, predictions, self._logits))
 
     def _logits(self, x: Float64s) -> Float64s:
         return np.asarray(x * self.weights_ + self.intercepts_)
@@ -147,25 +149,17 @@ class _Affine(Calibrator):
             f"Makes the {_INPUT[self.input_]} of each class a weighted sum of those of all classes, and adds an offset."
             + tried,
             lambda: [
-                *(
-                    Number("weight", float(value), of, f"from {source}")
-                    for of, line in zip(classes, self.weights_, strict=True)
-                    for source, value in zip(classes, line, strict=True)
-                ),
-                *(Number("offset", float(b), of) for of, b in zip(classes, self.intercepts_, strict=True)),
+                *listed(self.weights_, self.intercepts_, classes),
                 Number("penalty on other classes' weights", float(self.off_diagonal_)),
                 Number("penalty on offsets", float(self.intercept_)),
             ],
-            (
-                Grid("Weights", self.weights_, "class that gains", classes, "class that gives", classes, 0.0),
-                _column("Offsets", self.intercepts_, classes, 0.0),
-            ),
+            pictured(self.weights_, self.intercepts_, classes),
         )
 
     def _apply(self, predictions: Predictions) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         with one_blas_thread():
-            return predictions.with_probs(_mapped(source, predictions, self._logits))
+            return predictions.with_probs(mapped(source, predictions, self._logits))
 
     def _logits(self, x: Float64s) -> Float64s:
         return np.asarray(x @ self.weights_.T + self.intercepts_)
@@ -231,11 +225,34 @@ class Dirichlet(_Affine):
     takes_logits: ClassVar[bool] = False
 
 
-def _column(title: str, values: Float64s, classes: tuple[str, ...], middle: float) -> Grid:
-    return Grid(title, values[:, None], "class", classes, "", ("",), middle)
+def listed(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) -> list[Number]:
+    """Weights (K,) or (K, K) and offsets (K,) by name."""
+    if weights.ndim == 1:
+        of_weights = [Number("weight", float(w), of) for of, w in zip(classes, weights, strict=True)]
+    else:
+        of_weights = [
+            Number("weight", float(w), of, f"from {source}")
+            for of, line in zip(classes, weights, strict=True)
+            for source, w in zip(classes, line, strict=True)
+        ]
+    return [*of_weights, *(Number("offset", float(b), of) for of, b in zip(classes, intercepts, strict=True))]
 
 
-def _mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64s], Float64s]) -> Floats:
+def pictured(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) -> tuple[Grid, Grid]:
+    """The same as two pictures."""
+
+    def column(title: str, values: Float64s, middle: float) -> Grid:
+        return Grid(title, values[:, None], "class", classes, "", ("",), middle)
+
+    return (
+        column("Weights", weights, 1.0)
+        if weights.ndim == 1
+        else Grid("Weights", weights, "class that gains", classes, "class that gives", classes, 0.0),
+        column("Offsets", intercepts, 0.0),
+    )
+
+
+def mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64s], Float64s]) -> Floats:
     """softmax of the mapped inputs, in the dtype of the probabilities, computed in float64."""
     n, k = source.rows.shape
     out = np.empty((n, k), dtype=predictions.rows.dtype)

@@ -25,6 +25,8 @@ class Profile:
     a + b K + c K^2 calibration rows of K classes, fifty for every number it fits or bin it fills. needs_classes: the
     predicted classes must be known. promises: some fits carry a guarantee that holds whatever the data. first_for:
     the kinds of predictions for which it is among the first to try, and ``why_first`` the reason in one sentence.
+    candidate_for: the kinds for which it is tried where a calibrator is chosen by cross-validation; of ``most_classes``
+    at most.
 
     >>> Profile(rows=(0, 100, 0)).rows_needed(10)
     1000
@@ -37,6 +39,8 @@ class Profile:
     promises: bool = False
     first_for: tuple[str, ...] = ()
     why_first: str = ""
+    candidate_for: tuple[str, ...] = ()
+    most_classes: int | None = None
 
     def rows_needed(self, classes: int) -> int:
         """About so many calibration rows of this many classes; 0 where nothing is declared."""

@@ -61,6 +61,7 @@ _CHUNK_ROWS = 2048
             rows=(50, 0, 0),
             first_for=("full", "per-class"),
             why_first="it fits one number, so that few rows are enough, and it changes no prediction",
+            candidate_for=("full",),
         ),
     ),
 )

@@ -11,6 +11,7 @@ from calib_core.calibrators.isotonic import Isotonic
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
+from calib_core.calibrators.venn_abers import VennAbers
 from calib_core.reductions import ClassWise, Confidence, Reduction, TopKConfidence, TopKLabel, TopLabel, scope
 
 # Key, title, reference; notion, binary part (None: any), whether rows are divided by their sum; and the caption.
@@ -60,6 +61,12 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
         "An isotonic map of every class's probability; rows are then divided by their sum.",
     ),
     (
+        # The field's way to more than two classes; dividing rows by their sum undoes what the pairs promise.
+        ("venn-abers", "Venn-ABERS, one-vs-rest", "Vovk et al. 2015", ClassWise(), VennAbers(), True),
+        "Every class's probability lies between two isotonic fits, the row itself counted as false or as true; rows "
+        "are then divided by their sum.",
+    ),
+    (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
         # which is the confidence wrapper around the same binary part.
         ("scaling-binning", "Scaling-binning", "P2 §4.1, §4.3", ClassWise(), ScalingBinning(), False),
@@ -83,9 +90,14 @@ _PROFILES: dict[str, Profile] = {
         promises=True,
         first_for=("full", "per-class", "top-label", "top-k"),
         why_first="it can carry a guarantee that holds whatever the data, and it changes no prediction",
+        candidate_for=("full", "top-label"),
     ),
     "class-wise-hb": Profile(
-        "binning", "Gives every class its own table of frequencies.", rows=(0, 100, 0), promises=True
+        "binning",
+        "Gives every class its own table of frequencies.",
+        rows=(0, 100, 0),
+        promises=True,
+        candidate_for=("per-class",),
     ),
     "normalised-hb": Profile(
         "binning", "A table of frequencies for every class, then each row divided by its sum.", rows=(0, 100, 0)
@@ -97,6 +109,7 @@ _PROFILES: dict[str, Profile] = {
         promises=True,
         first_for=("confidence",),
         why_first="it needs nothing but confidences, and it can carry a guarantee that holds whatever the data",
+        candidate_for=("top-label", "confidence"),
     ),
     "isotonic-ovr": Profile(
         "binning",
@@ -104,9 +117,20 @@ _PROFILES: dict[str, Profile] = {
         rows=(0, 100, 0),
         first_for=("full", "per-class"),
         why_first="it bends as the rows ask, and needs no form of curve chosen beforehand",
+        candidate_for=("full", "per-class"),
+    ),
+    "venn-abers": Profile(
+        "binning",
+        "Two rising staircases for every class, and what lies between them.",
+        rows=(0, 100, 0),
     ),
     "scaling-binning": Profile("binning", "A smooth curve for every class, averaged within bins.", rows=(0, 100, 0)),
-    "confidence": Profile("advanced", "One map of your choice for the confidence, whatever the class.", promises=True),
+    "confidence": Profile(
+        "advanced",
+        "One map of your choice for the confidence, whatever the class.",
+        promises=True,
+        candidate_for=("top-label", "confidence"),
+    ),
     "top-label": Profile(
         "advanced", "A map of your choice for each predicted class.", needs_classes=True, promises=True
     ),

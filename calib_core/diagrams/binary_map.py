@@ -22,7 +22,8 @@ class BinaryMap(Diagram):
     """What a fitted stratum makes of a score: ``output`` (m,) at ``score`` (m,), and where the data lies.
 
     ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]; ``own`` tells
-    whether the stratum has a map of its own, shares a pooled one ("pooled") or keeps its scores ("none").
+    whether the stratum has a map of its own, shares a pooled one ("pooled") or keeps its scores ("none"). ``lower`` and
+    ``upper`` (m,) are the ends of the probability interval that comes with each score, where the map gives one.
     """
 
     stratum: str
@@ -31,10 +32,13 @@ class BinaryMap(Diagram):
     output: Float64s
     density: Float64s
     rows: int
+    lower: Float64s | None = None
+    upper: Float64s | None = None
 
     def frame(self) -> pd.DataFrame:
         """One line per grid point, exactly the numbers drawn."""
-        return pd.DataFrame({"score": self.score, "output": self.output})
+        ends = {} if self.lower is None else {"lower": self.lower, "upper": self.upper}
+        return pd.DataFrame({"score": self.score, "output": self.output, **ends})
 
 
 def binary_map(calibrator: Reduced, predictions: Predictions, stratum: int = 0) -> BinaryMap:
@@ -55,8 +59,11 @@ def binary_map(calibrator: Reduced, predictions: Predictions, stratum: int = 0) 
     grid = np.linspace(0.0, 1.0, GRID)
     # Steps are drawn where they are: the thresholds themselves, and a hair below them.
     steps = np.empty(0) if fitted is None else fitted.steps
+    if len(steps) > GRID:
+        steps = steps[:0]  # more than the grid has points: no picture tells them apart
     grid = np.unique(np.clip(np.concatenate([grid, steps, np.nextafter(steps, -1)]), 0, 1))
     output = grid if fitted is None else fitted.transform(grid)
     own = "none" if fitted is None else "pooled" if name in calibrator.pooled_ else "own"
     counts = np.histogram(scores, bins=CELLS, range=(0.0, 1.0))[0]
-    return BinaryMap(name, own, grid, output, counts / max(len(scores), 1), len(scores))
+    ends = None if fitted is None else fitted.interval(grid)
+    return BinaryMap(name, own, grid, output, counts / max(len(scores), 1), len(scores), *(ends or ()))

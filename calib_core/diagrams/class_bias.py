@@ -8,14 +8,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
 from calib_core._text import begun, called
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.number_words import at_level, share_range, told_apart
-from calib_core.inference.picked_out import FALSE, FEWEST, count_words, counts_rows, picked_out, worth_of_cells
+from calib_core.inference.number_words import at_level, of_rows, share_range, told_apart
+from calib_core.inference.picked_out import (
+    FALSE,
+    FEWEST,
+    count_words,
+    counts_rows,
+    picked_out,
+    rows_of_cells,
+    worth_of_cells,
+)
 from calib_core.inference.right_shares import share_ends
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 
 MOST_CLASSES = 25
 """Of up to so many classes every pair is listed; of more, what stands out."""
@@ -29,13 +38,15 @@ class ClassBias(Diagram):
 
     ``predicted`` and ``label`` are codes of ``names``. Of the ``rows`` predicted as the one, ``says`` is the mean
     probability of the other and ``right`` the share that is of it, with ``low`` to ``high`` its interval at ``level``;
-    p and corrected p. ``pairs`` were tested; ``unsure`` predicted classes have too few rows.
+    p and corrected p. The rows are ``worth`` so many independent ones of equal weight, and of so many ``groups``, if of
+    any. ``pairs`` were tested; ``unsure`` predicted classes have too few rows.
     """
 
     names: tuple[str, ...]
     predicted: Codes
     label: Codes
-    rows: Float64s
+    rows: Codes
+    worth: Float64s
     says: Float64s
     right: Float64s
     low: Float64s
@@ -47,6 +58,7 @@ class ClassBias(Diagram):
     pairs: int
     unsure: int
     counted: bool
+    groups: Codes | None = None
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -70,7 +82,8 @@ class ClassBias(Diagram):
             "label": [self.names[c] for c in self.label],
             "label_code": self.label.tolist(),
         }
-        names = ("rows", "says", "right", "low", "high", "level", "p", "p_corrected", "stands_out")
+        together = () if self.groups is None else ("groups",)
+        names = ("rows", *together, "worth", "says", "right", "low", "high", "level", "p", "p_corrected", "stands_out")
         numbers = {name: getattr(self, name) for name in names}
         return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in words.items()}).assign(
             **numbers, gap=self.right - self.says
@@ -83,10 +96,10 @@ class ClassBias(Diagram):
     def _sentence(self, i: int) -> str:
         says, right = told_apart(float(self.says[i]), float(self.right[i]))
         first, second = (called(self.names[codes[i]]) for codes in (self.predicted, self.label))
-        rows = f"{self.rows[i]:,.0f} {'row' if round(self.rows[i]) == 1 else 'rows'}"
+        rows = of_rows(self.rows[i], self.worth[i], None if self.groups is None else self.groups[i])
         if np.isnan(self.p[i]):
             return f"Too few rows to tell where {first} is predicted: {rows}."
-        of = f"{round(self.right[i] * self.rows[i]):,} of {rows}" if self.counted else f"worth {rows}"
+        of = f"{round(self.right[i] * self.rows[i]):,} of {rows}" if self.counted else rows
         ends = share_range(float(self.low[i]), float(self.high[i]))
         basis = f"({of}; {at_level(float(self.level[i]))} interval {ends})"
         chance = "" if self.stands_out[i] else " This can be chance."
@@ -117,10 +130,9 @@ def class_bias(
     >>> class_bias(p).frame()[["class", "label", "says", "right", "stands_out"]].round(2).values.tolist()
     [['cat', 'fox', 0.1, 0.0, True], ['cat', 'dog', 0.1, 0.2, True], ['cat', 'cat', 0.8, 0.8, False]]
     """
-    if not 0 < level < 1 or not 0 < false_discoveries < 1:
-        raise InputError(
-            f"level is {level:g} and false_discoveries {false_discoveries:g}; both must lie between 0 and 1"
-        )
+    as_share(level, "level")
+    as_share(false_discoveries, "false_discoveries")
+    as_whole(fewest, "fewest", 1)
     if predictions.kind not in ("full", "per-class"):
         raise NotAnswerable(
             "these predictions do not hold a probability for every class, so that what is said of the classes that are "
@@ -128,6 +140,7 @@ def class_bias(
         )
     rows = predictions.answered
     k, worth = len(rows.class_names or ()), worth_of_cells(rows, rows.predicted, len(rows.class_names or ()))
+    number, groups = rows_of_cells(rows, rows.predicted, k)
     seen = np.flatnonzero(worth > 0)
     says, right = (part[seen].ravel() for part in _shares(rows, k))
     c, label, many = np.repeat(seen, k), np.tile(np.arange(k), len(seen)), np.repeat(worth[seen], k)
@@ -146,13 +159,14 @@ def class_bias(
         listed = np.union1d(np.flatnonzero(outstanding), np.argsort(numbers["p"], kind="stable")[:LISTED])
     low, high = share_ends(right[listed], many[listed], counted, numbers["level"][listed])
     least = np.maximum(np.maximum(low - says[listed], says[listed] - high), 0.0)
-    order = np.lexsort((numbers["p"][listed], -many[listed] * least, ~outstanding[listed]))
+    order = np.lexsort((numbers["p"][listed], -number[c[listed]] * least, ~outstanding[listed]))
     lines = listed[order]
     return ClassBias(
         names=rows.class_names or (),
         predicted=c[lines],
         label=label[lines],
-        rows=many[lines],
+        rows=number[c[lines]],
+        worth=many[lines],
         says=says[lines],
         right=right[lines],
         low=low[order],
@@ -162,6 +176,7 @@ def class_bias(
         pairs=int((many >= fewest).sum()),
         unsure=int((worth[seen] < fewest).sum()),
         counted=counted,
+        groups=None if groups is None else groups[c[lines]],
     )
 
 

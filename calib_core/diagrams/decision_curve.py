@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._arrays import Bools, Codes, Float64s, rounding
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.clusters import GROUPED, shares_in_cells
@@ -21,12 +21,12 @@ THRESHOLDS = tuple(np.arange(1, 100) / 100)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionCurve(Diagram):
-    """Arrays are (m,), an entry for each ``threshold`` t: rows of probability t or more are acted on.
+    """Arrays are (m,), an entry for each ``threshold`` t: rows of a probability above t are acted on.
 
     ``acted`` is their share of all rows; ``benefit`` the net benefit with its interval ``low`` to ``high``;
-    ``treat_all`` that of acting on every row (of acting on none it is 0), and ``over_all`` how much more the model's
-    is, with its interval ``over_all_low`` to ``over_all_high``; each at ``level`` by ``method``, by itself.
-    ``positive`` names the class.
+    ``treat_all`` that of acting on every row (of acting on none it is 0), ``treat_all_low`` to ``treat_all_high``, and
+    ``over_all`` how much more the model's is, with its interval ``over_all_low`` to ``over_all_high``; each at
+    ``level`` by ``method``, by itself. ``positive`` names the class.
     """
 
     formula: ClassVar[str] = r"t \mapsto \frac{TP_t}{n} - \frac{FP_t}{n}\,\frac{t}{1 - t}"
@@ -37,6 +37,8 @@ class DecisionCurve(Diagram):
     low: Float64s
     high: Float64s
     treat_all: Float64s
+    treat_all_low: Float64s
+    treat_all_high: Float64s
     over_all: Float64s
     over_all_low: Float64s
     over_all_high: Float64s
@@ -46,8 +48,9 @@ class DecisionCurve(Diagram):
 
     def frame(self) -> pd.DataFrame:
         """One line per threshold, exactly the numbers drawn."""
-        names = ("threshold", "acted", "benefit", "low", "high", "treat_all", "over_all", "over_all_low")
-        return pd.DataFrame({name: getattr(self, name) for name in (*names, "over_all_high")})
+        names = ("threshold", "acted", "benefit", "low", "high")
+        compared = (f"{name}{end}" for name in ("treat_all", "over_all") for end in ("", "_low", "_high"))
+        return pd.DataFrame({name: getattr(self, name) for name in (*names, *compared)})
 
 
 def decision_curve(
@@ -56,10 +59,12 @@ def decision_curve(
     thresholds: tuple[float, ...] = THRESHOLDS,
     level: float = LEVEL,
 ) -> DecisionCurve:
-    """Net benefit of acting where a class's probability is t or more, for thresholds t: is the model worth using?
+    """Net benefit of acting where a class's probability is above t, for thresholds t: is the model worth using?
 
     benefit(t) = TP / n - FP / n * t / (1 - t): the share of rows acted on that have the class, less those that do not,
-    weighed as somebody weighs them who acts from t on. ``positive`` is the code of the class, by itself 1 of two. The
+    weighed as somebody weighs them to whom both are worth the same at t. A row whose probability is t itself, but for
+    rounding, is not acted on: class 0 is decided there by ``decisions.decisions`` too. ``positive`` is the code of the
+    class, by itself 1 of two. The
     interval is exact at each threshold: which rows are acted on is known from their scores, and the share s of them
     that have the class has its interval (``share_ends``); benefit = acted * (s - (1 - s) t / (1 - t)). The difference
     to acting on all is about the other rows in the same way.
@@ -81,11 +86,11 @@ def decision_curve(
     if not len(t) or not ((t > 0) & (t < 1)).all():
         raise InputError("thresholds must be numbers between 0 and 1, both excluded")
     rows = predictions.written_out().answered
-    names, code = rows.class_names or (), _class(rows, positive)
+    names, code = rows.class_names or (), class_acted_on(rows, positive)
     score, true = rows.rows.column(code), rows.true_labels == code
     order = np.argsort(score, kind="stable")
-    # Rows below a threshold come first: those acted on are what is left of all.
-    first = np.searchsorted(score[order], t.astype(score.dtype))
+    # Rows not above a threshold come first: those acted on are what is left of all.
+    first = np.searchsorted(score[order].astype(np.float64), _least(t, rounding(score.dtype)), side="right")
     none, every = np.zeros_like(first), np.full(len(t), len(order))
     shares = _Shares(rows, true, order, level)
     odds = t / (1 - t)
@@ -97,7 +102,7 @@ def decision_curve(
         benefit,
         low,
         high,
-        shares.benefit(none, every, odds)[0],
+        *shares.benefit(none, every, odds),
         -left,
         -left_high,
         -left_low,
@@ -164,7 +169,18 @@ class _Shares:
         return ends[:, 0], ends[:, 1]
 
 
-def _class(predictions: Predictions, positive: int | None) -> int:
+def above(score: Float64s, threshold: float, near: float) -> Bools:
+    """Which rows are acted on: those whose score is above the threshold by more than rounding, ``near``."""
+    return np.asarray(score > _least(threshold, near))
+
+
+def _least(threshold: Any, near: float) -> Any:
+    """What a score has to exceed: as much more than the threshold as makes expected costs t and 1 - t differ."""
+    return threshold + near * np.maximum(threshold, 1 - threshold)
+
+
+def class_acted_on(predictions: Predictions, positive: int | None) -> int:
+    """The code of the class; NotAnswerable where of more than two none is chosen."""
     k = predictions.rows.shape[1]
     if positive is None:
         if k != 2:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from calib_core._arguments import as_share
 from calib_core._arrays import Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
@@ -61,8 +62,10 @@ class Levels(Diagram):
             return "Its one level does not stand out" if m == 1 else f"None of the {m} levels stands out"
         worst = int(np.argmax(np.where(off, self.share * np.abs(self.confidence - self.right), -1.0)))
         says, right = told_apart(float(self.confidence[worst]), float(self.right[worst]))
-        count = "Its one level stands out" if m == 1 else f"{int(off.sum())} of {m} levels stand out"
-        return f"{count}{', most' if off.sum() > 1 else ''}: where it says {says}, it is right {right} of the time"
+        found = int(off.sum())
+        verb = "stands" if found == 1 else "stand"
+        count = "Its one level stands out" if m == 1 else f"{found} of {m} levels {verb} out"
+        return f"{count}{', most' if found > 1 else ''}: where it says {says}, it is right {right} of the time"
 
     def frame(self) -> pd.DataFrame:
         """One line per level, exactly the numbers drawn."""
@@ -89,8 +92,9 @@ def levels(predictions: Predictions, level: float = LEVEL) -> Levels:
     >>> found.frame()[["confidence", "rows", "right", "p"]].round(3).values.tolist()  # 2 * 0.1^2
     [[0.5, 2.0, 0.5, 1.0], [0.9, 2.0, 0.0, 0.02]]
     >>> found.headline
-    '1 of 2 levels stand out: where it says 90 %, it is right 0 % of the time'
+    '1 of 2 levels stands out: where it says 90 %, it is right 0 % of the time'
     """
+    as_share(level, "level")
     rows = counting(predictions)
     values, codes = np.unique(rows.confidence, return_inverse=True)
     if len(values) > MOST_LEVELS:

@@ -16,6 +16,7 @@ from calib_core._repr import OneLine
 from calib_core._row_groups import RowGroups
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
+from calib_core.diagrams.levels import MOST_LEVELS
 from calib_core.inference.clusters import GROUPED, GroupsInCells, share_ends_of
 from calib_core.inference.number_words import at_level, between, in_percent, percent, share_range
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
@@ -28,6 +29,8 @@ ENOUGH = 200
 """Rows at which the window is wide enough."""
 FEWEST = 10
 """Rows below which no share is put into a headline."""
+ROUNDED = 0.005
+"""So far a stated confidence may lie from a whole percent that is asked for."""
 _SLACK = 1e-6
 """Scores of a file in float32 lie this far beside the decimals they were."""
 Places: TypeAlias = NDArray[np.intp]
@@ -193,12 +196,13 @@ def local_accuracy(
 
     Rows count whose confidence lies within 3 points; where they are fewer than 200, within 4, 5, ... 12, as long as
     they say what was asked to within 3 points on average. Where no row lies within 3 points, the same around the
-    nearest confidence that a row says. The interval is about the mean chance of being right of these very rows; which
-    they are is known from their scores alone, so that it holds at its level for each confidence, exact for rows that
-    are counted (``share_ends``); rows that belong together count as the fewer independent ones that tell as much. It is
-    to be compared with ``claimed``, their mean confidence. What can mislead: windows overlap, and a confidence chosen
-    for its answer is one among many looked at; gaps of several classes can cancel in a window. Rows that a model
-    abstains on say nothing.
+    nearest confidence that a row says. Where rows state few different confidences, at most 50 and of ten rows on
+    average, the rows of one alone count: the nearest, where it rounds to what was asked. The interval is about the mean
+    chance of being right of these very rows; which they are is known from their scores alone, so that it holds at its
+    level for each confidence, exact for rows that are counted (``share_ends``); rows that belong together count as the
+    fewer independent ones that tell as much. It is to be compared with ``claimed``, their mean confidence. What can
+    mislead: windows overlap, and a confidence chosen for its answer is one among many looked at; gaps of several
+    classes can cancel in a window. Rows that a model abstains on say nothing.
 
     References: P1 eq. (1) for what is asked; Clopper & Pearson 1934.
 
@@ -215,8 +219,9 @@ def local_accuracy(
         raise InputError("confidences asked for must be a list of numbers from 0 to 1")
     rows = _Rows.of(predictions)
     nearest = rows.nearest(places)
-    near = np.abs(nearest - places) <= NARROWEST / 100 + _SLACK
-    first, last, reach = _windows(rows, np.where(near, places, nearest))
+    stated = rows.stated
+    near = np.abs(nearest - places) <= (ROUNDED if stated else NARROWEST / 100) + _SLACK
+    first, last, reach = rows.level(nearest) if stated else _windows(rows, np.where(near, places, nearest))
     method = COUNTED if rows.counted else WEIGHED
     if rows.groups is None:
         low, high = share_ends(rows.right(first, last), rows.worth(first, last), rows.counted, level)
@@ -269,6 +274,17 @@ class _Rows:
             grouped = grouped.take(order if carry is None else np.flatnonzero(carry > 0)[order])
         running = [np.append(0.0, np.cumsum(part)) for part in parts]
         return cls(score, counted, running[0], running[1], running[2], running[3], grouped)
+
+    @property
+    def stated(self) -> bool:
+        """Whether few different confidences are stated, each often: then no two have to be put together."""
+        values = 1 + int(np.count_nonzero(np.diff(self.score) > _SLACK))
+        return values <= MOST_LEVELS and len(self.score) >= FEWEST * values
+
+    def level(self, values: Float64s) -> tuple[Places, Places, Float64s]:
+        """First row, last row and one, of those that state each of these confidences, and a window of no width."""
+        first, last = (np.searchsorted(self.score, values + sign * _SLACK) for sign in (-1, 1))
+        return first, last, np.zeros(len(values))
 
     def ends_of_groups(self, first: Places, last: Places, level: float) -> tuple[Float64s, Float64s]:
         """Ends of the share right in each window, of rows that belong together; windows alike are made once."""

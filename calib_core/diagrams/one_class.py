@@ -142,24 +142,32 @@ def class_rows(
     numbers: ArrayLike | None = None,
     bins: int | str | BinningScheme | None = None,
     b: int | None = None,
+    label: int | None = None,
 ) -> pd.DataFrame:
     """The rows predicted as one class, worst first: the surest of those that are wrong, last the surest that are right.
 
     The order is that of |right - confidence|, ties as in the predictions. ``numbers`` and columns as in ``row_table``;
-    with ``b`` only rows in that one of the ``bins`` of the class.
+    with ``b`` only rows in that one of the ``bins`` of the class, with ``label`` those that are of this class.
 
     >>> p = Predictions.from_confidence([0.9, 0.7, 0.8], predicted=[0, 0, 0], labels=[0, 1, 1])
     >>> class_rows(p, 0)["row"].tolist()
     [2, 1, 0]
+    >>> class_rows(p, 0, label=0)["row"].tolist()
+    [0]
     """
     rows = _rows(predictions, code)
     if b is not None:
         table = tabulate(TopLabel().split(predictions), [as_binning(bins)], pooled=False)[0]
         edges = table.lower[code][1:].astype(predictions.confidence.dtype)
         rows = rows[np.searchsorted(edges, predictions.confidence[rows], side="right") == b]
+    if label is not None:
+        if not 0 <= label < (predictions.n_classes or 0):
+            raise NotAnswerable(f"there is no class {label} here")
+        rows = rows[predictions.true_labels[rows] == label]
     if not len(rows):
         place = "" if b is None else " in this bin"
-        raise NotAnswerable(f"no row is predicted as {_name(predictions, code)}{place}")
+        really = "" if label is None else f" and is of {_name(predictions, label)}"
+        raise NotAnswerable(f"no row{place} is predicted as {_name(predictions, code)}{really}")
     off = np.abs(predictions.correct[rows] - predictions.confidence[rows].astype(np.float64))
     return row_table(predictions, rows[np.argsort(-off, kind="stable")], numbers)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from calib_core._arguments import as_share
 from calib_core._arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
@@ -53,6 +54,8 @@ class RiskCoverage(Diagram):
         """What answering at least this share of the rows is worth, for the end of a sentence."""
         i = int(np.searchsorted(self.coverage, coverage - 1e-9))
         ends = f"{share_range(float(self.low[i]), float(self.high[i]))}, {at_level(self.level)} interval"
+        if i == len(self.risk) - 1:
+            return f"of all rows {in_percent(float(self.risk[i]))} are wrong ({ends})"
         return (
             f"of its surest {in_percent(float(self.coverage[i]))} of rows {in_percent(float(self.risk[i]))} are wrong "
             f"({ends}), of all {in_percent(float(self.risk[-1]))}"
@@ -75,6 +78,7 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
     >>> found.frame()[["threshold", "coverage", "risk"]].values.tolist()
     [[0.9, 0.5, 0.0], [0.6, 0.75, 0.0], [0.5, 1.0, 0.25]]
     """
+    as_share(level, "level")
     own = counting(predictions.written_out())
     rows = Answers.of(own)
     counted = predictions.weights is None or whole(predictions.weights)

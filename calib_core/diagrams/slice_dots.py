@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from calib_core._arguments import as_share, as_whole
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.number_words import at_level, share_range, told_apart
-from calib_core.predictions import InputError
+from calib_core.inference.number_words import at_level, of_rows, points, share_range, told_apart
 
 MOST_LINES = 30
 _CORRECTIONS = {"p_bh": "Benjamini and Hochberg", "p_by": "Benjamini and Yekutieli", "p_holm": "Holm"}
@@ -53,16 +53,28 @@ class SliceDots(Diagram):
             return f"None of {self.tests:,} can be told from noise{corrected}.{few}" if self.tests else few.strip()
         worst = self.lines.iloc[0]
         ends = share_range(float(worst["low"]), float(worst["high"]))
-        rows = f"{worst['rows']:,.0f} rows, right {ends} of the time ({at_level(self.level)} interval)"
+        some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
+        rows = f"{some}; right {ends} of the time ({at_level(self.level)} interval){self._beside(worst)}"
         count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
         stand = "stands" if self.outstanding == 1 else "stand"
         return f"{rows}. {count} {stand} out of the noise{corrected}.{few}"
+
+    def _beside(self, line: pd.Series) -> str:
+        """How a slice compares with all other rows."""
+        if pd.isna(line["p_beyond"]):
+            return ""
+        away = points(line["beyond"])
+        if not line["differs"]:
+            return f". It is not shown to differ from all other rows ({away})"
+        more = "more than" if (line["beyond"] > 0) == (line["gap"] > 0) else "otherwise than"
+        return f". It is off {more} all other rows, by {away.lstrip('+−')}"
 
     @property
     def _few(self) -> str:
         if not self.untested:
             return ""
-        first = ", ".join(self.untested[:_NAMED]) + (", ..." if len(self.untested) > _NAMED else "")
+        more = len(self.untested) - _NAMED
+        first = ", ".join(self.untested[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
         number = "1 slice has" if len(self.untested) == 1 else f"{len(self.untested):,} slices have"
         return f" {number} too few rows to be tested: {first}."
 
@@ -86,10 +98,10 @@ def slice_dots(table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL
     >>> found.headline
     'site = b: says 75 %, right 50 %'
     >>> found.basis.partition(". ")[0]
-    '40 rows, right 36 to 64 % of the time (90 % interval)'
+    '40 rows; right 36 to 64 % of the time (90 % interval)'
     """
-    if most < 1:
-        raise InputError(f"most is {most}; at least one line must be drawn")
+    as_whole(most, "most", 1)
+    as_share(level, "level")
     tested = table["p"].notna()
     lines = table.head(most).reset_index(drop=True)
     untested = tuple(table.loc[~tested, "slice"])

@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 from calib_core._arrays import Float64s
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
-from calib_core.estimators.kernel.score_grid import Grid
 from calib_core.estimators.residuals import NORM, Image
+from calib_core.smoothing.score_grid import Grid
 
 _GRID = Grid()
 _FINE_GRID = Grid(cells=8 * _GRID.cells)

@@ -15,17 +15,21 @@ from calib_core.calibrators import (
     Composed,
     Dirichlet,
     EnsembleTemperature,
+    GaussianProcess,
     Identity,
     Lecd,
     Lece,
     MatrixScaling,
     MetaCal,
+    OrderPreserving,
     Reduced,
+    StructuredScaling,
     Temperature,
     VectorScaling,
 )
 from calib_core.exporting.nodes import (
     Affine,
+    Bent,
     Chosen,
     EachClass,
     Either,
@@ -33,6 +37,7 @@ from calib_core.exporting.nodes import (
     Given,
     Log,
     Mixed,
+    Moved,
     Node,
     Normalised,
     Program,
@@ -42,7 +47,7 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
-from calib_core.exporting.score_maps import SAME, Map, described_map
+from calib_core.exporting.score_maps import SAME, Interpolated, Map, Pieces, described_map
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import scope
 from calib_core.registry import Recipe, RegistryError
@@ -158,6 +163,28 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
     source = _source(state) if calibrator.input_ == "logits" else Log(state.row)
     weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
     return state.with_row(Softmax(Affine(source, weights, intercepts)))
+
+
+@steps_of.register
+def _order_preserving(calibrator: OrderPreserving, state: State) -> State:
+    ends, heights = calibrator.corners()
+    slopes = np.asarray(calibrator.slopes_, float)
+    lines = Pieces(np.asarray(calibrator.knots_, float), slopes, heights - slopes * ends, from_scores=False)
+    return state.with_row(Softmax(Bent(Log(state.row), lines)))
+
+
+@steps_of.register
+def _structured(calibrator: StructuredScaling, state: State) -> State:
+    soft, share = _softened(state, 1.0 / float(calibrator.temperature_)), float(calibrator.share_)
+    drawn = Mixed((soft, Uniform(state.n_classes)), (1.0 - share, share))
+    weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
+    return state.with_row(Softmax(Affine(Log(drawn), weights, intercepts)))
+
+
+@steps_of.register
+def _gaussian_process(calibrator: GaussianProcess, state: State) -> State:
+    curve = Interpolated(np.asarray(calibrator.points_, float), np.asarray(calibrator.shifts_, float))
+    return state.with_row(Softmax(Moved(Log(state.row), curve)))
 
 
 @steps_of.register

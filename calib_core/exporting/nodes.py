@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from calib_core._arrays import Float64s
-from calib_core.exporting.score_maps import Map
+from calib_core.exporting.score_maps import Interpolated, Map, Pieces
 
 Input: TypeAlias = Literal["probabilities", "logits"]
 
@@ -71,11 +71,25 @@ class Scaled(OnRow):
 
 
 @dataclass(frozen=True, eq=False)
+class Bent(OnRow):
+    """The line of its piece at every entry of x, of any size and not clipped."""
+
+    pieces: Pieces
+
+
+@dataclass(frozen=True, eq=False)
 class Affine(OnRow):
     """weights * x + intercepts entry by entry for weights (K,), weights @ x + intercepts for weights (K, K)."""
 
     weights: Float64s
     intercepts: Float64s
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(OnRow):
+    """x + curve(x), entry by entry; the curve's values are not clipped."""
+
+    curve: Interpolated
 
 
 @dataclass(frozen=True, eq=False)

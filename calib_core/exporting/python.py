@@ -16,6 +16,7 @@ from calib_core.exporting import module_text, runtime
 from calib_core.exporting.describing import program, recipe_of
 from calib_core.exporting.nodes import (
     Affine,
+    Bent,
     Chosen,
     EachClass,
     Either,
@@ -23,6 +24,7 @@ from calib_core.exporting.nodes import (
     Given,
     Log,
     Mixed,
+    Moved,
     Node,
     Normalised,
     Program,
@@ -199,6 +201,17 @@ def _scaled(node: Scaled, module: Module, rows: list[str]) -> str:
 def _affine(node: Affine, module: Module, rows: list[str]) -> str:
     function = runtime.diagonal if node.weights.ndim == 1 else runtime.affine
     return module.call(function, *rows, module.constant(node.weights), module.constant(node.intercepts))
+
+
+@written.register
+def _bent(node: Bent, module: Module, rows: list[str]) -> str:
+    lines = (node.pieces.edges, node.pieces.slopes, node.pieces.offsets)
+    return module.call(runtime.bent, *rows, *(module.constant(numbers) for numbers in lines))
+
+
+@written.register
+def _moved(node: Moved, module: Module, rows: list[str]) -> str:
+    return module.call(runtime.moved, *rows, module.constant(node.curve.scores), module.constant(node.curve.values))
 
 
 @written.register

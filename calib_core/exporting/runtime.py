@@ -61,6 +61,11 @@ def affine(row: list[float], weights: list[list[float]], intercepts: list[float]
     return [sum(map(float.__mul__, line, row)) + b for line, b in zip(weights, intercepts, strict=True)]
 
 
+def moved(row: list[float], places: list[float], moves: list[float]) -> list[float]:
+    """Each entry moved by what the line between the points around it says."""
+    return [x + interpolated(x, places, moves) for x in row]
+
+
 def softmax(row: list[float]) -> list[float]:
     """Exponentials divided by their sum."""
     top = max(row)
@@ -83,6 +88,11 @@ def pieces(s: float, edges: list[float], slopes: list[float], offsets: list[floa
     """A line of its own in each bin; bins are closed on the left."""
     b = bisect.bisect_right(edges, s)
     return slopes[b] * s + offsets[b]
+
+
+def bent(row: list[float], edges: list[float], slopes: list[float], offsets: list[float]) -> list[float]:
+    """Every entry on the line of its bin."""
+    return [pieces(x, edges, slopes, offsets) for x in row]
 
 
 def interpolated(s: float, scores: list[float], values: list[float]) -> float:
@@ -130,7 +140,9 @@ def unsure(row: list[float], threshold: float) -> bool:
 
 
 NEEDS: Mapping[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
+    bent: (pieces,),
     each_class: (mapped,),
+    moved: (interpolated,),
     ranked: (mapped,),
 }
 """The functions a function calls."""

@@ -20,6 +20,7 @@ from calib_core.calibrators import (
     Beta,
     BinaryCalibrator,
     BinaryIdentity,
+    BinaryKernel,
     BinaryTemperature,
     EqualWidthHistogram,
     Histogram,
@@ -27,6 +28,7 @@ from calib_core.calibrators import (
     LeceHistogram,
     Platt,
     ScalingBinning,
+    VennAbers,
 )
 from calib_core.predictions import NotAnswerable
 
@@ -71,13 +73,13 @@ def described_map(binary: BinaryCalibrator | None, exact: bool) -> Map:
     """A fitted binary calibrator as a map; None is a stratum left alone.
 
     ``exact`` says that the scores come in as they are. Scores that were computed differ in their last digits from
-    language to language; edges are then lowered by as much, so that scores tied with an edge stay on its side.
+    language to language; edges are then moved by as much, so that scores tied with an edge stay on its side.
     NotAnswerable where no map can be written.
     """
     score_map = SAME if binary is None else map_of(binary)
     if exact or not isinstance(score_map, Pieces) or not score_map.from_scores:
         return score_map
-    return replace(score_map, edges=_lowered(score_map.edges))
+    return replace(score_map, edges=_roomy(score_map.edges))
 
 
 @singledispatch
@@ -113,9 +115,15 @@ def _shifted(binary: LeceHistogram) -> Map:
     return Pieces(_numbers(binary.edges_), np.ones(len(errors)), -errors, placed)
 
 
-@map_of.register
-def _isotonic(binary: Isotonic) -> Map:
+@map_of.register(BinaryKernel)
+@map_of.register(Isotonic)
+def _curve(binary: BinaryKernel | Isotonic) -> Map:
     return Interpolated(_numbers(binary.scores_), _numbers(binary.values_))
+
+
+@map_of.register
+def _venn_abers(binary: VennAbers) -> Map:
+    return _steps(binary.thresholds_, binary.values)
 
 
 @map_of.register
@@ -164,10 +172,15 @@ def _steps(edges: ArrayLike, values: ArrayLike) -> Pieces:
     return Pieces(_numbers(edges), np.zeros(len(offsets)), offsets)
 
 
-def _lowered(edges: Float64s) -> Float64s:
-    """Less by what rounding in a softmax can make of a score: some 128 units in the last place of its log-odds."""
+def _roomy(edges: Float64s) -> Float64s:
+    """Less by what rounding in a softmax can make of a score: some 128 units in the last place of its log-odds.
+
+    An edge a hair above another one, which ends the bin of that one score, is more by as much.
+    """
     finite = np.where(np.isfinite(edges), edges, 0.0)
-    return edges - np.finfo(np.float64).eps * finite * (2.0 + 128.0 * np.clip(1.0 - finite, 0.0, 1.0))
+    rounding = np.finfo(np.float64).eps * finite * (2.0 + 128.0 * np.clip(1.0 - finite, 0.0, 1.0))
+    ends_one_score = np.append(False, edges[1:] <= np.nextafter(edges[:-1], 2.0))[: len(edges)]
+    return np.maximum.accumulate(np.where(ends_one_score, edges + rounding, edges - rounding))
 
 
 def _numbers(values: ArrayLike) -> Float64s:

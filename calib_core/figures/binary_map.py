@@ -13,7 +13,7 @@ from calib_core.figures.shown import draws
 
 @draws(BinaryMap)
 def binary_map(diagram: BinaryMap) -> go.Figure:
-    """The map as a line over bars of the test rows' scores, and the diagonal that changes nothing."""
+    """The map as a line over bars of the test rows' scores, its interval, and the diagonal that changes nothing."""
     figure = go.Figure()
     cells = len(diagram.density)
     figure.add_trace(
@@ -27,6 +27,19 @@ def binary_map(diagram: BinaryMap) -> go.Figure:
         )
     )
     figure.add_trace(diagonal())
+    if diagram.lower is not None and diagram.upper is not None:
+        figure.add_trace(
+            go.Scatter(
+                x=np.append(diagram.score, diagram.score[::-1]),
+                y=np.append(diagram.lower, diagram.upper[::-1]),
+                fill="toself",
+                line={"width": 0, "color": style(1).colour},
+                mode="lines",
+                opacity=0.3,
+                name="interval",
+                hoverinfo="skip",
+            )
+        )
     figure.add_trace(
         go.Scatter(
             x=diagram.score,

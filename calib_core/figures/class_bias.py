@@ -16,6 +16,7 @@ from calib_core.figures.findings import findings
 from calib_core.figures.look import DIVERGING, finished
 from calib_core.figures.marks import records
 from calib_core.figures.shown import draws
+from calib_core.inference.number_words import points
 
 _LINE, _LONGEST, _WIDE = 26, 14, 64
 """Pixels of a class, and the most letters of a name and of a line under the pointer."""
@@ -28,7 +29,7 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
     """A line a predicted class, a column a class: blue where it is rarer than said, vermillion where more frequent.
 
     Dots mark pairs that stand out. Of more than 25 classes the worst pairs are drawn as `findings` are. Records have
-    the predicted ``class``.
+    the predicted ``class`` and the other's ``label_code``.
     """
     frame = bias.frame()
     if len(bias.names) > MOST_CLASSES:
@@ -36,7 +37,9 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
     lines = np.unique(bias.predicted)
     row, gap = np.searchsorted(lines, bias.predicted), bias.right - bias.says
     most = float(np.abs(gap).max(initial=0.0)) or 1.0
-    bar = {"tickformat": "+.0%", "title": {"text": "happens minus says", "side": "right"}}
+    steps = np.array([-1, -0.5, 0, 0.5, 1]) * most
+    ticks = {"tickvals": steps.tolist(), "ticktext": list(map(points, steps.tolist()))}
+    bar = {**ticks, "title": {"text": "happens minus says", "side": "right"}}
     cells = go.Bar(
         orientation="h",
         base=bias.label - _CELL / 2,

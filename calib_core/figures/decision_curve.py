@@ -25,11 +25,15 @@ _BELOW, _ROOM = 0.35, 1.1
 
 @draws(DecisionCurve)
 def decision_curve(
-    diagrams: DecisionCurve | Mapping[str, DecisionCurve], *, looks: Mapping[str, int] | None = None
+    diagrams: DecisionCurve | Mapping[str, DecisionCurve],
+    *,
+    threshold: float | None = None,
+    looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
     """A curve per model with its interval at each threshold, beside acting on all and on none.
 
-    What lies far below 0 is left out. A model keeps its look, that of its number in ``looks``.
+    ``threshold`` is marked where it is given. What lies far below 0 is left out. A model keeps its look, that of its
+    number in ``looks``.
     """
     models = numbered(diagrams, looks)
     top = max(1e-6, *(float(each.benefit.max()) for _, _, each in models), float(models[0][2].treat_all.max()))
@@ -39,10 +43,12 @@ def decision_curve(
     figure.add_trace(_reference(first.threshold, np.zeros(len(first.threshold)), NONE, "dot"))
     for number, title, each in models:
         figure.add_traces(_curve(number, title, each, low, high))
+    if threshold is not None:
+        figure.add_vline(x=threshold, line={"color": REFERENCE, "dash": "dot", "width": 1.5})
     return finished(
         figure,
         xaxis={
-            "title": f"threshold: act where {plain(first.positive)} has this probability or more",
+            "title": f"threshold: act where {plain(first.positive)} has more than this probability",
             "range": [0, 1],
             **percent_ticks((0, 0.2, 0.4, 0.6, 0.8, 1)),
         },
@@ -96,6 +102,6 @@ def _words(line: Mapping[Hashable, Any]) -> str:
     """What the pointer tells of a threshold."""
     ends = between(line["low"], line["high"])
     return (
-        f"from {percent(line['threshold'])} on acts on {percent(line['acted'])} of rows<br>"
+        f"above {percent(line['threshold'])} acts on {percent(line['acted'])} of rows<br>"
         f"net benefit {percent(line['benefit'])} ({ends}), {points(line['over_all'])} over acting on all"
     )

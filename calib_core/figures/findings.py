@@ -14,7 +14,7 @@ from calib_core._text import count, plain
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.probability_axis import percent_ticks
-from calib_core.findings import SHOWN
+from calib_core.findings import OVERALL, SHOWN
 
 _LINE, _LONGEST, _WIDE = 26, 30, 64
 """Pixels of a line, and the most letters of a name and of a line under the pointer."""
@@ -26,7 +26,7 @@ def findings(
     """A line a place of a table of `calib_core.findings`: share right with its interval, a tick at what is said.
 
     Drawn are the worst dozen of those tested; hollow marks do not stand out. With ``places`` the records of marks have
-    the ``bin`` beside the ``class``; that of a slice has its text.
+    the ``bin`` beside the ``class``, else the confidences ``between`` which it lies; that of a slice has its text.
     """
     lines = table[table["p"].notna()].head(SHOWN).reset_index(drop=True)
     look, y = style(numbers([model], looks)[model]), np.arange(len(lines))
@@ -68,13 +68,18 @@ def findings(
             "ticks": "",
         },
         annotations=[{**rows, "y": i, "text": count(round(n))} for i, n in enumerate(lines["rows"].tolist())],
-        meta={"columns": columns},
+        meta={"columns": columns, "exact": True},
         uirevision="findings",
     )
 
 
 def _record(line: Mapping[Any, Any], model: str, places: bool) -> Record:
     """What a click on a line means, and its numbers."""
-    known = {"class": line["code"], "bin": line["bin"] if places else None, "slice": line.get("slice")}
+    known = {"class": line["code"], "bin": line["bin"] if places else None}
+    known |= {name: line.get(name) for name in ("slice", "label_code")}
+    if line.get("kind") == OVERALL:
+        known["between"] = [0.0, 1.0]
+    elif line["bin"] is not None and not places:
+        known["between"] = [max(0.0, line["lower"]), min(1.0, line["upper"])]
     numbers = pd.DataFrame([{name: line[name] for name in ("rows", "says", "right")}])
     return records(numbers, model=model, **{name: value for name, value in known.items() if value is not None})[0]

@@ -51,7 +51,19 @@ def figure_template(dark: bool) -> go.layout.Template:
 
 def finished(figure: go.Figure, **layout: Any) -> go.Figure:
     """The figure with this layout, dressed for a light page; the dashboard dresses it anew for the page it is on."""
-    return figure.update_layout(template=figure_template(dark=False), **layout)
+    figure.update_layout(template=figure_template(dark=False), **layout)
+    spaced = {"labelalias": _spaced()}
+    figure.for_each_xaxis(lambda axis: axis.update(spaced) if "%" in (axis.tickformat or "") else None)
+    figure.for_each_yaxis(lambda axis: axis.update(spaced) if "%" in (axis.tickformat or "") else None)
+    return figure
+
+
+@cache
+def _spaced() -> dict[str, str]:
+    """What Plotly writes as 40%, by the way percent are written elsewhere: 40 %."""
+    steps = ((100, 1), (20, 0.5), (5, 0.1), (0.5, 0.01))
+    numbers = {f"{step * i:.4g}" for most, step in steps for i in range(round(most / step) + 1)}
+    return {f"{sign}{number}%": f"{sign}{number} %" for sign in ("", "\u2212") for number in sorted(numbers)}
 
 
 def _template(page: _Page) -> go.layout.Template:

@@ -18,7 +18,7 @@ from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import at_level, share_range
+from calib_core.inference.number_words import at_level, of_rows, points, share_range
 
 _LINE, _NAME = 26, 40
 """Pixels of a line, and letters of a name."""
@@ -26,7 +26,7 @@ _OUT = "\u25cf "
 """Before the name of a slice that stands out, which is bold too: not by colour alone."""
 _HOVER = (
     "<b>%{hovertext}</b><br>says %{customdata.claimed:.1%}, right %{customdata.right:.1%} "
-    "(%{customdata.interval})<br>%{customdata.rows:,.6~g} rows<br>%{customdata.verdict}<extra></extra>"
+    "(%{customdata.interval})<br>%{customdata.basis}<br>%{customdata.verdict}%{customdata.beside}<extra></extra>"
 )
 
 
@@ -143,17 +143,26 @@ def _records(dots: SliceDots, model: str) -> list[dict[str, object]]:
     untested = lines["p"].isna()
     verdict = np.where(lines["stands_out"], "stands out of the noise", "within what noise alone shows")
     verdict = np.where(untested, "too few rows to be tested", verdict)
+    groups = lines["groups"] if "groups" in lines else [None] * len(lines)
     shown = pd.DataFrame(
         {
             "slice": lines["where"],
             "claimed": lines["claimed"],
             "right": lines["right"],
-            "rows": lines["rows"],
+            "basis": [of_rows(*each) for each in zip(lines["rows"], lines["worth"], groups, strict=True)],
             "interval": ranges,
             "verdict": verdict,
+            "beside": list(map(_beside, lines["beyond"], lines["differs"])),
         }
     )
     return records(shown, model=model)
+
+
+def _beside(beyond: float, differs: bool) -> str:
+    """How a slice compares with all other rows, where these are enough."""
+    if np.isnan(beyond):
+        return ""
+    return f"<br>{points(beyond)} against all other rows{'' if differs else ', which can be chance'}"
 
 
 def _clicked(lines: pd.DataFrame) -> list[dict[str, Any]]:

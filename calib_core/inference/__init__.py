@@ -5,6 +5,7 @@ from __future__ import annotations
 from calib_core.estimators.base import INFERENCE, Estimate, Question
 from calib_core.inference.agreement import agreement
 from calib_core.inference.by_partition import canonical_errors
+from calib_core.inference.every_pair import compare
 from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
@@ -16,7 +17,8 @@ from calib_core.inference.line_tables import (
     unbinned_tests,
     verdicts,
 )
-from calib_core.inference.model_differences import compare, paired_difference
+from calib_core.inference.margins import MarginVerdict, margin_verdict, not_worse
+from calib_core.inference.model_differences import paired_difference
 from calib_core.inference.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from calib_core.inference.null import NoiseFloor, noise_floor
 from calib_core.inference.paired_result import PairedDifference
@@ -37,6 +39,7 @@ __all__ = [
     "CellGaps",
     "EstimateLine",
     "Interval",
+    "MarginVerdict",
     "NoiseFloor",
     "PairedDifference",
     "PrimaryLine",
@@ -61,8 +64,10 @@ __all__ = [
     "interval",
     "inverted",
     "kuiper",
+    "margin_verdict",
     "marked",
     "noise_floor",
+    "not_worse",
     "on_scale_of",
     "on_tolerance_scale",
     "paired_difference",

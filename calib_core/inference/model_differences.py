@@ -1,13 +1,10 @@
-"""Two models, or several, on the same rows: how far their errors differ, and how sure that is."""
+"""Two models on the same rows: how far their errors differ, and how sure that is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from calib_core._row_groups import same_groups
 from calib_core.binning import BinningScheme, Distinct, Groups, cuts
@@ -17,7 +14,6 @@ from calib_core.estimators.base import Question
 from calib_core.inference.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.interval_differences import of_intervals
 from calib_core.inference.judged_bins import target
-from calib_core.inference.multiple import holm
 from calib_core.inference.paired_result import PairedDifference
 from calib_core.inference.score_differences import of_scores
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
@@ -101,67 +97,6 @@ def paired_difference(
             "debiased squared error"
         )
     return of_intervals(questions, level, random_state)
-
-
-def compare(
-    models: Mapping[str, Predictions],
-    reduction: str | Reduction | None = "confidence",
-    estimator: str | Estimator = DEFAULT,
-    bins: int | str | BinningScheme | None = None,
-    *,
-    level: float = 0.9,
-    random_state: int = 0,
-    progress: Callable[[int], object] | None = None,
-) -> pd.DataFrame:
-    """Every pair of models on the same rows: their errors, the paired difference, its interval, and tests.
-
-    One line a pair: first, second, first_value, second_value, difference, low, high, p, p_holm, method, tested, about,
-    note. ``difference`` is the one that lies in the interval, which that of two plug-in values need not be. p_holm is
-    corrected for the number of pairs that have a difference; the intervals are each at ``level``, not all at once. A
-    pair that has none, as where the two answer different rows, says why in ``note``; NotAnswerable where no pair has.
-
-    >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
-    >>> compare({"one": p, "same": p}, None, "log-loss")[["difference", "p", "p_holm"]].values.tolist()
-    [[0.0, 1.0, 1.0]]
-    """
-    if len(models) < 2:
-        raise InputError("one model alone has nothing to be compared with; give two or more")
-    lines = []
-    pairs = list(combinations(models, 2))
-    for i, (p, q) in enumerate(pairs):
-        if progress is not None:
-            progress(100 * i // len(pairs))
-        line = {"first": p, "second": q}
-        try:
-            found = paired_difference(
-                models[p], models[q], reduction, estimator, bins, level=level, random_state=random_state
-            )
-            lines.append({**line, **_record(found), "note": ""})
-        except NotAnswerable as why:
-            lines.append({**line, "method": "", "about": "", "note": str(why)})
-    frame = pd.DataFrame(lines, columns=list(COLUMNS))
-    if frame["note"].all():
-        raise NotAnswerable("; ".join(dict.fromkeys(frame["note"])))
-    return frame.assign(p_holm=holm(frame["p"]))
-
-
-COLUMNS = ("first", "second", "first_value", "second_value", "difference", "low", "high", "p", "p_holm", "method",
-           "tested", "about", "note")  # fmt: skip
-"""Columns of a table of pairs."""
-
-
-def _record(found: PairedDifference) -> dict[str, object]:
-    return {
-        "first_value": found.first,
-        "second_value": found.second,
-        "difference": found.point,
-        "low": found.low,
-        "high": found.high,
-        "p": found.p_value,
-        "method": found.method,
-        "tested": found.tested,
-        "about": found.about,
-    }
 
 
 def declared_bins(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 Unit: TypeAlias = Literal["share", "square", "score"]
@@ -62,11 +62,19 @@ def in_percent(share: float) -> str:
 def share_range(low: float, high: float) -> str:
     """Both ends of a range of shares as ``in_percent`` gives them, with digits enough to tell them apart.
 
-    >>> share_range(0.568, 0.986), share_range(0.501, 0.502)
-    ('57 to 98.6 %', '50.1 to 50.2 %')
+    Ends nearer to 0 or 100 than two decimals can say are rounded outwards.
+
+    >>> share_range(0.568, 0.986), share_range(0.501, 0.502), share_range(0.981, 0.999987)
+    ('57 to 98.6 %', '50.1 to 50.2 %', '98.1 to 100 %')
     """
-    first, last = in_percent(low), in_percent(high)
+    first, last = _outwards(low, math.floor), _outwards(high, math.ceil)
     return between(low, high) if first == last else f"{first.removesuffix(' %')} to {last}"
+
+
+def _outwards(end: float, rounded: Callable[[float], int]) -> str:
+    text = in_percent(end)
+    decimals = text.removesuffix(" %").partition(".")[2]
+    return f"{rounded(10_000 * end) / 100:g} %" if len(decimals) > 2 else text
 
 
 def told_apart(share: float, other: float) -> tuple[str, str]:
@@ -159,6 +167,22 @@ def difference(number: float, unit: Unit) -> str:
     ('−3.5 points', '+0.0345')
     """
     return points(number) if unit == "share" else f"{'+' * (number > 0)}{score(number)}"
+
+
+def of_rows(number: float, worth: float | None = None, groups: float | None = None) -> str:
+    """So many rows, and what they are worth where they hang together in groups, or carry weights.
+
+    >>> of_rows(1), of_rows(361, 361.0), of_rows(361, 48.2, 14), of_rows(1000, 623.1)
+    ('1 row', '361 rows', '361 rows in 14 groups, worth 48 independent ones', '1,000 rows, worth 623 of equal weight')
+    """
+    text = f"{number:,.0f} {'row' if number == 1 else 'rows'}"
+    if worth is None or not math.isfinite(worth) or math.isclose(worth, number, rel_tol=1e-6):
+        return text
+    tells = f"{worth:,.0f}" if worth >= 10 else f"{worth:.2g}"
+    if groups is None:
+        return f"{text}, worth {tells} of equal weight"
+    together = f"{groups:,.0f} {'group' if groups == 1 else 'groups'}"
+    return f"{text} in {together}, worth {tells} independent {'one' if tells == '1' else 'ones'}"
 
 
 def rows(number: float) -> str:

@@ -96,6 +96,23 @@ def counts_rows(predictions: Predictions) -> bool:
     return predictions.groups is None and whole(predictions.weights)
 
 
+def rows_of_cells(predictions: Predictions, cell: Codes, cells: int) -> tuple[Codes, Codes | None]:
+    """How many rows each cell has, copies among them, and of how many groups they are, if of any, both (cells,).
+
+    >>> p = Predictions.from_confidence([0.9] * 4, [True] * 4, groups=[0, 0, 1, 2])
+    >>> [part.tolist() for part in rows_of_cells(p, np.array([0, 0, 0, 1]), 2)]
+    [[3, 1], [2, 1]]
+    """
+    weights = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+    number = weights if whole(predictions.weights) else weights > 0
+    rows = np.rint(np.bincount(cell, number, cells)).astype(np.intp)
+    if predictions.groups is None:
+        return rows, None
+    n = int(predictions.groups.max(initial=0)) + 1
+    pairs = np.unique((cell * n + predictions.groups)[weights > 0])
+    return rows, np.bincount(pairs // n, minlength=cells)
+
+
 def worth_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
     """What the rows of each cell are worth (cells,), ``cell`` (n,) saying in which each lies.
 

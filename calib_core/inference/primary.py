@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._repr import OneLine
+from calib_core._text import begun
 from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, estimate, takes_bins
@@ -62,7 +63,7 @@ class PrimaryLine(OneLine):
     @property
     def sentence(self) -> str:
         """Verdict, whether any error is shown, and why this line decides."""
-        verdict = self.line.sentence or self.line.note
+        verdict = self.line.sentence or f"{begun(self.line.note)}."
         shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.line.low, self.shown)}"
         return f"{verdict}{shown} {self.reason}"
 

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
+from calib_core._arguments import as_share
 from calib_core._arrays import Codes
 from calib_core.defaults import LEVEL
 from calib_core.inference.clusters import few_groups, of_like_size, shares_in_cells
 from calib_core.inference.influences import MEASURES, Answers, Influence, counting
 from calib_core.inference.model_differences import same_rows
 from calib_core.inference.multiple import holm
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 
 FEWEST = 10
 """Right rows, and wrong ones, from which on intervals of skill, AUROC and areas were simulated."""
@@ -23,7 +24,7 @@ COVERAGE = 0.8
 """The share of rows that is answered, where none is chosen."""
 DIFFERENCES = ("overconfidence", "brier", "skill", "auroc", "risk_area")
 """Measures of which pairs of models are compared."""
-PERFECT = "a value at its end: no row seen would have it otherwise, so that nothing is told of the noise"
+PERFECT = "no row seen would have a value otherwise, so that nothing is told of its noise"
 TOO_FEW = f"fewer than {FEWEST} rows are right, or wrong: too few for intervals of skill, ranking and areas"
 
 
@@ -50,8 +51,8 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
     >>> skills({"net": p}, 0.5)[columns].round(3).values.tolist()  # risks 0, 0, 1/3, 1/4
     [[0.75, 0.0, 0.667, 0.146, 0.5, 1.0]]
     """
-    if not 0 < coverage <= 1:
-        raise InputError(f"the coverage is {coverage}; it must lie above 0, up to 1")
+    as_share(coverage, "coverage", last=True)
+    as_share(level, "level")
     if not models:
         raise NotAnswerable("there is no model to show")
     return pd.DataFrame([{"model": name, **_line(rows, coverage, level)} for name, rows in models.items()])
@@ -73,6 +74,7 @@ def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -
     >>> skill_differences(pair).set_index("measure").loc[["overconfidence", "auroc"], "difference"].round(2).tolist()
     [0.0, 1.0]
     """
+    as_share(level, "level")
     if len(models) < 2:
         raise NotAnswerable("there is one model only: tick a calibrator, or add another model in the Data view")
     lines: list[dict[str, object]] = []
@@ -148,7 +150,12 @@ def _why_few(rows: Answers) -> str:
 
 
 def _ends(name: str, measure: Influence, level: float) -> tuple[float, float]:
-    """The interval of a measure; of what lies between 0 and 1 on the scale of log-odds, which it does not leave."""
+    """The interval of a measure; of what lies between 0 and 1 on the scale of log-odds, which it does not leave.
+
+    None where every row adds the same: then nothing was seen of the noise.
+    """
+    if not measure.error > 0:
+        return np.nan, np.nan
     if name == "skill":
         return measure.ends(level)
     if not 0 < measure.value < 1:

@@ -1,11 +1,12 @@
 """Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
 
 from calib_core.readers import delimited, jsonl, npy, parquet
+from calib_core.readers.cost_table import cost_table
 from calib_core.readers.doctor import examine, propose
 from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.finding import Finding
 from calib_core.readers.formats import file_bytes, read_table
-from calib_core.readers.predict import predictions, read_predictions
+from calib_core.readers.predict import predictions, read_models, read_predictions
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import shared_rows, split_rows
 from calib_core.readers.table import Table
@@ -17,6 +18,7 @@ __all__ = [
     "Reading",
     "Table",
     "all_endings",
+    "cost_table",
     "delimited",
     "examine",
     "file_bytes",
@@ -26,6 +28,7 @@ __all__ = [
     "parquet",
     "predictions",
     "propose",
+    "read_models",
     "read_predictions",
     "read_table",
     "shared_rows",

@@ -9,12 +9,13 @@ from calib_core.predictions import InputError
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
 from calib_core.readers.about_labels import class_order, label_coding, leak, unused_classes
+from calib_core.readers.about_models import several_models
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import plain
+from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
-from calib_core.readers.samples import by_question
 from calib_core.readers.subject import Subject
 from calib_core.readers.table import Table
 from calib_core.readers.wording import listed, quoted
@@ -34,11 +35,12 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
     >>> [(f.code, dict(f.change)) for f in examine(t, propose(t)) if f.change_label == "Read as percentages"]
     [('range', {'kind': 'percentages'})]
     """
+    found: list[Finding] = list(several_models(table, reading))
     try:
-        table, reading = by_question(table, reading)
+        table, reading = prediction_rows(table, reading)
     except InputError as e:
         return (Finding("problem", "unreadable", str(e)),)
-    found: list[Finding] = [Finding("note", "reader", note) for note in table.notes]
+    found += [Finding("note", "reader", note) for note in table.notes]
     found += _names(table, reading)
     try:
         found += list(_findings(Subject(table, reading)))

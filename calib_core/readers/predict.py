@@ -13,10 +13,10 @@ from calib_core._arrays import frozen
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.formats import read_table
 from calib_core.readers.labels import Coded, coded, coded_labels, label_texts, unknown_label
+from calib_core.readers.long_form import model_names, prediction_rows
 from calib_core.readers.number_texts import numbers
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
-from calib_core.readers.samples import by_question
 from calib_core.readers.score_checks import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.table import Array, Table
 from calib_core.readers.verbal import confidences
@@ -41,6 +41,29 @@ def read_predictions(source: str | os.PathLike[str] | bytes, name: str | None = 
     return predictions(table, propose(table, **changes))
 
 
+def read_models(
+    source: str | os.PathLike[str] | bytes, name: str | None = None, *, models: str = "model", **changes: Any
+) -> dict[str, Predictions]:
+    """Every model's predictions from one file whose column ``models`` names the model, over the same questions.
+
+    Parameters
+    ----------
+    source, name, changes : as in ``read_predictions``; ``question`` names the columns that tell questions apart.
+    models : the column of names; the result has them in the order in which they first appear.
+
+    Row i is the same question for every model, so that they can be compared in pairs. Questions that not every model
+    answers are left out: ``readers.examine`` says how many. Without a column of questions row i of each model is taken
+    for question i. InputError where a model has two rows for a question, or models differ in its label.
+
+    >>> answers = b"model,id,confidence,correct\\nold,1,.7,1\\nold,2,.6,0\\nnew,2,.9,1\\nnew,1,.8,1\\n"
+    >>> {name: p.confidence.tolist() for name, p in read_models(answers, "answers.csv").items()}
+    {'old': [0.7, 0.6], 'new': [0.8, 0.9]}
+    """
+    table = read_table(source, name)
+    reading = propose(table, models=models, **changes)
+    return {model: predictions(table, reading.replace(model=model)) for model in model_names(table, reading)}
+
+
 def predictions(table: Table, reading: Reading) -> Predictions:
     """The predictions a table holds when read this way; InputError names the first row that cannot be used.
 
@@ -48,7 +71,7 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     >>> predictions(t, propose(t)).probs.round(1).tolist()
     [[0.3, 0.7], [0.8, 0.2]]
     """
-    table, reading = by_question(table, reading)
+    table, reading = prediction_rows(table, reading)
     _check_lengths(table, reading)
     kept = kept_rows(table, reading)
     extras = {

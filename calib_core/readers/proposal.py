@@ -20,6 +20,7 @@ from calib_core.readers.class_names import (
     spelled_alike,
 )
 from calib_core.readers.labels import label_texts, plain
+from calib_core.readers.long_form import question_columns
 from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_written
 from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
 from calib_core.readers.roles import class_of, named, one_hot_class, role
@@ -158,7 +159,7 @@ class _Proposal:
 
     def _chosen_names(self) -> set[str]:
         names: set[str] = set()
-        for key in ("label", "confidence", "correct", "predicted", "split", "weights", "group"):
+        for key in ("label", "confidence", "correct", "predicted", "split", "weights", "group", "models"):
             value = self.chosen.get(key)
             names |= {value} if isinstance(value, str) else set(value or ())
         return names
@@ -341,6 +342,8 @@ class _Proposal:
         weights = [name for name in named(self.table.columns, "weights") if len(self.table.columns[name]) == n]
         taken = {*reading.used, *weights[:1]}
         rest = [name for name, c in self.table.columns.items() if len(c) == n and name not in taken]
+        if self.chosen.get("models") and "question" not in self.chosen:
+            reading = reading.replace(question=question_columns(self.table, str(self.chosen["models"])))
         return reading.replace(
             split=split[0] if split else None,
             weights=weights[0] if weights else None,

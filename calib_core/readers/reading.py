@@ -24,7 +24,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "missing": get_args(Missing),
 }
 _TUPLES = ("scores", "label", "classes", "metadata", "words", "question")
-_NAMES = ("confidence", "correct", "predicted", "split", "weights", "group")
+_NAMES = ("confidence", "correct", "predicted", "split", "weights", "group", "models", "model")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class Reading:
     classes : class names in the order of the score columns.
     missing : what a missing value does: stop, or leave its row out.
     metadata : columns carried along.
-    question : columns that tell questions apart, for samples; ``predicted`` is then a sample's answer.
+    question : columns that tell questions apart, for samples (``predicted`` is then a sample's answer) and to join the
+        rows of several models.
+    models, model : column that names the model each row is of, where several answered the same questions, and the one
+        whose rows are read.
     words : what words stand for that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
 
     >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
@@ -71,6 +74,8 @@ class Reading:
     metadata: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     question: tuple[str, ...] = ()
+    models: str | None = None
+    model: str | None = None
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -87,6 +92,8 @@ class Reading:
         if len(set(self.scores)) < len(self.scores):
             twice = next(c for c in self.scores if self.scores.count(c) > 1)
             raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column a class")
+        if self.model is not None and self.models is None:
+            raise InputError(f"model {quoted(self.model)} is chosen, and no column that names models; choose models")
         self._check_words()
         self._check_layout()
 
@@ -124,7 +131,7 @@ class Reading:
     @property
     def used(self) -> tuple[str, ...]:
         """Every column or matrix that has a meaning here, metadata apart."""
-        named = (self.confidence, self.correct, self.predicted, self.split, self.weights, self.group)
+        named = (self.confidence, self.correct, self.predicted, self.split, self.weights, self.group, self.models)
         return (*self.scores, *self.label, *self.question, *(name for name in named if name is not None))
 
     def to_json(self) -> str:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.labels import label_texts
+from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.reading import Reading
-from calib_core.readers.samples import by_question
 from calib_core.readers.score_checks import kept_rows
 from calib_core.readers.survey import row_keys
 from calib_core.readers.table import Table
@@ -27,7 +27,7 @@ def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArra
     The indices count the rows of ``predictions(table, reading)``, after rows with missing values are left out.
     InputError when a value is neither.
     """
-    table, reading = by_question(table, reading)
+    table, reading = prediction_rows(table, reading)
     if reading.split is None:
         raise InputError(f"{table.name}: no column is chosen that marks calibration and test rows; choose one")
     texts = label_texts(table.column(reading.split))

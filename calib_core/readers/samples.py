@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import listed, quoted, shown
 
 CONFIDENCE, CORRECT, ANSWER, SAMPLES = "confidence", "correct", "most frequent answer", "samples"
-"""Columns of the table by questions."""
+"""Columns of the table by questions; where the file has one of the name, it is called "confidence, counted"."""
 
 
 def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
@@ -39,7 +40,7 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
         return table, reading
     kept = kept_rows(table, reading)
     rows = np.arange(table.n_rows) if kept is None else kept
-    question, first = _grouped([_texts(table, name)[rows] for name in reading.question])
+    question, first = grouped([_texts(table, name)[rows] for name in reading.question])
     _check(table, reading, rows, question, first)
     answer, spelled = _keys(_texts(table, str(reading.predicted))[rows])
     truth = pd.Series(_texts(table, reading.label[0])[rows][first], dtype=object).map(plain).to_numpy()
@@ -47,32 +48,41 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
     samples = np.bincount(question, minlength=len(first))
     beside = [name for name in (*reading.metadata, reading.split, reading.weights, reading.group) if name]
     along = [name for name in beside if _varies(_texts(table, name)[rows], question, first) is None]
-    columns = {name: table.column(name)[rows][first] for name in (*reading.question, *along)} | {
+    columns = {name: table.column(name)[rows][first] for name in (*reading.question, *along)}
+    counted = {
         ANSWER: spelled[modal],
         SAMPLES: samples,
         CONFIDENCE: most / samples,
         CORRECT: (spelled[modal] == truth).astype(np.int64),
     }
-    special = (CONFIDENCE, CORRECT, reading.split, reading.weights)
+    names = {name: _free(name, columns) for name in counted}
+    columns |= {names[name]: values for name, values in counted.items()}
+    special = (names[CONFIDENCE], names[CORRECT], reading.split, reading.weights)
     how = Reading(
         "confidence",
-        confidence=CONFIDENCE,
-        correct=CORRECT,
+        confidence=names[CONFIDENCE],
+        correct=names[CORRECT],
         split=reading.split,
         weights=reading.weights,
         group=reading.group,
         metadata=tuple(name for name in columns if name not in special),
     )
-    lines = None if table.lines is None else table.lines[rows][first]
     notes = (*table.notes, _note(len(rows), len(first), int(ties.sum()), [n for n in beside if n not in along]))
-    return dataclasses.replace(table, columns=columns, matrices={}, lines=lines, notes=notes), how
+    return dataclasses.replace(table.take(rows[first]), columns=columns, matrices={}, notes=notes), how
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name that no column of the file has."""
+    while name in taken:
+        name = f"{name}, counted"
+    return name
 
 
 def _texts(table: Table, name: str) -> NDArray[np.object_]:
     return label_texts(table.column(name))
 
 
-def _grouped(columns: list[NDArray[np.object_]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def grouped(columns: list[NDArray[np.object_]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The group of every row, counted from 0 as they first appear, and the first row of each."""
     codes, _ = pd.factorize(pd.MultiIndex.from_arrays(columns))
     return codes, np.unique(codes, return_index=True)[1]

@@ -57,7 +57,8 @@ def missing_values(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_
         gaps[reading.confidence] = np.isnan(numbers(confidences(table, reading)[:, 0]))
     if reading.weights is not None:
         gaps[reading.weights] = np.isnan(numbers(table.numeric(reading.weights)))
-    for name in (reading.correct, reading.predicted, reading.group):
+    joined = reading.question if reading.models is not None else ()
+    for name in (reading.correct, reading.predicted, reading.group, reading.models, *joined):
         if name is not None:
             gaps[name] = label_texts(table.column(name)) == ""
     return {name: gap for name, gap in gaps.items() if gap.any()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ class Table:
     format : key of FILE_FORMATS.
     lines : line number in the file of each row, for text formats.
     notes : what the reader did beyond reading, one sentence each.
+    rows : row number in the file of each row, where this holds only some of them.
 
     >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])}, lines=np.array([2, 3]))
     >>> t.n_rows, t.place(1)
@@ -49,6 +50,7 @@ class Table:
     matrices: Mapping[str, Array] = field(default_factory=dict)
     lines: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
+    rows: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", {name: owned(a) for name, a in self.columns.items()})
@@ -66,7 +68,23 @@ class Table:
 
     def place(self, row: int) -> str:
         """Where a row is: "line 9 (row 7)" in a text file, "row 7" in an array."""
-        return f"row {row}" if self.lines is None else f"line {self.lines[row]} (row {row})"
+        number = row if self.rows is None else self.rows[row]
+        return f"row {number}" if self.lines is None else f"line {self.lines[row]} (row {number})"
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Some of the rows, which keep their places in the file; what is not one a row stays whole.
+
+        >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])})
+        >>> t.take(np.array([1])).columns["p"].tolist(), t.take(np.array([1])).place(0)
+        ([0.7], 'row 1')
+        """
+        n = self.n_rows
+        columns, matrices = (
+            {name: frozen(a[rows]) if len(a) == n else a for name, a in arrays.items()}
+            for arrays in (self.columns, self.matrices)
+        )
+        lines, numbers = (None if a is None else a[rows] for a in (self.lines, self.rows))
+        return replace(self, columns=columns, matrices=matrices, lines=lines, rows=rows if numbers is None else numbers)
 
     def places(self, rows: Sequence[int] | NDArray[np.intp], most: int = 5) -> str:
         """The first few places, separated by commas."""

@@ -9,7 +9,7 @@ from calib_core.predictions import InputError
 from calib_core.readers.labels import label_texts, plain
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
-from calib_core.readers.wording import affected, listed, quoted
+from calib_core.readers.wording import affected, listed, quoted, shown
 
 _KENT = {
     "certain": 1.0,
@@ -20,7 +20,7 @@ _KENT = {
     "almost certainly not": 0.07,
     "impossible": 0.0,
 }
-"""Kent 1964, Words of estimative probability."""
+"""Kent 1964: the middles of the ranges that he gives these words."""
 _RANGES = {
     "virtually certain": (0.99, 1.0),
     "extremely likely": (0.95, 1.0),
@@ -33,7 +33,7 @@ _RANGES = {
     "extremely unlikely": (0.0, 0.05),
     "exceptionally unlikely": (0.0, 0.01),
 }
-"""Mastrandrea et al. 2010, the guidance note of the IPCC."""
+"""Mastrandrea et al. 2010: Table 1 with its note, the ranges that authors of the IPCC give these words."""
 _FIFTHS = ("very low", "low", "medium", "high", "very high")
 _ALIKE = {
     "almost certainly": "almost certain",
@@ -53,14 +53,17 @@ _OWN = {
 PHRASES: dict[str, float] = {**_OWN, **{other: _OWN[phrase] for other, phrase in _ALIKE.items()}}
 """What phrases stand for where nothing else is chosen.
 
-From "certain" to "impossible": Kent 1964. From "virtually certain" to "exceptionally unlikely": the middle of the range
-in Mastrandrea et al. 2010, which lets ranges overlap. From "very low" to "very high", the middles of five equal parts,
-and phrases that count as another, are conventions of this library.
+From "certain" to "impossible": Kent 1964. From "virtually certain" to "exceptionally unlikely": the range in
+Mastrandrea et al. 2010, which lets ranges overlap; that its middle stands for it is a convention of this library. So
+are "very low" to "very high", the middles of five equal parts, and phrases that count as another. Neither source is
+about language models: what one means by a word is for its user to check, best by how often it is right where it says
+so.
 """
 SOURCES = (
     "By itself “almost certain”, “probable” and the like stand for what Kent (1964) gives them; “very likely”, "
-    "“unlikely” and the like for the middle of the range in Mastrandrea et al. (2010, IPCC); “very low” to “very high” "
-    "for the middles of five equal parts, a convention. People differ widely in what they mean: choose your own."
+    "“unlikely” and the like for the middle of the range in Mastrandrea et al. (2010) for the IPCC; “very low” to "
+    "“very high” for the middles of five equal parts, a convention. People differ widely in what they mean: choose "
+    "your own."
 )
 
 
@@ -120,8 +123,8 @@ def confidences(table: Table, reading: Reading) -> Array:
         row, unknown = int(np.flatnonzero(wrong)[0]), dict.fromkeys(keys[i] for i in unclear)
         raise InputError(
             f"{table.name}, column {quoted(name)}, {table.place(row)}: nothing says what {listed(unknown, 5)} "
-            f"stand{'s' if len(unknown) == 1 else ''} for; {affected(int(wrong.sum()), len(codes))}. Choose it, such "
-            f"as words {quoted(f'{next(iter(unknown))}=0.8')}."
+            f"stand{'s' if len(unknown) == 1 else ''} for; {affected(int(wrong.sum()), len(codes))}. Choose a number "
+            f"from 0 to 1 for each phrase, such as {shown(next(iter(unknown)))} = 0.8."
         )
     numbers = np.array([known.get(key, np.nan) for key in keys], dtype=np.float64)
     return np.asarray(numbers[codes][:, None])

@@ -178,6 +178,11 @@ def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
     found = np.flatnonzero(where.rows(predictions))
     if not len(found):
         raise NotAnswerable(f"no row is in the slice {where.title}: choose another value, or take the slice away")
+    if predictions.weights is not None and not predictions.weights[found].any():
+        raise NotAnswerable(
+            f"every row in the slice {where.title} carries the weight 0, so that none counts: choose another value, or "
+            "take the slice away"
+        )
     return found
 
 

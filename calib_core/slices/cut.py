@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core._arguments import as_whole
 from calib_core._arrays import Float64s
 from calib_core._text import count
 from calib_core.predictions import InputError, NotAnswerable, Predictions
@@ -84,6 +85,7 @@ def cut_column(
     name: str, values: pd.Series[Any], edges: Sequence[float] | None = None, parts: int = PARTS
 ) -> CutColumn:
     """One column cut, as `cut` does; a condition that no row meets can be among those of given edges."""
+    as_whole(parts, "parts", 2, MOST_VALUES)
     if edges is not None:
         return _spans(name, values, _checked(edges, name, values))
     if is_number(values):
@@ -187,8 +189,6 @@ def _known_numbers(values: pd.Series[Any]) -> Float64s:
 
 def _quantiles(numbers: Float64s, parts: int) -> list[float]:
     """Where ordered numbers are parted into ``parts`` of about equally many rows, equal ones never."""
-    if not 2 <= parts <= MOST_VALUES:
-        raise InputError(f"parts is {parts}; it must lie from 2 to {MOST_VALUES}")
     n, found = len(numbers), set()
     slack = int(_SLACK * n)
     for place in (round(part * n / parts) for part in range(1, parts)):

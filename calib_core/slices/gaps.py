@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
@@ -17,8 +18,9 @@ from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.poisson_binomial import poisson_binomial
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions import NotAnswerable, Predictions, whole
 from calib_core.slices.cut import PARTS, coded, divided_by
+from calib_core.slices.rest import against_rest, unlike
 
 FEWEST = 20
 """Rows below which a slice is listed and not tested."""
@@ -45,25 +47,30 @@ def table(
     ``picked_from`` is their number, by which corrected p-values are multiplied. Slices of fewer than ``fewest`` rows
     are listed last and not tested.
 
-    Columns: slice (in words), where (its text), rows, share (of all), claimed (mean confidence), right (share right),
-    gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at ``level``), floor
-    (the 95 % point of |gap| in a calibrated model), p, p_bh, stands_out (p_bh at most 0.05), adds = share * (|gap| -
-    floor), which decides the order among those that stand out and among those that do not. Under calibration the number
-    K right of m rows is a sum of outcomes of chances h_i: its law is computed by Fourier transform, and
-    p = P(|K* - sum h| >= |K - sum h|), floor = the 95 % point of |K* - sum h| / m. Confidences count as the mean of
-    their 256th of [0, 1], which widens the law by a trifle. Slices of one cut share no rows, so that their tests are
-    independent given the scores and Benjamini and Hochberg's correction keeps the average share of false alarms among
-    those that stand out at 5 %.
+    Columns: slice (in words), where (its text), rows, worth, share (of all), claimed (mean confidence), right (share
+    right), gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at
+    ``level``), floor (the 95 % point of |gap| in a calibrated model), p, p_bh, stands_out (p_bh at most 0.05), adds =
+    share * (|gap| - floor), which decides the order among those that stand out and among those that do not. Under
+    calibration the number K right of m rows is a sum of outcomes of chances h_i: its law is computed by Fourier
+    transform, and p = P(|K* - sum h| >= |K - sum h|), floor = the 95 % point of |K* - sum h| / m. Confidences count as
+    the mean of their 256th of [0, 1], which widens the law by a trifle. Slices of one cut share no rows, so that their
+    tests are independent given the scores and Benjamini and Hochberg's correction keeps the average share of false
+    alarms among those that stand out at 5 %.
 
-    Rows in groups, and of weights that are no copies, are ``rows`` of equal weight, as many as they are worth: (sum
-    w)^2 over the sum over groups of (its weight)^2. Interval, floor and p are then Hoeffding's, 2 exp(-2 rows gap^2),
-    which hold however the rows of a group hang together; a group's rows can lie in several slices, so that p_by,
-    corrected by Benjamini and Yekutieli, stands in place of p_bh. Rows the model abstains on are left out.
-    NotAnswerable for more than 1,000 slices. What can mislead: where the model is off over all rows, every large slice
-    stands out; gaps inside a slice can cancel; several columns looked at in turn are several families of tests
-    (``scan`` looks at all).
+    Where the model is off over all rows, every large slice stands out. So each is set against all other rows, too:
+    beyond = gap - their gap, beyond_low to beyond_high its interval at ``level``, p_beyond, and ``differs`` where that,
+    corrected by Benjamini and Yekutieli, is at most 0.05 (Newcombe's hybrid of two exact intervals; NaN where the
+    others are too few).
 
-    References: Clopper & Pearson 1934; Hoeffding 1963; Hong 2013 for the law; Benjamini & Hochberg 1995.
+    Rows in groups (then with ``groups``, how many), and of weights that are no copies, are ``worth`` fewer of equal
+    weight: (sum w)^2 over the sum over groups of (its weight)^2; of others worth = rows. Intervals, floor and p are
+    then Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group hang together; a group's rows can
+    lie in several slices, so that p_by, corrected by Benjamini and Yekutieli, stands in place of p_bh. Rows the model
+    abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a slice can
+    cancel; several columns looked at in turn are several families of tests (``scan`` looks at all).
+
+    References: Clopper & Pearson 1934; Hoeffding 1963; Hong 2013 for the law; Benjamini & Hochberg 1995; Benjamini &
+    Yekutieli 2001; Newcombe 1998.
 
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40 + ["c"]})
     >>> right = [True] * 30 + [False] * 10 + [True, False] * 20 + [True]
@@ -71,8 +78,7 @@ def table(
     >>> table(p, "site")[["slice", "rows", "right", "p", "stands_out"]].round(4).values.tolist()
     [['site = b', 40, 0.5, 0.0006, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
     """
-    if picked_from < 1:
-        raise InputError(f"picked_from is {picked_from}; a column is picked from one at least")
+    as_whole(picked_from, "picked_from", 1)
     rows = predictions.answered
     groups = coded(rows, by, edges, parts)
     if len(groups) > MOST_SLICES:
@@ -87,6 +93,7 @@ def table(
     corrected = np.minimum(picked_from * (benjamini_hochberg(p) if apart else benjamini_yekutieli(p)), 1.0)
     found["p_bh" if apart else "p_by"] = corrected
     found["stands_out"] = corrected <= SHOWN_AT
+    found["differs"] = unlike(found["p_beyond"].to_numpy(), picked_from)
     found["tested"] = found["p"].notna().to_numpy()
     order = ["tested", "stands_out", "adds"]
     return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="tested")
@@ -130,6 +137,7 @@ def by_column(
     found = pd.concat(tables, ignore_index=True)
     found["p_by"] = benjamini_yekutieli(found["p"].to_numpy())
     found["stands_out"] = (found["p_by"] <= SHOWN_AT).to_numpy()
+    found["differs"] = unlike(found["p_beyond"].to_numpy())
     found["of"] = found.groupby("column")["stands_out"].transform("any")
     order = ["of", "spread", "column", "stands_out", "adds"]
     return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="of")
@@ -149,10 +157,12 @@ def judged(
     progress: Callable[[int], object] | None = None,
     among: Codes | None = None,
 ) -> pd.DataFrame:
-    """Columns rows to adds of `table`, without corrections, for rows at these positions; groups may overlap.
+    """Columns rows to p_beyond of `table`, without corrections, for rows at these positions; groups may overlap.
 
     Shares are of all rows, or of those ``among`` which the groups lie.
     """
+    as_whole(fewest, "fewest", 1)
+    as_share(level, "level")
     exact = counts_rows(rows)
     together = np.arange(rows.n_rows) if rows.groups is None else rows.groups
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
@@ -163,12 +173,13 @@ def judged(
         lines.append(_line(*part, fewest) if exact else _bounded(*part, together[places], fewest))
         if progress is not None:
             progress(100 * done // len(groups))
-    frame = pd.DataFrame(lines, columns=["weight", "rows", "claimed", "right", "floor", "p"])
-    low, high = share_ends(frame["right"].to_numpy(), frame["rows"].to_numpy(), counted=exact, level=level)
+    frame = pd.DataFrame(lines, columns=["weight", "worth", "claimed", "right", "floor", "p"])
+    low, high = share_ends(frame["right"].to_numpy(), frame["worth"].to_numpy(), counted=exact, level=level)
     gap, share = frame["right"] - frame["claimed"], frame["weight"] / total
     return pd.DataFrame(
         {
-            "rows": frame["rows"].astype(int) if exact else frame["rows"],
+            **_numbers(rows, groups),
+            "worth": frame["worth"],
             "share": share,
             "claimed": frame["claimed"],
             "right": frame["right"],
@@ -178,12 +189,24 @@ def judged(
             "floor": frame["floor"],
             "p": frame["p"],
             "adds": share * (gap.abs() - frame["floor"]),
+            **against_rest(rows, groups, among, fewest, level),
         }
     )
 
 
+def _numbers(rows: Predictions, groups: Sequence[Codes]) -> dict[str, Codes]:
+    """How many rows each has, and of how many groups, if of any."""
+    weights, codes = np.ones(rows.n_rows) if rows.weights is None else rows.weights, rows.groups
+    number = weights if whole(rows.weights) else weights > 0
+    found = {"rows": np.array([round(number[places].sum()) for places in groups], dtype=np.intp)}
+    if codes is not None:
+        many = (len(np.unique(codes[places][weights[places] > 0])) for places in groups)
+        found["groups"] = np.fromiter(many, dtype=np.intp)
+    return found
+
+
 _Line: TypeAlias = tuple[float, float, float, float, float, float]
-"""Weight, rows, mean confidence, share right, noise floor and p of one slice; NaN where rows are too few."""
+"""Weight, what its rows are worth, mean confidence, share right, noise floor and p of a slice; NaN where unknown."""
 
 
 def _bounded(h: Float64s, right: NDArray[np.bool_], weights: Float64s, groups: Codes, fewest: int) -> _Line:

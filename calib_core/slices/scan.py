@@ -11,21 +11,24 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.stats import norm
 
+from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Codes, Float64s
 from calib_core._parallel import shared_out
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
-from calib_core.inference import benjamini_yekutieli, holm
-from calib_core.inference.number_words import in_percent, share_range
+from calib_core.inference import benjamini_yekutieli, holm, share_test
+from calib_core.inference.number_words import in_percent, of_rows, share_range
 from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import InputError, Predictions, split_rows, whole
+from calib_core.predictions import NotAnswerable, Predictions, split_rows, whole
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
-from calib_core.slices.gaps import judged
+from calib_core.slices.gaps import FEWEST, judged
+from calib_core.slices.rest import unlike
 
 MIN_ROWS = 50
 MOST_CONFIRMED = 30
@@ -65,7 +68,8 @@ class SliceScan(Diagram):
             return f"None of {self.looked:,} slices is shown to be off."
         worst = self.found.iloc[0]
         says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
-        basis = f"{share_range(worst['low'], worst['high'])}, {worst['rows']:,.0f} rows"
+        rows = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
+        basis = f"{share_range(worst['low'], worst['high'])}, {rows}"
         return f"Furthest off for its size: {worst['slice']}, says {says}, right {right} ({basis})."
 
     @property
@@ -119,18 +123,19 @@ def scan(
     parts : as for ``cut``.
 
     On the first rows every slice has a p-value, P(|K - sum h| at least as large) by the normal law refined by its
-    skewness, and Benjamini and Yekutieli's correction for all that were looked at, which holds however slices overlap.
-    Those at most 0.05 are ordered by share * (|gap| - noise floor), but for crossings that are no further off, beyond
-    noise, than a column's slice they lie in. The first 30 are tested on the rows kept apart by the exact test of
-    ``table``, corrected by Holm: ``stands_out`` where the corrected p is at most 0.05 and the gap goes the same way.
-    The outcomes kept apart had no part in the choice, so that calling any slice wrongly off has a chance of at most
-    5 %, whatever was looked at. Groups of rows stay on one side, and are tested as ``table`` does; on the first rows
-    they are taken for independent, so that more than should is picked, and has to be confirmed. A crossing of the same
-    rows as a column's slice is not looked at.
+    skewness; of rows in groups by Hoeffding's bound for the independent rows they are worth, as ``table`` has it, and
+    slices worth fewer than 20 are not looked at. Then Benjamini and Yekutieli's correction for all that were looked at,
+    which holds however slices overlap. Those at most 0.05 are ordered by share * (|gap| - noise floor), but for
+    crossings that are no further off, beyond noise, than a column's slice they lie in. The first 30 are tested on the
+    rows kept apart by the exact test of ``table``, corrected by Holm: ``stands_out`` where the corrected p is at most
+    0.05 and the gap goes the same way. The outcomes kept apart had no part in the choice, so that calling any slice
+    wrongly off has a chance of at most 5 %, whatever was looked at. Groups of rows stay on one side. A crossing of the
+    same rows as a column's slice is not looked at.
 
-    The frame: the columns of ``table``, with p_holm for p_bh, and first_gap and first_rows, the gap and rows that chose
-    it. What can mislead: half of the rows see less than all; where the model is off everywhere, so is every slice;
-    slices found overlap, and several can be one finding.
+    The frame: the columns of ``table``, all other rows being those kept apart, with p_holm for p_bh, and first_gap and
+    first_rows, the gap and rows that chose it. What can mislead: half of the rows see less than all; where the model is
+    off everywhere, so is every slice (``differs`` says where it is off in another way); slices found overlap, and
+    several can be one finding.
 
     References: Benjamini & Yekutieli 2001; Holm 1979; Volkova 1996 for the refined normal law.
 
@@ -140,6 +145,8 @@ def scan(
     >>> found.looked, found.frame()[["slice", "stands_out"]].values.tolist()
     (4, [['site = d', True]])
     """
+    as_whole(min_rows, "min_rows", 1)
+    as_share(confirm, "confirm")
     rows = predictions.answered
     by_name, left_out = divided_by(rows, columns, parts)
     cuts = list(by_name.values())
@@ -150,8 +157,12 @@ def scan(
         if together is None
         else together.first_part(alike, confirm, random_state)
     )
-    if apart.all() or not apart.any() or min_rows < 1:
-        raise InputError("a scan needs rows to look at, rows kept apart, and slices of at least one row")
+    if apart.all() or not apart.any():
+        few = f"{rows.n_rows:,} rows" if together is None else f"rows in {together.words}"
+        raise NotAnswerable(
+            f"a scan chooses slices on some rows and tests them on others, and {few} cannot be divided so: look at the "
+            "slices of one column instead, which need no second part"
+        )
     cells = _Cells.of(rows, cuts, np.flatnonzero(~apart), min_rows)
     pairs = list(itertools.combinations(range(len(cuts)), 2)) if crossings else []
     able = [pair for pair in pairs if math.prod(len(cuts[i].conditions) for i in pair) <= MOST_CELLS]
@@ -169,7 +180,8 @@ def scan(
 class _Cells:
     """The rows looked at as sums by slice: what each adds to K - sum h, and to its variance and third cumulant.
 
-    ``sides`` are rows and K - sum h of every column's own slices.
+    ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows; None
+    where every row stands alone.
     """
 
     sizes: tuple[int, ...]
@@ -179,6 +191,7 @@ class _Cells:
     sides: tuple[tuple[Float64s, Float64s], ...]
     min_rows: int
     total: float
+    together: Codes | None = None
 
     @classmethod
     def of(cls, rows: Predictions, cuts: Sequence[CutColumn], places: Codes, min_rows: int) -> _Cells:
@@ -195,13 +208,14 @@ class _Cells:
             (np.bincount(c, w, size).astype(np.float64), np.bincount(c, parts[0], size).astype(np.float64))
             for c, size in zip(codes, sizes, strict=True)
         )
-        return cls(sizes, codes, w, parts, sides, min_rows, float(len(places) if w is None else w.sum()))
+        total = float(len(places) if w is None else w.sum())
+        return cls(sizes, codes, w, parts, sides, min_rows, total, None if rows.groups is None else rows.groups[places])
 
     def looked_at(self, columns: tuple[int, ...]) -> Float64s:
         """The slices of a column, or of two that cross, that hold enough rows and are not a slice of one column.
 
-        Lines: place of the slice, rows, K - sum h, its standard deviation and third cumulant, and whether it is new:
-        a column's, or further off than those of one column that it lies in, by more than noise.
+        Lines: place of the slice, rows, K - sum h, the 95 % point of its noise, its p, and whether it is new: a
+        column's, or further off than those of one column that it lies in, by more than noise.
         """
         sizes = [self.sizes[i] for i in columns]
         code = self.codes[columns[0]].astype(np.intp)
@@ -210,12 +224,29 @@ class _Cells:
         count = np.bincount(code, self.weights, math.prod(sizes)).astype(np.float64)
         around = [[_spread_over(side, axis, sizes) for side in self.sides[i]] for axis, i in enumerate(columns)]
         around = around if len(columns) > 1 else []
-        kept = np.flatnonzero((count >= self.min_rows) & ~np.any([count == n for n, _ in around], axis=0))
-        away, variance, third = (np.bincount(code, part, len(count))[kept] for part in self.parts)
-        n, spread = count[kept], np.sqrt(np.maximum(variance, 0.0))
+        able = (count >= self.min_rows) & ~np.any([count == n for n, _ in around], axis=0)
+        worth = np.empty(0) if self.together is None else self._worth(self.together, code, count)
+        kept = np.flatnonzero(able if self.together is None else able & (worth >= FEWEST))
+        n, used = count[kept], self.parts if self.together is None else self.parts[:1]
+        away, *powers = (np.bincount(code, part, len(count)).astype(np.float64)[kept] for part in used)
+        if powers:
+            variance, third = powers
+            spread = np.sqrt(np.maximum(variance, 0.0))
+            noise, p = _NORMAL_95 * spread, refined_normal(away, spread, third)
+        else:
+            noise = n * np.sqrt(math.log(2 / SHOWN_AT) / (2 * worth[kept]))
+            p = np.maximum(share_test(away / n, np.zeros(len(n)), worth[kept], counted=False), SMALLEST)
         beyond = [np.abs(away) - np.sign(away) * n * side[kept] / whole[kept] for whole, side in around]
-        new = np.all([more > _NORMAL_95 * spread for more in beyond], axis=0)
-        return np.stack([kept, n, away, spread, third, np.broadcast_to(new, n.shape)])
+        new = np.all([more > noise for more in beyond], axis=0)
+        return np.stack([kept, n, away, noise, p, np.broadcast_to(new, n.shape)])
+
+    def _worth(self, together: Codes, code: Codes, count: Float64s) -> Float64s:
+        """Independent rows that each slice is worth: (sum w)^2 over the sum over groups of (its weight)^2."""
+        weights: Any = np.ones(len(code)) if self.weights is None else self.weights
+        sums = csr_array((weights, (together, code)))
+        sums.sum_duplicates()
+        squares = np.bincount(sums.indices, np.square(sums.data), len(count))
+        return np.divide(np.square(count), squares, out=np.zeros(len(count)), where=squares > 0)
 
     def looked_over(
         self, every: Sequence[tuple[int, ...]], progress: Callable[[int], object] | None = None
@@ -226,15 +257,15 @@ class _Cells:
             parts.append(part)
             if progress is not None:
                 progress(100 * len(parts) // len(every))
-        cell, n, away, spread, third, new = np.concatenate(parts, axis=1) if parts else np.empty((6, 0))
+        cell, n, away, noise, p, new = np.concatenate(parts, axis=1) if parts else np.empty((6, 0))
         return pd.DataFrame(
             {
                 "columns": np.repeat(np.arange(len(every)), [part.shape[1] for part in parts]),
                 "cell": cell.astype(np.intp),
                 "rows": n.astype(int),
                 "gap": away / n,
-                "p": refined_normal(away, spread, third),
-                "adds": (np.abs(away) - _NORMAL_95 * spread) / self.total,
+                "p": p,
+                "adds": (np.abs(away) - noise) / self.total,
                 "new": new.astype(bool),
             }
         )
@@ -285,5 +316,6 @@ def _confirmed(
     gap = picked["gap"].to_numpy()
     found["p_holm"] = holm(found["p"].to_numpy())
     found["stands_out"] = (found["p_holm"] <= SHOWN_AT) & (np.sign(found["gap"]) == np.sign(gap))
+    found["differs"] = unlike(found["p_beyond"].to_numpy())
     found["first_gap"], found["first_rows"] = gap, picked["rows"].to_numpy()
     return found.sort_values(["stands_out", "adds"], ascending=False, kind="stable", ignore_index=True)

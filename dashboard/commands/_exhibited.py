@@ -18,10 +18,13 @@ FORMS = ("text", "json", "csv", "python")
 
 
 def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
-    """The exhibit in one of the forms; NotAnswerable is the command's sentence."""
+    """The exhibit in one of the forms; NotAnswerable is the command's sentence, as is why there is no model."""
+    from calib_core import InputError
     from dashboard.exhibits import EXHIBITS
     from dashboard.export import csv_bytes
 
+    if not scene.models.shown:
+        raise InputError(scene.models.refused[0][1])
     if form == "python":
         return exhibit.python(scene)
     frame = scene.get(exhibit.table(scene))

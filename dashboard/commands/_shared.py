@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -117,9 +117,16 @@ class Loaded:
         fit, test = split_rows(self.table, self.reading)
         return self.predictions.take(fit), self.predictions.take(test)
 
-    def parts(self, share: float, seed: int) -> tuple[Predictions, Predictions]:
-        """Calibration and test rows: those a column marks, else divided at random, class by class, as on screen."""
-        fit, test = self.marked or self.predictions.split(share, random_state=seed)
+    def parts(self, share: float, seed: int, like: Predictions | None = None) -> tuple[Predictions, Predictions]:
+        """Calibration and test rows: those a column marks, else divided at random, class by class, as on screen.
+
+        Another model's rows are divided as those it is compared with.
+        """
+        if self.marked is not None:
+            fit, test = self.marked
+        else:
+            chosen = (self.predictions if like is None else like).first_part(share, random_state=seed)
+            fit, test = (self.predictions.take(rows.nonzero()[0]) for rows in (chosen, ~chosen))
         return fit, self._judged(test)
 
     def rows(self, which: str) -> Predictions:
@@ -141,12 +148,19 @@ def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
 
     ``where`` is the slice of its rows that is judged.
     """
-    from calib_core.readers import file_bytes, predictions, propose, read_table
+    from calib_core.readers import predictions
+
+    digest, table, reading = table_of(path, reading_fields(read))
+    return Loaded(path, digest, table, reading, predictions(table, reading), where)
+
+
+def table_of(path: Path, fields: Mapping[str, Any]) -> tuple[str, Table, Reading]:
+    """The hash of a file's bytes, its table, and how that is read."""
+    from calib_core.readers import file_bytes, propose, read_table
 
     data = file_bytes(path)
     table = read_table(data, os.fspath(path))
-    reading = propose(table, **reading_fields(read))
-    return Loaded(path, hashlib.sha256(data).hexdigest(), table, reading, predictions(table, reading), where)
+    return hashlib.sha256(data).hexdigest(), table, propose(table, **fields)
 
 
 def reading_fields(read: Sequence[str]) -> dict[str, Any]:
@@ -176,8 +190,8 @@ def reading_options(function: Command) -> Command:
         multiple=True,
         metavar="NAME=VALUE",
         help="How the file is read, where it suggests something else: kind=logits, label=y, scores=cat,dog, "
-        "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, ... Lists by commas, or by repeating the "
-        "name.",
+        "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, words='quite sure=0.8', ... Lists by "
+        "commas, or by repeating the name.",
     )(function)
 
 

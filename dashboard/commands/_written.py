@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core import InputError
-from calib_core.readers.samples import by_question
+from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.score_checks import kept_rows
 from dashboard.export import csv_bytes
 
@@ -31,7 +31,7 @@ def content(loaded: Loaded, after: Predictions, ending: str) -> bytes:
 
 def _columns(loaded: Loaded, after: Predictions, flat: bool) -> Columns:
     """The table's columns in their order, without the scores, and what took the scores' place."""
-    table, reading = by_question(loaded.table, loaded.reading)
+    table, reading = prediction_rows(loaded.table, loaded.reading)
     kept = kept_rows(table, reading)
     rows = slice(None) if kept is None else kept
     scores = {name.partition("[:, ")[0] for name in reading.scores} | set(reading.scores)

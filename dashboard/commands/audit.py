@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _shared
+from dashboard.commands import _each_model, _exhibited, _shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +36,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 @_shared.rows_option
 @_shared.where_option
 @_shared.reading_options
+@_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
 @_shared.careful
@@ -57,6 +58,7 @@ def command(
     rows: str,
     where: str,
     read: tuple[str, ...],
+    models_in: str | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
@@ -72,17 +74,19 @@ def command(
       calib audit predictions.npz --notion top-label --estimator ece --bins 10
       calib audit predictions.parquet --calibrator temperature --calibrator top-label-hb
       calib audit answers.jsonl --read confidence=conf --read correct=ok --json
+      calib audit answers.jsonl --models-in model
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
 
     from calib_core.inference import estimate_lines, primaries, unbinned_bounds, verdicts
 
-    loaded = _shared.load(file, read, where)
+    by_model = _each_model.load_models(file, models_in, read, where)
+    loaded = next(iter(by_model.values()))
     if not as_json:
         _shared.warn(loaded)
     scheme = _shared.scheme_of(binning, bins, points)
-    models, over = _same_rows(_models(loaded, calibrators, share, seed, rows), counting)
+    models, over = _same_rows(_models(by_model, calibrators, share, seed, rows), counting)
     built = None if scheme is None else scheme.build()
     lines = estimate_lines(_answers(models, _questions(notions, keys, slow), built, level, bool(keys) or slow),
                            tolerance, level)  # fmt: skip
@@ -105,22 +109,25 @@ def command(
 
 
 def _models(
-    loaded: _shared.Loaded, calibrators: tuple[str, ...], share: float, seed: int, rows: str
+    by_model: Mapping[str, _shared.Loaded], calibrators: tuple[str, ...], share: float, seed: int, rows: str
 ) -> dict[str, Predictions]:
     """The predictions to judge by name: as they are, and after each calibrator."""
     from calib_core import CALIBRATORS
 
     if not calibrators:
-        return {"as given": loaded.rows(rows)}
+        return {name or "as given": loaded.rows(rows) for name, loaded in by_model.items()}
     if rows != "auto":
         raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
     from calib_core.study import recalibrated
 
-    fit, test = loaded.parts(share, seed)
-    models = {"as given": test}
-    for key in calibrators:
-        recipe = _shared.recipe_of(CALIBRATORS, key)
-        models[recipe.title] = recalibrated(fit, test, recipe.build())
+    recipes = [_shared.recipe_of(CALIBRATORS, key) for key in calibrators]
+    models = {}
+    first = next(iter(by_model.values())).predictions
+    for name, loaded in by_model.items():
+        fit, test = loaded.parts(share, seed, first)
+        models[name or "as given"] = test
+        for recipe in recipes:
+            models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(fit, test, recipe.build())
     return models
 
 

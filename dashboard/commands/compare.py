@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _shared
+from dashboard.commands import _each_model, _exhibited, _shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NOTIONS = ("confidence", "top-label")
 COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",
-           "p_holm", "method", "tested", "about", "note")  # fmt: skip
+           "p_holm", "verdict", "method", "tested", "about", "note")  # fmt: skip
 
 
 @click.command("compare")
@@ -25,11 +25,19 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 @click.option(
     "--estimator", "keys", multiple=True, help="Estimator; by default the debiased square, and proper scores."
 )
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 0.5, min_open=True),
+    default=0.01,
+    show_default=True,
+    help="The difference that would not matter.",
+)
 @_shared.level_option
 @_shared.bins_options
 @_shared.rows_option
 @_shared.where_option
 @_shared.reading_options
+@_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hashes, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
 @_shared.careful
@@ -37,6 +45,7 @@ def command(
     files: tuple[Path, ...],
     notions: tuple[str, ...],
     keys: tuple[str, ...],
+    margin: float,
     level: float,
     bins: int | None,
     points: int | None,
@@ -44,37 +53,49 @@ def command(
     rows: str,
     where: str,
     read: tuple[str, ...],
+    models_in: str | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
     """Which of several models errs less, on the same rows, and how sure that is.
 
-    Each FILE holds one model's predictions of the same rows in the same order. For every pair: both errors, their
+    Each FILE holds one model's predictions of the same rows in the same order; or one FILE holds all of them, and the
+    column of --models-in names the model. For every pair: both errors, their
     difference (below 0: the first errs less; the estimate that its interval is about, which the difference of two
     plug-in values need not be), its interval, the p-value of no difference, and the p-value corrected for the number of
-    pairs (Holm). Without bins of your choice claims by class are judged in groups of rows: the output says so.
+    pairs (Holm); and in a word whether the first is shown to be better, worse, or not worse by the margin. Without bins
+    of your choice claims by class are judged in groups of rows: the output says so.
 
     \b
     Examples:
       calib compare old.csv new.csv
       calib compare a.npz b.npz c.npz --notion confidence --estimator debiased-l2 --estimator ece
       calib compare before.parquet after.parquet --json
+      calib compare answers.jsonl --models-in model
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
-    if len(files) < 2:
-        raise click.UsageError("give two files or more.")
-    loaded = [_shared.load(file, read, where) for file in files]
+    if len(files) < 2 and models_in is None:
+        raise click.UsageError("give two files or more, or --models-in with the column that names the model.")
+    by_name = {
+        ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): each
+        for path, file in zip(files, _names(files), strict=True)
+        for name, each in _each_model.load_models(path, models_in, read, where).items()
+    }
+    loaded = list(by_name.values())
     if not as_json:
         for each in loaded:
             _shared.warn(each)
     scheme = _shared.scheme_of(binning, bins, points)
-    models = dict(zip(_names(files), (each.rows(rows) for each in loaded), strict=True))
-    frame = _compared(models, notions, keys, scheme, level)
+    models = {name: each.rows(rows) for name, each in by_name.items()}
+    frame = _compared(models, notions, keys, scheme, level, margin)
     if as_json:
         options = {"binning": _shared.binning_record(scheme), "rows": rows}
         judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
-        _shared.write_json("compare", judged | {"level": level, "resamples_seed": 0, "lines": frame.to_dict("records")})
+        _shared.write_json(
+            "compare",
+            judged | {"level": level, "margin": margin, "resamples_seed": 0, "lines": frame.to_dict("records")},
+        )
         return
     _show(frame, as_csv, level)
 
@@ -87,7 +108,12 @@ def _names(files: tuple[Path, ...]) -> list[str]:
 
 
 def _compared(
-    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], scheme: Recipe | None, level: float
+    models: dict[str, Predictions],
+    notions: tuple[str, ...],
+    keys: tuple[str, ...],
+    scheme: Recipe | None,
+    level: float,
+    margin: float,
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -100,7 +126,7 @@ def _compared(
         for notion, key in questions:
             of = {"notion": notion, "estimator": key}
             try:
-                frame = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level)
+                frame = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level, margin=margin)
                 parts.append(frame.assign(**of))
             except NotAnswerable as why:
                 parts.append(pd.DataFrame([of | {"note": str(why)}]))
@@ -122,7 +148,7 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
     from calib_core.inference import marked, unit_of
     from calib_core.inference.number_words import at_level
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.pairs import VALUES_DIFFER
+    from dashboard.exhibits.pairs import FIVE_WORDS, VALUES_DIFFER
 
     if as_csv:
         _shared.write_csv(frame)
@@ -139,6 +165,7 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
         of.probability("p, Holm", "p_holm"),
         of.measured("value of the first", "first_value"),
         of.measured("value of the second", "second_value"),
+        of.text("the first is", "verdict"),
         *([of.text("about")] if any(marks) else []),
     )
     units = [unit_of(key) for key in answered["estimator"]]
@@ -146,7 +173,7 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
         click.echo(text)
     for line in frame[frame["note"] != ""].to_dict("records"):
         click.echo(_shared.plain(f"{_question(line)}: {line['note']}."))
-    for text in (*below, *([VALUES_DIFFER] if len(answered) else [])):
+    for text in (*below, *([VALUES_DIFFER, FIVE_WORDS] if len(answered) else [])):
         click.echo(_shared.plain(text))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _choices, _shared
+from dashboard.commands import _selected, _shared
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.report import Options, Progress, Report
@@ -22,7 +22,7 @@ _STEPS = 1000
 @click.argument("file")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("report.html"),
               show_default=True, help="Where the report is written.")  # fmt: skip
-@_choices.options
+@_selected.options
 @click.option("--slow", is_flag=True, help="Intervals and noise floors of slow estimators too: minutes.")
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Line below the title.")
@@ -78,13 +78,13 @@ def command(
         _shared.fail(chromium.MISSING)
     options = Options(title, author, _sections(left_out, kept), date)
     if like is not None:
-        key = _choices.read_file(file)
+        key = _selected.read_file(file)
         _no_choices({**given, "slow": slow or None})
         for name in (*([str(given["test"])] if given["test"] else []), *given["others"]):
-            _choices.read_file(name)
+            _selected.read_file(name)
         selection, options = _like(like, key, options)
     else:
-        selection = _choices.selection(file, **given)
+        selection = _selected.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
     report = _made(selection, options)
@@ -114,7 +114,7 @@ def _no_choices(given: Mapping[str, Any]) -> None:
     """End the command where an option would change what an earlier report fixes."""
     for name, value in given.items():
         if name not in ("test", "others") and value not in (None, "", ()):
-            _shared.fail(f"--like takes every choice from the earlier report: leave {_choices.flag(name)} out")
+            _shared.fail(f"--like takes every choice from the earlier report: leave {_selected.flag(name)} out")
 
 
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _choices, _exhibited, _shared
+from dashboard.commands import _exhibited, _selected, _shared
 
 
 @click.command("show")
@@ -18,7 +18,7 @@ from dashboard.commands import _choices, _exhibited, _shared
 @click.option("--notion", help="Notion of calibration looked at; by default top-label.")
 @click.option("--format", "form", type=click.Choice(_exhibited.FORMS), default="text", show_default=True,
               help="How it is written.")  # fmt: skip
-@_choices.options
+@_selected.options
 @_shared.careful
 def command(
     exhibit: str, file: str, options: tuple[str, ...], model: str | None, notion: str | None, form: str, **given: Any
@@ -38,5 +38,5 @@ def command(
     from dashboard.session import scene_of
 
     recipe = _shared.recipe_of(EXHIBITS, exhibit, options)
-    selection = _choices.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
+    selection = _selected.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
     click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)

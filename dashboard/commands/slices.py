@@ -6,8 +6,9 @@ import logging
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from dashboard.commands import _choices, _exhibited, _shared
+from dashboard.commands import _exhibited, _selected, _shared
 
 
 @click.command("slices")
@@ -23,7 +24,7 @@ from dashboard.commands import _choices, _exhibited, _shared
 @click.option("--model", help="Title of the model looked at; by default the base model.")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON, with what is said of it and its Python.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_choices.options
+@_selected.options
 @_shared.careful
 def command(
     file: str,
@@ -54,6 +55,10 @@ def command(
         raise click.UsageError("--scan looks at every column: leave --by and --edges out.")
     if edges and not by:
         raise click.UsageError("--edges cuts the column that --by names: give both.")
+    if not by and click.get_current_context().get_parameter_source("parts") != ParameterSource.DEFAULT:
+        raise click.UsageError("--parts goes with --by: without it every column is cut into 4.")
+    if not scan and click.get_current_context().get_parameter_source("min_rows") != ParameterSource.DEFAULT:
+        raise click.UsageError("--min-rows goes with --scan: other tables list every slice.")
     if len(by) > 2:
         raise click.UsageError("--by is given once, or twice for a crossing.")
     # Its widgets are never drawn, which Streamlit would remark on.
@@ -68,6 +73,6 @@ def command(
         recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
     else:
         recipe = EXHIBITS.described("slice-columns")
-    selection = _choices.selection(file, model=model, **given).with_exhibit(recipe)
+    selection = _selected.selection(file, model=model, **given).with_exhibit(recipe)
     form = "json" if as_json else "csv" if as_csv else "text"
     click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)

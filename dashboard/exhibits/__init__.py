@@ -37,6 +37,7 @@ from dashboard.exhibits import (  # noqa: F401
     paper_tables,
     promises,
     rates,
+    recommendation,
     reliability,
     rows,
     scores,

@@ -35,7 +35,8 @@ class BinaryMap(Exhibit):
         return call(cc.stacked, {mapped(scene).title: self._diagram(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return of.text("model"), of.share("score in", "score"), of.share("score out", "output")
+        ends = (of.between("between", "lower", "upper"),) if "lower" in frame else ()
+        return of.text("model"), of.share("score in", "score"), of.share("score out", "output"), *ends
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.binary_map", self._diagram(scene))
@@ -44,8 +45,9 @@ class BinaryMap(Exhibit):
         model, diagram = mapped(scene), scene.get(self._diagram(scene))
         strata = scene.get(model.fitted).strata_
         whose = f", {diagram.stratum} (one of {len(strata):,} groups)" if len(strata) > 1 else ""
+        band = "" if diagram.lower is None else "Shaded: the interval of probabilities that comes with each score. "
         return Words(
-            f"{model.title}{whose}: {inside(OWN[diagram.own])} Bars: share of the "
+            f"{model.title}{whose}: {inside(OWN[diagram.own])} {band}Bars: share of the "
             f"{diagram.rows:,} test rows at each score; where no bar stands the map is extrapolation.",
             f"What {model.title} makes of a score{whose}.",
         )

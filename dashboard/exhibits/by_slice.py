@@ -29,6 +29,11 @@ _BOUNDED = (
     "however they hang together."
 )
 
+_COMPARED = (
+    "Against the rest: the slice's gap less the gap of all other rows. Unlike the rest: that is more than chance "
+    "(Newcombe 1998 or Hoeffding 1963, corrected by Benjamini and Yekutieli 2001)."
+)
+
 
 @dataclass(frozen=True)
 class BySlice(Exhibit):
@@ -113,7 +118,12 @@ class Slices(BySlice):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         corrected = "p_bh" if "p_bh" in frame else "p_by"
-        return (*tested_columns(), of.probability("p", "p"), of.probability("p (corrected)", corrected), stands_out())
+        return (
+            *tested_columns(frame),
+            of.probability("p", "p"),
+            of.probability("p (corrected)", corrected),
+            stands_out(),
+        )
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.slice_dots", self.dots(scene), model=scene.model.title, looks=scene.looks)
@@ -145,19 +155,28 @@ class Slices(BySlice):
 
 def how_tested(scene: Scene) -> str:
     """How the numbers of a slice are read."""
-    return _EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED
+    return f"{_EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED} {_COMPARED}"
 
 
-def tested_columns() -> tuple[of.Column, ...]:
+def row_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
+    """How many rows, of how many groups, and what they are worth where that is less."""
+    groups = (of.whole("groups"),) if "groups" in frame else ()
+    fewer = bool((frame["worth"] < frame["rows"] - 1e-6 * frame["rows"]).any())
+    return (of.whole("rows"), *groups, *((of.number("worth, rows", "worth"),) if fewer else ()))
+
+
+def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
     """The printed columns that every table of slices begins with."""
     return (
         of.text("slice"),
-        of.whole("rows"),
+        *row_columns(frame),
         of.share("says", "claimed"),
         of.share("right"),
         of.between("90 % interval", "low", "high"),
         of.points("gap"),
         of.error("noise", "floor"),
+        of.points("against the rest", "beyond"),
+        of.flag("unlike the rest", "differs"),
     )
 
 

@@ -155,11 +155,11 @@ class ClassRows(OfClass):
     printed = 20
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        model, b = scene.model, scene.focus.bin
+        model, b, label = scene.model, scene.focus.bin, scene.focus.label
+        options: dict[str, Any] = {} if b is None else {"bins": scene.bins, "b": b}
+        options |= {} if label is None else {"label": label}
         numbers = model.division.part("test_rows")
-        if b is None:
-            return call(cc.diagrams.class_rows, model.predictions, self.code(scene), numbers)
-        return call(cc.diagrams.class_rows, model.predictions, self.code(scene), numbers, bins=scene.bins, b=b)
+        return call(cc.diagrams.class_rows, model.predictions, self.code(scene), numbers, **options)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return tuple(
@@ -173,6 +173,9 @@ class ClassRows(OfClass):
         if b is not None:
             bins = scene.get(BinsOfClass()._bins(scene)).frame().set_index("bin")
             where = f" at {between(bins.loc[b, 'lower'], bins.loc[b, 'upper'])}"
+        if scene.focus.label is not None:
+            label = scene.class_names[scene.focus.label]
+            return Words(f"Rows predicted as {self.name(scene)} that are of {label}{where}: {count(len(frame))}.")
         right = in_percent(float(frame["correct"].mean()))
         return Words(
             f"Rows predicted as {self.name(scene)}{where}: {count(len(frame))}, {right} right; surest mistakes first."

@@ -14,6 +14,7 @@ from calib_core.diagrams.class_bias import MOST_CLASSES
 from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.by_slice import row_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import how_judged
 from dashboard.session import Call, Scene, call
@@ -43,7 +44,7 @@ class Bias(Exhibit):
             of.points("gap"),
             of.between("interval", "low", "high"),
             of.share("its level", "level"),
-            of.whole("rows"),
+            *row_columns(frame),
             of.probability("p"),
             of.probability("p (corrected)", "p_corrected"),
             of.flag("stands out", "stands_out"),
@@ -51,6 +52,15 @@ class Bias(Exhibit):
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.class_bias", self.pairs(scene), model=scene.model.title, looks=scene.looks)
+
+    def looked_at(self, scene: Scene) -> str:
+        """What is found of the pair of classes looked at, if it is listed and was looked for already."""
+        focus = scene.focus
+        if focus.code is None or focus.label is None or not scene.knows(self.pairs(scene)):
+            return ""
+        frame = scene.get(self.table(scene))
+        found = frame.loc[(frame["code"] == focus.code) & (frame["label_code"] == focus.label), "finding"]
+        return str(found.iloc[0]) if len(found) else ""
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.pairs(scene))

@@ -28,7 +28,7 @@ class Column:
     the first ``apart`` of them (0: all) stand each alone, as numbers, and ``end`` writes one of those, given its value
     and the values of what does not stand there; without it ``write`` does. ``digits`` is the printf format in which a
     table too long to be written cell by cell shows them; without any it is words. The "high" or "low" end of a column
-    that is ``best`` in a comparison is set in bold.
+    that is ``best`` in a comparison is set in bold. Words that are sentences are broken into so many ``lines``.
     """
 
     heading: str
@@ -39,6 +39,7 @@ class Column:
     best: str = ""
     apart: int = 0
     end: Callable[..., str] | None = None
+    lines: int = 1
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -83,6 +84,11 @@ def best_cells(frame: pd.DataFrame, columns: tuple[Column, ...]) -> set[tuple[in
 def text(heading: str, name: str | None = None) -> Column:
     """A column of words."""
     return Column(heading, (name or heading,), _words, numeric=False)
+
+
+def sentences(heading: str, lines: int = 4) -> Column:
+    """A column of sentences."""
+    return Column(heading, (heading,), _words, numeric=False, lines=lines)
 
 
 def titled(heading: str, registry: Registry[Any], name: str | None = None) -> Column:

@@ -11,6 +11,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable
 from calib_core.registry import Text
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.decision_curve import base_titles
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
 from dashboard.session import Call, Scene, call
@@ -38,8 +39,7 @@ class Decisions(Exhibit):
                 cc.decisions.cost_matrix(self.costs, len(names))
             except InputError as why:
                 raise NotAnswerable(str(why)) from why
-        bases = {model.title: model.base.title for model in scene.models.recalibrated}
-        return call(cc.decisions.decision_costs, scene.over_same_rows(), self.costs, bases)
+        return call(cc.decisions.decision_costs, scene.over_same_rows(), self.costs, base_titles(scene))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -57,14 +57,12 @@ class Decisions(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        first = next(line for line in frame.to_dict("records") if line["realised"] == line["realised"])
-        finding = cc.decisions.gap_words(first)
         names = scene.class_names
         priced = "costs as chosen" if self.costs.strip() else "every mistake costs 1"
         return Words(
             f"A row's mean, where each row is decided for least expected cost ({priced}). Expects to pay: by the "
             "model's own probabilities. Below 0 in the last columns it pays less.",
-            headline=(f"{first['model']}: {finding}",),
+            headline=cc.decisions.cost_words(frame),
         ).also(
             scene.rows_counted,
             f"Costs stand in the order of the classes: {', '.join(names)}." if 0 < len(names) <= 20 else "",

@@ -9,7 +9,7 @@ import pandas as pd
 import calib_core as cc
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Scene, call, changes, file
+from dashboard.session import Call, Scene, call, changes, file, title_read
 
 
 @EXHIBITS.register("file", "The files and how they were read")
@@ -20,8 +20,8 @@ class File(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         chosen = [(source.data, source.reading) for source in scene.sources]
         chosen += [(source.test, source.test_reading) for source in scene.sources if source.test]
-        found = {key: (file(key), changes(key, changed)) for key, changed in chosen}
-        titles = [each.title for each, _ in found.values()]
+        found = {each: (file(each[0]), changes(*each)) for each in chosen}
+        titles = [title_read(*each) for each in found]
         numbered = [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]
         facts = [call(cc.described, each, changed, each.digest) for each, changed in found.values()]
         return call(cc.stacked, dict(zip(numbered, facts, strict=True)), "file")
@@ -31,7 +31,7 @@ class File(Exhibit):
         return (*several, of.text("property"), of.text("value"))
 
     def words(self, scene: Scene) -> Words:
-        demos = (file(source.data).demo for source in scene.sources)
+        demos = dict.fromkeys(file(source.data).demo for source in scene.sources)
         return Words("What each file holds and how it was read.").also(
             *(f"Demo data: {demo.source}." for demo in demos if demo)
         )

@@ -9,11 +9,11 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.findings import SHOWN, SLICE, headline
+from calib_core.findings import OVERALL, SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE, counts_rows
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import too_many
+from dashboard.exhibits.by_slice import row_columns, too_many
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -31,12 +31,12 @@ class Findings(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            of.text("finding"),
+            of.sentences("finding"),
             of.share("says"),
             of.share("right"),
             of.between("interval", "low", "high"),
             of.share("its level", "level"),
-            of.whole("rows"),
+            *row_columns(frame),
             of.number("rows off, at least", "rows_off"),
             of.probability("p"),
             of.probability("p (corrected)", "p_corrected"),
@@ -57,6 +57,22 @@ class Findings(Exhibit):
         """The lines that stand out."""
         frame = scene.get(self.table(scene))
         return frame[frame["stands_out"]].head(most or len(frame))
+
+    def looked_at(self, scene: Scene) -> str:
+        """The finding about the place looked at, which the pane begins with; empty where there is none."""
+        focus = scene.focus
+        if focus.code is None and focus.bin is None and focus.between is None:
+            return ""
+        frame = scene.get(self.table(scene))
+        of_class = frame["code"].isna() if focus.code is None else frame["code"] == focus.code
+        if focus.between is not None:
+            ends = frame["lower"].clip(0.0), frame["upper"].clip(upper=1.0)
+            inside = (ends[0] == focus.between[0]) & (ends[1] == focus.between[1])
+            inside |= (frame["kind"] == OVERALL) & (focus.between == (0.0, 1.0))
+        else:
+            inside = frame["bin"].isna() if focus.bin is None else frame["bin"] == focus.bin
+        found = frame.loc[of_class & inside & (frame["kind"] != SLICE), "finding"]
+        return str(found.iloc[0]) if len(found) else ""
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))

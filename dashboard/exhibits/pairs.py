@@ -11,8 +11,9 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.estimators import takes_bins
 from calib_core.inference import marked, unit_of
+from calib_core.inference.margins import MARGIN
 from calib_core.inference.model_differences import DEFAULT
-from calib_core.registry import Key
+from calib_core.registry import Key, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
@@ -23,6 +24,11 @@ WHOLE = "whole"
 VALUES_DIFFER = (
     "The difference is the one that its interval is about; that of two plug-in values, which noise pushes up, can lie "
     "outside."
+)
+FIVE_WORDS = (
+    "The first is, beside the second: better or worse, where the interval leaves out 0; equivalent, where it lies "
+    "within the margin both ways; not worse, where it leaves out being worse by the margin or more; else these rows "
+    "cannot tell."
 )
 
 
@@ -40,6 +46,9 @@ class Pairs(Exhibit):
         "Claims compared",
         "which claims are compared; or whole predictions, which scores judge",
     ] = "confidence"
+    margin: Annotated[
+        float, Range(0.0001, 0.5), "Margin", "the difference that would not matter: .01 is one point, or .01 of a score"
+    ] = MARGIN
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if len(scene.models.shown) < 2:
@@ -48,7 +57,9 @@ class Pairs(Exhibit):
         if whole and "predictions" not in cc.ESTIMATORS[self.estimator].flags.takes:
             raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
         bins = scene.bins if takes_bins(self.estimator) else None
-        return call(cc.compare, scene.predictions(), None if whole else self.notion, self.estimator, bins)
+        return call(
+            cc.compare, scene.predictions(), None if whole else self.notion, self.estimator, bins, margin=self.margin
+        )
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         unit = unit_of(self.estimator)
@@ -58,6 +69,7 @@ class Pairs(Exhibit):
             of.difference("difference", unit=unit),
             of.difference_between(AT_LEVEL, "low", "high", unit),
             *of.marks(frame, marked(_claims(frame))[0]),
+            of.text("the first is", "verdict"),
             of.probability("p"),
             of.probability("p, Holm", "p_holm"),
         )
@@ -70,7 +82,7 @@ class Pairs(Exhibit):
             f"{cc.ESTIMATORS[self.estimator].title} of {claims}: error of the first less that of the second, so below "
             f"0 the first errs less. Its {AT_LEVEL} is each pair's by itself. {VALUES_DIFFER} p: of no difference; "
             "Holm: corrected for the number of pairs, so that one false alarm among all of them stays as rare as one "
-            "alone."
+            f"alone. {FIVE_WORDS}"
         ).also(
             *marked(_claims(frame))[1],
             *(f"{pairs} of {len(frame)} pairs not compared: {why}." for why, pairs in refused.items()),

@@ -29,7 +29,7 @@ class SliceColumns(Exhibit):
         return by_column(scene)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (of.text("column"), *tested_columns(), of.probability("p (corrected)", "p_by"), stands_out())
+        return (of.text("column"), *tested_columns(frame), of.probability("p (corrected)", "p_by"), stands_out())
 
     def words(self, scene: Scene) -> Words:
         frame, found = scene.get(self.table(scene)), scene.get(self.dots(scene))

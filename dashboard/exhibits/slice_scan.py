@@ -37,7 +37,7 @@ class Scan(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            *tested_columns(),
+            *tested_columns(frame),
             of.points("gap that chose it", "first_gap"),
             of.probability("p (Holm)", "p_holm"),
             stands_out("confirmed"),

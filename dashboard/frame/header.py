@@ -87,7 +87,7 @@ def _data_in_use(selection: Selection) -> str:
         parts = session.parts(selection.source)
     except InputError:
         return ":material/database: **No data** · choose a file"
-    title = " and ".join(names[:1] if len(names) == 1 else session.told_apart(names))
+    title = " and ".join(names[:1] if len(names) == 1 else session.short_names(selection))
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
     rows = f"judged on {count(parts.test.n_rows)} rows"
     return f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"

@@ -64,7 +64,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     Whoever stops asking has stopped it. The same choices, files and date give the same bytes.
     """
     # The view and what only the report view holds change no number: the same report whoever asks for it.
-    own = {"title": "", "author": "", "left_out": (), "column": COLUMNS[-1], "present": False}
+    own = {"title": "", "author": "", "left_out": (), "column": COLUMNS[-1], "present": False, "question": ""}
     plain = selection.replace(view=Selection().view, **own)
     request = Request(plain, _in_order(options or Options()))
     session.parts(selection.source)
@@ -125,12 +125,13 @@ def again(page: bytes, date: str = "") -> Report:
 
 def _document(request: Request, sections: tuple[Section, ...]) -> Document:
     file = session.file(request.selection.source.data)
-    options = request.options
+    options, where = request.options, session.parts(request.selection.source).where
+    among = f", where {where}" if where else ""
     return Document(
-        title=options.title or f"Calibration of {file.title}",
+        title=options.title or f"Calibration of {file.title}{among}",
         author=options.author,
         date=options.date or f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC)",
-        about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…",
+        about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…{among}",
         sections=sections,
         recipe=recipe.written(request.selection, options),
     )

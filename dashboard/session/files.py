@@ -17,6 +17,7 @@ from calib_core import InputError, Predictions
 from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.readers import Finding, Reading, Table, examine, propose, read_table
 from calib_core.readers.labels import coded_labels
+from calib_core.readers.long_form import of_one_model
 from dashboard.session.call import Call, call
 from dashboard.session.reading_changes import differences, with_changes
 from dashboard.session.shelf import FILES, RESULTS, Missing
@@ -147,6 +148,6 @@ def label_counts(key: str, how: Reading) -> tuple[tuple[int, ...], int, int]:
 
 
 def _label_counts(table: Table, how: Reading) -> tuple[tuple[int, ...], int, int]:
-    found = coded_labels(table, how)
+    found = coded_labels(*of_one_model(table, how))
     rows = np.bincount(found.codes[found.codes >= 0], minlength=len(how.classes))
     return tuple(rows.tolist()), int(found.unknown.sum()), int(found.missing.sum())

@@ -135,7 +135,11 @@ class Model:
         """What tells it apart from the other models shown: part of widgets' keys."""
         # One calibrator may be shown several times, with different settings.
         own = f"-{zlib.crc32(self.recipe.to_json().encode()):x}" if self.recipe.params else ""
-        return f"{self.recipe.key}{own}" + (f".{self.source.data[-8:]}" if self.source.like else "")
+        if self.source.like is None:
+            return f"{self.recipe.key}{own}"
+        # A file may be shown several times, read otherwise.
+        read = f"-{zlib.crc32(self.source.reading.encode()):x}" if self.source.reading else ""
+        return f"{self.recipe.key}{own}.{self.source.data[-8:]}{read}"
 
     @property
     def base(self) -> Model:
@@ -245,7 +249,7 @@ def over(models: Models, source: Source) -> Models:
 
 
 def _wanted(selection: Selection) -> Iterator[Model]:
-    names = told_apart(file_names(selection)) if selection.others else [""]
+    names = short_names(selection) if selection.others else [""]
     for source, name in zip(selection.sources, names, strict=True):
         for recipe in dict.fromkeys((BASE, *selection.calibrators)):
             yield Model(source, recipe, name)
@@ -265,5 +269,30 @@ def told_apart(titles: list[str]) -> list[str]:
 
 def file_names(selection: Selection) -> list[str]:
     """Titles of the files compared, the one in use first; those that are alike are numbered."""
-    titles = [file(key).title if is_here(key) else "A file that is not here" for key in selection.files]
+    titles = [title_read(key, changed) for key, changed in selection.readings]
     return [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]
+
+
+def short_names(selection: Selection) -> list[str]:
+    """What tells the models compared apart: their names where one file holds them all, else words of titles."""
+    if len(set(selection.files)) == 1 and is_here(selection.source.data):
+        models = [_model_read(key, changed) for key, changed in selection.readings]
+        if all(models) and len(set(models)) == len(models):
+            return models
+    return told_apart(file_names(selection))
+
+
+def title_read(key: str, changed: str) -> str:
+    """The title of a file, with the model whose rows are read where it holds several."""
+    if not is_here(key):
+        return "A file that is not here"
+    model = _model_read(key, changed)
+    return f"{file(key).title}, {model}" if model else file(key).title
+
+
+def _model_read(key: str, changed: str) -> str:
+    """The model whose rows a file is read for; empty where no column names models, or it cannot be read so."""
+    try:
+        return reading(key, changed).model or ""
+    except InputError:
+        return ""

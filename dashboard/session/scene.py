@@ -26,7 +26,10 @@ LARGE = 2_000_000
 
 @dataclass(frozen=True)
 class Focus:
-    """What is looked at in every picture: a click on a mark changes the fields that its record names."""
+    """What is looked at in every picture: a click on a mark changes the fields that its record names.
+
+    ``label`` is a class that rows predicted as ``code`` really are of.
+    """
 
     model: str = ""
     notion: str = "top-label"
@@ -34,6 +37,7 @@ class Focus:
     between: tuple[float, float] | None = None
     code: int | None = None
     cell: int | None = None
+    label: int | None = None
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,15 @@ def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
     return Scene(
         models(selection),
         selection.scheme,
-        Focus(selection.model, selection.reduction, selection.zoom, selection.between, selection.code, selection.cell),
+        Focus(
+            selection.model,
+            selection.reduction,
+            selection.zoom,
+            selection.between,
+            selection.code,
+            selection.cell,
+            selection.label,
+        ),
         selection.eps,
         selection.confidence,
         selection.counting,

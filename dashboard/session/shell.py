@@ -32,7 +32,7 @@ def _data(selection: Selection) -> list[str]:
     source = selection.source
     words = [_file_name(source.data)]
     words += ["--test", _file_name(source.test)] if source.test else []
-    for data, _ in selection.others:
+    for data in dict.fromkeys(data for data, _ in selection.others if data != source.data):
         words += ["--other", _file_name(data)]
     for recipe in selection.calibrators:
         words += ["--calibrator", recipe.to_json() if recipe.params else recipe.key]

@@ -22,20 +22,21 @@ def mapped(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     return graph("Min", graph("Max", values, graph.number(0.0)), graph.number(1.0))
 
 
-def _pieces(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
-    mine = [pieces if isinstance(pieces, Pieces) else None for pieces in maps]
-    edges = _table([() if pieces is None else pieces.edges for pieces in mine], np.inf)
+def pieces(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
+    """Scores of any size on the line of their bin, not clipped."""
+    mine = [lines if isinstance(lines, Pieces) else None for lines in maps]
+    edges = _table([() if lines is None else lines.edges for lines in mine], np.inf)
     index = _found(graph, scores, own, edges)
     slopes = _entry(
-        graph, [(0.0,) if pieces is None else pieces.slopes for pieces in mine], edges.shape[1] + 1, own, index
+        graph, [(0.0,) if lines is None else lines.slopes for lines in mine], edges.shape[1] + 1, own, index
     )
     offsets = _entry(
-        graph, [(0.0,) if pieces is None else pieces.offsets for pieces in mine], edges.shape[1] + 1, own, index
+        graph, [(0.0,) if lines is None else lines.offsets for lines in mine], edges.shape[1] + 1, own, index
     )
     return graph("Add", graph("Mul", slopes, scores), offsets)
 
 
-def _interpolated(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
+def interpolated(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     """From the last point at or below the score, the share of the way to the next that the score has gone."""
     points = [(curve.scores, curve.values) if isinstance(curve, Interpolated) else ((0.0,), (0.0,)) for curve in maps]
     starts = _table([x for x, _ in points], np.inf)
@@ -63,7 +64,7 @@ def _log_odds(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     return graph("Sigmoid", graph("Add", total, intercept))
 
 
-_KINDS: dict[type, Any] = {Pieces: _pieces, Interpolated: _interpolated, LogOdds: _log_odds}
+_KINDS: dict[type, Any] = {Pieces: pieces, Interpolated: interpolated, LogOdds: _log_odds}
 
 
 def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> str:

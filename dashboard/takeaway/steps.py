@@ -9,7 +9,7 @@ import numpy as np
 from calib_core import NotAnswerable
 from calib_core.exporting import LOG_FLOOR, nodes
 from dashboard.takeaway.graph import Graph, log_of
-from dashboard.takeaway.maps import mapped
+from dashboard.takeaway.maps import interpolated, mapped, pieces
 
 
 @singledispatch
@@ -54,6 +54,18 @@ def _affine(node: nodes.Affine, graph: Graph, *rows: str) -> str:
     diagonal = node.weights.ndim == 1
     product = graph("Mul" if diagonal else "MatMul", rows[0], graph.number(node.weights.T))
     return graph("Add", product, graph.number(node.intercepts))
+
+
+@written.register
+def _bent(node: nodes.Bent, graph: Graph, *rows: str) -> str:
+    own = graph.number(np.zeros((1, graph.program.given.n_classes)), np.int64)
+    return pieces(graph, rows[0], own, [node.pieces])
+
+
+@written.register
+def _moved(node: nodes.Moved, graph: Graph, *rows: str) -> str:
+    own = graph.number(np.zeros((1, graph.program.given.n_classes)), np.int64)
+    return graph("Add", rows[0], interpolated(graph, rows[0], own, [node.curve]))
 
 
 @written.register

@@ -55,7 +55,7 @@ _MORE = {
 def _more(scene: Scene, model: Model | None) -> None:
     """The question chosen, and its answer."""
     keys = [key for key in _MORE if key != "rates" or keeping_rates(scene)]
-    chosen = st.session_state.get("calib.recalibrate.more", keys[0])
+    chosen = widgets.selection().question
     chosen = chosen if chosen in keys else keys[0]
     st.segmented_control(
         "More about the ticked calibrators",
@@ -80,7 +80,7 @@ def _more(scene: Scene, model: Model | None) -> None:
 
 
 def _ask(chosen: str) -> None:
-    st.session_state["calib.recalibrate.more"] = chosen
+    widgets.change(question="" if chosen == next(iter(_MORE)) else chosen)
 
 
 def _seen(scene: Scene, model: Model | None) -> Scene:

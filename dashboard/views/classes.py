@@ -117,7 +117,7 @@ def _one_class(scene: Scene) -> None:
     st.markdown(f"#### {EXHIBITS['class-kernel'].title}")
     first, second = st.columns(2)
     codes = range(len(names))
-    tied = widgets.tied_to(codes, "classes.one", curve.code(scene), lambda c: widgets.change(code=c))
+    tied = widgets.tied_to(codes, "classes.one", curve.code(scene), lambda c: widgets.change(code=c, label=None))
     first.selectbox("Class", codes, format_func=names.__getitem__, **tied)
     shown = [model for model in scene.models.shown if model.title in able]
     widgets.model_box(second, shown, scene.models.titled(curve.title(scene)), "classes.model")

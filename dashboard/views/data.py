@@ -79,7 +79,7 @@ def _bytes(path: Path) -> bytes:
 
 def _on_trial(key: str) -> None:
     """A file that is not in use yet."""
-    _title(key)
+    _title(session.file(key).title)
     with st.container():
         data_inspect.findings("data")
     reading, rows = st.tabs(["How it is read", "First rows"], key="data.tabs.trial")
@@ -93,7 +93,8 @@ def _in_use() -> None:
     """The file in use: what was found, its card, its rows, how it is read."""
     key, changed = in_use("data")
     try:
-        _title(key)
+        session.file(key)
+        _title(session.title_read(key, changed))
     except InputError as why:
         data_findings.sentence(str(why))
         return
@@ -132,5 +133,5 @@ def _found(key: str, changed: str) -> bool:
     return True
 
 
-def _title(key: str) -> None:
-    st.markdown(f"##### {markdown_plain(session.file(key).title)}")
+def _title(title: str) -> None:
+    st.markdown(f"##### {markdown_plain(title)}")

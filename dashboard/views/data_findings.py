@@ -20,9 +20,9 @@ Change = Callable[[Finding], None]
 def show(findings: Iterable[Finding], *, key: str, change: Change) -> None:
     """Draw findings, problems first, notes folded away; ``change`` gets the finding whose button is clicked."""
     groups = grouped(findings)
-    notes = [group for group in groups if group[0].severity == "note"]
+    notes = [group for group in groups if group[0].severity == "note" and not _asks(group[0])]
     for i, group in enumerate(groups):
-        if group[0].severity != "note":
+        if group not in notes:
             _box(group, f"{key}.{i}", change)
     if not groups:
         # No tick: that the file was read says nothing about calibration.
@@ -49,11 +49,17 @@ def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
     return list(groups.values())
 
 
+def _asks(finding: Finding) -> bool:
+    """Whether a note is a question about what the file is: it stands open."""
+    return finding.code == "models" and finding.change is not None
+
+
 def _box(group: list[Finding], key: str, change: Change) -> None:
     first = group[0]
     message = " ".join(dict.fromkeys(finding.message for finding in group))
     with st.container(gap="xsmall"):
-        _BOXES[first.severity](f"**{_WORDS[first.severity]}.** {markdown_plain(message)}", icon=ICONS[first.severity])
+        box = _BOXES.get(first.severity, st.info)
+        box(f"**{_WORDS[first.severity]}.** {markdown_plain(message)}", icon=ICONS[first.severity])
         _buttons(group, key, change)
 
 

@@ -17,7 +17,8 @@ def draw() -> None:
     selection = widgets.selection()
     st.caption(
         "Files with other models' predictions on the same rows in the same order. Every view then shows all of them, "
-        "and the Calibrators view their paired differences."
+        "and the Calibrators view their paired differences. One file may hold them all: a column of it, chosen under "
+        "“How it is read”, then names the model."
     )
     for i in range(len(selection.others)):
         _in_use(selection, i)
@@ -32,14 +33,14 @@ def _in_use(selection: Selection, i: int) -> None:
     """One model compared, a way to leave it out, and why it cannot be compared if so."""
     left, right = st.columns([0.7, 0.3], vertical_alignment="center")
     left.markdown(f"**{markdown_plain(session.file_names(selection)[i + 1])}**")
-    right.button("Leave it out", key=f"data.more.drop.{i}", on_click=leave_out, args=(selection.files[i + 1],))
+    right.button("Leave it out", key=f"data.more.drop.{i}", on_click=leave_out, args=(i,))
     try:
         session.parts(selection.sources[i + 1])
     except InputError as why:
         data_findings.sentence(str(why))
 
 
-def leave_out(key: str) -> None:
+def leave_out(place: int) -> None:
     """Compare a model no longer."""
     others = widgets.selection().others
-    widgets.change(others=tuple(other for other in others if other[0] != key), model="")
+    widgets.change(others=(*others[:place], *others[place + 1 :]), model="")

@@ -12,6 +12,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.readers import Reading, Table
+from calib_core.readers.long_form import model_names
 from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import LabelCoding, Layout, Missing, ScoreKind
 from calib_core.readers.wording import shown
@@ -61,15 +62,16 @@ def draw(role: Role) -> None:
         if panel.value("layout") != "samples":
             wide = panel.value("layout") == "wide"
             panel.choice("kind", "Kind of scores", [k for k in get_args(ScoreKind) if not (wide and k == "words")])
+            if panel.reading is not None and panel.reading.kind == "words":
+                Phrases(role, panel.table, panel.reading).draw()
             panel.coding()
         panel.column("split", "Split column", optional=True)
         panel.column("weights", "Weights", optional=True)
         panel.column("group", "Rows that belong together (patient, question, author)", optional=True)
+        panel.models()
     panel.metadata()
     if panel.reading is not None and panel.reading.layout in ("wide", "top-label"):
         Mapped(role, key, panel.table, panel.reading).draw()
-    if panel.reading is not None and panel.reading.kind == "words":
-        Phrases(role, panel.table, panel.reading).draw()
     st.button(
         "Back to what was proposed",
         key=f"data.{role}.propose",
@@ -148,11 +150,35 @@ class _Panel:
         if layout == "top-label":
             self.column("predicted", "Predicted class")
         if layout == "samples":
-            chosen = tuple(self.value("question"))
-            self._several("question", "Columns that tell questions apart", self._names(*chosen), chosen)
+            self.questions()
             self.column("predicted", "Answer of a sample")
         if layout == "confidence":
             self.column("correct", "Whether it was right")
+
+    def questions(self) -> None:
+        """The columns by which rows of one question are known."""
+        chosen = tuple(self.value("question"))
+        self._several("question", "Columns that tell questions apart", self._names(*chosen), chosen)
+
+    def models(self) -> None:
+        """The column that names the model of each row, which of them comes first, and how their rows are joined."""
+        self.column("models", "This column names the model", optional=True)
+        if self.reading is None or self.reading.models is None:
+            return
+        try:
+            names = model_names(self.table, self.reading)
+        except InputError:
+            return  # the sentence stands above
+        first = self.reading.model
+        st.selectbox(
+            "Model shown first",
+            names,
+            index=names.index(first) if first in names else None,
+            format_func=shown,
+            **self._tied("model", first),
+        )
+        if self.value("layout") != "samples":
+            self.questions()
 
     def coding(self) -> None:
         """How labels name classes."""

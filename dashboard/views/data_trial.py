@@ -11,8 +11,9 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import Finding, Reading
+from calib_core.readers.long_form import model_names
 from dashboard import session, widgets
-from dashboard.selection import Source
+from dashboard.selection import MOST_OTHERS, Source
 from dashboard.session.reading_changes import differences, written_changes
 from dashboard.views.exhibited import CLEARED
 
@@ -25,6 +26,7 @@ _FOLLOWERS: dict[str, tuple[str, ...]] = {
     "label": ("label_coding", "classes"),
     "label_coding": ("classes",),
     "predicted": ("label_coding", "classes"),
+    "models": ("model", "question"),
 }
 """What was chosen before and loses its ground when another field changes."""
 
@@ -113,18 +115,22 @@ def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool =
     reading = None
     try:
         reading = session.proposed(key, chosen)
-        changed = written_changes(session.file(key).proposal, reading)
+        each = _one_a_model(role, key, reading)
+        reading = each[0]
+        changed, *more = (written_changes(session.file(key).proposal, of_model) for of_model in each)
         source = _source(role, key, changed)
         if not accepted and any(f.severity == "problem" for f in found(role, key, changed)):
             # Asked for now, so that the sentence is there if it cannot be read at all.
             session.whole(key, changed)
             raise _Problem
         _check(role, source)
+        for beside in more:
+            _check("more", Source(key, beside, like=source.like or source))
     except InputError as why:
         st.session_state[_slot(role)] = Trial(key, dict(chosen), reading, str(why))
         return
     drop(role)
-    _take(source)
+    _take(source, tuple((key, beside) for beside in more))
 
 
 def found(role: Role, key: str, changed: str) -> tuple[Finding, ...]:
@@ -170,7 +176,9 @@ def _source(role: Role, key: str, changed: str) -> Source:
     if role == "more":
         return Source(key, changed, like=old)
     if key == old.data:
-        return dataclasses.replace(old, reading=changed)
+        # A slice of the rows of all models may be none of one model's.
+        within = old.within if _models_column(key, changed) == _models_column(key, old.reading) else ""
+        return dataclasses.replace(old, reading=changed, within=within)
     return _split(Source(key, changed, share=old.share, seed=old.seed))
 
 
@@ -196,13 +204,47 @@ def _check(role: Role, source: Source) -> None:
         session.parts(source)
 
 
-def _take(source: Source) -> None:
+def _one_a_model(role: Role, key: str, reading: Reading) -> tuple[Reading, ...]:
+    """The reading once a model where a column names them: of those on show, the one it is about first, else of all."""
+    if reading.models is None or role == "test" or (role == "more" and reading.model):
+        return (reading,)
+    readings = widgets.selection().readings
+    shown = (
+        [str(session.reading(*each).model) for each in readings if _same_models(each, key, reading.models)]
+        if role == "data"
+        else []
+    )
+    names = dict.fromkeys(
+        (*([reading.model] if reading.model else []), *(shown or model_names(session.file(key).table, reading)))
+    )
+    beside = len(readings) if role == "more" else len(readings) - max(len(shown), 1)
+    if len(names) + beside > MOST_OTHERS + 1:
+        return (reading,)  # more than can be shown: one is chosen, or the sentence asks for it
+    return tuple(reading.replace(model=name) for name in names)
+
+
+def _same_models(read: tuple[str, str], key: str, column: str) -> bool:
+    return read[0] == key and _models_column(*read) == column
+
+
+def _models_column(key: str, changed: str) -> str | None:
+    """The column that names models as a file is read; None where none does, or it cannot be read so."""
+    try:
+        return session.reading(key, changed).models
+    except InputError:
+        return None
+
+
+def _take(source: Source, more: tuple[tuple[str, str], ...]) -> None:
     selection = widgets.selection()
     if source.like is not None:
-        widgets.change(others=(*selection.others, (source.data, source.reading)))
+        widgets.change(others=(*selection.others, (source.data, source.reading), *more))
         return
     nothing = {**CLEARED, "three": ""}
-    # Of other data the answer comes first.
-    first = {} if source.data == selection.source.data else {"others": (), "view": "overview"}
-    widgets.change(**vars(source), **nothing, **first)
+    key, now = selection.source.data, _models_column(selection.source.data, selection.source.reading)
+    kept = [each for each in selection.others if now is None or not _same_models(each, key, now)]
+    # Of other data, or of models that were one before, the answer comes first.
+    first = {} if source.data == key and (now or not more) else {"view": "overview"}
+    others = (*more, *(kept if source.data == key else ()))
+    widgets.change(**vars(source), **nothing, **first, others=others)
     widgets.change_exhibit(widgets.selection().exhibit("class-panels").without("page", "search"))

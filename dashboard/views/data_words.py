@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import InputError
+from calib_core.citations import bibliography
 from calib_core.readers import Reading, Table
 from calib_core.readers.verbal import PHRASES, SOURCES, phrases, stands_for
 from dashboard.theme import markdown_plain
@@ -37,7 +38,10 @@ class Phrases:
             return  # the sentence stands above
         content = zlib.crc32(repr((self.table.name, self.reading.confidence, self.reading.words)).encode())
         widget = f"data.{self.role}.words.{content:08x}"
-        st.caption(markdown_plain(SOURCES))
+        st.caption(
+            "What each phrase stands for, which you can change by a double click. " + markdown_plain(SOURCES),
+            help="\n\n".join(map(markdown_plain, bibliography([SOURCES]))),
+        )
         st.data_editor(
             frame,
             hide_index=True,

@@ -11,37 +11,74 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from calib_core import InputError
+from calib_core import InputError, RegistryError
 from calib_core.decisions import cost_matrix
-from dashboard import widgets
+from calib_core.readers import cost_table
+from dashboard import uploads, widgets
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.decision_curve import at_these_costs
+from dashboard.exhibits.decisions import COSTS
 from dashboard.session import Scene
-from dashboard.views.exhibited import exhibited
+from dashboard.theme import markdown_plain
+from dashboard.views.exhibited import by_model, exhibited
 
 MOST_CLASSES = 20
 """Classes whose costs are filled in on screen at most; of more they are given as text."""
+_FILE = "decisions.file"
 
 
 def draw(scene: Scene) -> None:
     """Draw the table of costs, and what follows from it."""
-    _costs(scene.class_names)
-    exhibited("decisions", scene)
-    exhibited("decision-curve", scene)
+    names = scene.class_names
+    _costs(names)
+    exhibited("decisions", scene, turned=by_model(scene))
+    st.markdown(f"#### {EXHIBITS['decision-curve'].title}")
+    limits = at_these_costs(widgets.selection(), scene)
+    _acted_on(scene, limits)
+    exhibited("decision-curve", scene, title=None, controls=False, folded=True, limits=limits)
+    exhibited("net-benefit", scene, controls=False, limits=limits, turned=by_model(scene))
+
+
+def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:
+    """Which class is acted on, and from which probability on, where the costs do not say."""
+    names, codes = scene.class_names, range(len(scene.class_names))
+    if not names:
+        return
+    first, second = st.columns(2)
+    code = scene.focus.code if scene.focus.code in codes else 1 if len(names) == 2 else None
+    tied = widgets.tied_to(codes, "decisions.class", code, lambda c: widgets.change(code=c))
+    first.selectbox("Act on", codes, None, names.__getitem__, placeholder="Choose a class", **tied)
+    if limits:
+        second.caption(f"Threshold: {100 * limits['threshold']:.4g} %, where the costs chosen above turn.")
+        return
+    with second:
+        recipe = widgets.selection().exhibit("decision-curve")
+        widgets.recipe_controls(recipe, key="exhibit.decision-curve", changed=widgets.change_exhibit)
 
 
 def _costs(names: tuple[str, ...]) -> None:
     """A line for each decision, a column for each class that may be true; a cost typed in is used at once."""
-    if not 2 <= len(names) <= MOST_CLASSES:
+    if len(names) < 2:
         return
     text = dict(widgets.selection().exhibit("decisions").params).get("costs", "")
     try:
         table = cost_matrix(str(text), len(names))
     except InputError:
         table = cost_matrix("", len(names))  # why the costs of the link do not fit stands below
+    if len(names) <= MOST_CLASSES:
+        _editor(names, table, f"decisions.costs.{zlib.crc32(repr((names, text)).encode()):08x}")
+    left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
+    with left:
+        frame = pd.DataFrame(table, pd.Index(names, name="decided"), list(names))
+        widgets.download("Download these costs (CSV)", "costs.csv", frame.to_csv)
+    with right.expander("Costs from a file"):
+        _from_file(names)
+
+
+def _editor(names: tuple[str, ...], table: NDArray[np.float64], widget: str) -> None:
     columns = {str(j): st.column_config.NumberColumn(f"true: {name}") for j, name in enumerate(names)}
     frame = pd.DataFrame(table, columns=list(columns))
     frame.insert(0, "decided", list(names))
-    widget = f"decisions.costs.{zlib.crc32(repr((names, text)).encode()):08x}"
 
     def changed() -> None:
         put(table, st.session_state[widget]["edited_rows"])
@@ -50,12 +87,44 @@ def _costs(names: tuple[str, ...]) -> None:
     st.data_editor(frame, hide_index=True, disabled=["decided"], column_config=columns, key=widget, on_change=changed)
 
 
+def _from_file(names: tuple[str, ...]) -> None:
+    """A file of costs, checked against the names of the classes."""
+    st.caption(
+        "A CSV as the one downloaded here: classes that may be true in its header, those decided before each line."
+    )
+    file = uploads.uploader("Costs (CSV)", key=_FILE, types=("csv", "tsv", "txt"))
+    if file is not None:
+        data, name = file.getvalue(), file.name
+        uploads.forget(file, key=_FILE)
+        try:
+            chosen(cost_table(data, names, name))
+            st.session_state.pop(_PROBLEM, None)
+        except InputError as why:
+            st.session_state[_PROBLEM] = str(why)
+        except RegistryError:
+            st.session_state[_PROBLEM] = (
+                f"they stand in the link, which holds {COSTS.most:,} characters of them at most; costs of "
+                f"{len(names):,} classes are more: use calib_core.decisions in Python"
+            )
+        st.rerun()
+    if _PROBLEM in st.session_state:
+        st.error(markdown_plain(f"These costs are not used: {st.session_state[_PROBLEM]}."))
+
+
+_PROBLEM = "calib.decisions.problem"
+
+
 def put(table: NDArray[np.float64], edits: Mapping[int, Mapping[str, Any]]) -> None:
     """Use the costs that were typed in."""
     new = table.copy()
     for row, cells in edits.items():
         for column, value in cells.items():
             new[int(row), int(column)] = 0.0 if value is None else float(value)
-    text = "; ".join(" ".join(f"{cost:.12g}" for cost in line) for line in new)
-    same = np.array_equal(new, cost_matrix("", len(new)))
+    chosen(new)
+
+
+def chosen(table: NDArray[np.float64]) -> None:
+    """Use these costs; the usual ones leave no trace in the link."""
+    text = "; ".join(" ".join(f"{cost:.12g}" for cost in line) for line in table)
+    same = np.array_equal(table, cost_matrix("", len(table)))
     widgets.change_exhibit(EXHIBITS.described("decisions", **({} if same else {"costs": text})))

@@ -30,12 +30,15 @@ _FOCUS: dict[str, tuple[str, type]] = {
     "model": ("model", str),
     "bin": ("zoom", int),
     "class": ("code", int),
+    "label_code": ("label", int),
     "cell": ("cell", int),
 }
 """Names in the records of marks that say what is looked at: the choice each of them becomes, and its kind."""
 
 
-CLEARED = {"zoom": None, "between": None, "code": None, "cell": None}
+MOST_TURNED = 4
+"""Models beside one another at most where a table has a column a model; more are put into a table that scrolls."""
+CLEARED = {"zoom": None, "between": None, "code": None, "label": None, "cell": None}
 """The choices of a page on which no place is looked at."""
 
 
@@ -49,9 +52,13 @@ def follow(name: str, titles: Collection[str]) -> None:
     found: dict[str, Any] = {
         choice: record[key] for key, (choice, kind) in _FOCUS.items() if isinstance(record.get(key), kind)
     }
+    if "code" in found:
+        found.setdefault("label", None)  # another class, or all that is predicted as it
     low, high = record.get("low"), record.get("high")
+    if isinstance(record.get("between"), list) and len(record["between"]) == 2:
+        low, high = record["between"]
     # A mark's record may have ends of an interval among much else; a range of the axis is those two alone.
-    alone = set(record) == {"low", "high"}
+    alone = set(record) == {"low", "high"} or "between" in record
     if alone and isinstance(low, int | float) and isinstance(high, int | float) and 0 <= low < high <= 1:
         found |= {"between": (float(low), float(high)), "zoom": None}
     elif "zoom" in found:
@@ -60,6 +67,11 @@ def follow(name: str, titles: Collection[str]) -> None:
         found = dict(CLEARED)
     if found and found.get("model", "") in (*titles, ""):
         widgets.change(**found)
+
+
+def by_model(scene: Scene) -> bool | None:
+    """How a table of many measures is ``turned``: a column a model, where they are few enough to stand side by side."""
+    return True if len(scene.models.shown) <= MOST_TURNED else None
 
 
 def exhibited(
@@ -122,7 +134,8 @@ def exhibited(
 def looked_at(scene: Scene) -> dict[str, Any]:
     """The place looked at, as charts highlight it."""
     focus = scene.focus
-    named = {"bin": focus.bin, "class": focus.code, "cell": focus.cell, "between": focus.between}
+    named: dict[str, Any] = {"bin": focus.bin, "class": focus.code, "label_code": focus.label, "cell": focus.cell}
+    named |= {"between": focus.between}
     return {name: value for name, value in named.items() if value is not None}
 
 

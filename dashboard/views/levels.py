@@ -7,7 +7,7 @@ from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits.levels import Levels
 from dashboard.navigation import view
-from dashboard.views.exhibited import exhibited
+from dashboard.views.exhibited import by_model, exhibited
 from dashboard.views.workspace import workspace
 
 _NEAR = 5e-4
@@ -35,9 +35,9 @@ def render() -> None:
     with workspace(scene):
         exhibited("levels", scene, title=None, folded=True)
         exhibited("selective", scene, folded=True)
-        exhibited("skills", scene)
+        exhibited("skills", scene, turned=by_model(scene))
         if len(scene.models.shown) > 1:
-            exhibited("skill-pairs", scene)
+            exhibited("skill-pairs", scene, turned=False if by_model(scene) else None)
     widgets.refusals(scene.models.failed)
 
 

@@ -23,11 +23,14 @@ ACROSS = 2
 def draw(scene: Scene) -> None:
     """Draw the pane for the focus of the scene, in the view that is open."""
     view, focus = widgets.selection().view, scene.focus
+    by_class = view in ("classes", "findings")  # there a class in a bin is looked at as a class
     try:
         if view == "simplex" and focus.cell is not None and scene.partitions:
             _cell(scene)
-        elif focus.code is not None and (view in ("classes", "findings") or not is_picked(scene)):
+        elif focus.code is not None and focus.between is None and (by_class or not is_picked(scene)):
             _head(_class_name(scene))
+            if view == "findings":
+                place_detail.of_finding(scene)
             place_detail.of_class(scene)
         elif view != "simplex" and is_picked(scene):
             _place(scene)
@@ -48,6 +51,8 @@ def _place(scene: Scene) -> None:
     """A bin, or a range of the confidence."""
     ranged = scene.focus.between is not None
     _head(f"{'Confidence' if ranged else 'Bin'} {ends_said(scene)}", "" if ranged else "← → to step")
+    if widgets.selection().view == "findings":
+        place_detail.of_finding(scene)
     models: Exhibit = EXHIBITS.make("bin-models")
     frame, words = scene.get(models.table(scene)), models.words(scene)
     st.markdown(markdown_plain(unbroken(words.caption)))
@@ -127,5 +132,7 @@ def _nothing(view: str) -> None:
 
 
 def _class_name(scene: Scene) -> str:
-    names, code = scene.class_names, scene.focus.code
-    return names[code] if code is not None and code < len(names) else "class"
+    names, code, label = scene.class_names, scene.focus.code, scene.focus.label
+    if code is None or code >= len(names):
+        return "class"
+    return names[code] if label is None or label >= len(names) else f"{names[code]} predicted, {names[label]} true"

@@ -8,7 +8,9 @@ import streamlit as st
 from dashboard import widgets
 from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit
+from dashboard.exhibits.class_bias import Bias
 from dashboard.exhibits.columns import best_cells, written
+from dashboard.exhibits.findings import Findings
 from dashboard.model_marks import mark
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain, unbroken
@@ -22,6 +24,10 @@ CONFUSIONS = 5
 
 def of_class(scene: Scene) -> None:
     """The class looked at; NotAnswerable where the models on show have none."""
+    if scene.focus.label is not None:
+        _said(Bias().looked_at(scene))
+        exhibited("class-rows", scene, title=None)
+        return
     exhibit: Exhibit = EXHIBITS.make("class")
     frame, words = scene.get(exhibit.table(scene)), exhibit.words(scene)
     _said(words.caption)
@@ -43,8 +49,14 @@ def lines(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame) -> None:
     st.table(pd.DataFrame([line[1:] for line in cells], index, headings).rename_axis("model"))
 
 
+def of_finding(scene: Scene) -> None:
+    """What the view of findings says of the place looked at: the question that was clicked, before all others."""
+    _said(Findings().looked_at(scene))
+
+
 def _said(text: str) -> None:
-    st.markdown(markdown_plain(unbroken(text)))
+    if text:
+        st.markdown(markdown_plain(unbroken(text)))
 
 
 def _confusions(scene: Scene) -> None:

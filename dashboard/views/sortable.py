@@ -20,6 +20,8 @@ SHOWN = 5000
 """Lines put on screen; the download has all of them."""
 WRITTEN = 500
 """Lines whose cells are written one by one; in a longer table a column has one format, which costs nothing a line."""
+_LINE, _ROOM = 18, 12
+"""Pixels of a line of a sentence, and of what is left free around it."""
 _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
 """Lines that a page prints in bold."""
 
@@ -29,13 +31,15 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     columns = exhibit.columns(frame)
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
     whole = len(shown) <= WRITTEN
+    lines = max(column.lines for column in columns)
     config = {part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole)}
     st.dataframe(
         styled(shown, columns, exhibit.bold(frame)) if whole else shown,
         key=f"{name}.table",
         hide_index=True,
         width="stretch",
-        height=min(widgets.table_height(len(frame)), TALLEST),
+        height=min(widgets.table_height(len(frame) * lines), TALLEST),
+        row_height=_LINE * lines + _ROOM if lines > 1 else None,
         column_order=list(config),
         column_config=config,
     )
@@ -82,7 +86,10 @@ def _place(column: Column) -> str:
 def _settings(column: Column, first: bool, whole: bool) -> Iterator[tuple[str, Any]]:
     """How the parts of a column are shown; the first column stays where a wide table is scrolled."""
     if not column.digits:
-        yield _place(column), st.column_config.Column(column.heading, pinned=first or None)
+        yield (
+            _place(column),
+            st.column_config.Column(column.heading, pinned=first or None, width="large" if column.lines > 1 else None),
+        )
     for name, heading in column.headings().items():
         # A format would win over what the cells are written as.
         yield name, st.column_config.NumberColumn(heading, format=None if whole else column.digits)

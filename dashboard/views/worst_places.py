@@ -52,7 +52,7 @@ def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
     return {**CLEARED, "view": view, "model": scene.model.title, "code": line["code"], "zoom": b, **within}
 
 
-def leading(key: str, label: str, **where: Any) -> None:
+def leading(key: str, label: str, /, **where: Any) -> None:
     """A button that leads to exactly these choices."""
     st.button(
         label,

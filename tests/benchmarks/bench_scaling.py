@@ -10,7 +10,17 @@ from threadpoolctl import threadpool_limits
 
 from calib_core import CALIBRATORS
 
-SIZES = {"temperature": "SML", "ensemble-temperature": "SM", "vector": "SML", "matrix": "SM", "dirichlet": "SM"}
+SIZES = {
+    "temperature": "SML",
+    "ensemble-temperature": "SM",
+    "vector": "SML",
+    "matrix": "SM",
+    "dirichlet": "SM",
+    "structured": "SML",
+    "iop": "SML",
+    "gp": "SM",
+    "decision": "S",
+}
 
 
 def size_of(sample):
@@ -66,7 +76,7 @@ def test_maps_of_netcal(benchmark, sample, name):
     timed(benchmark, getattr(scaling, name)().fit, sample.probs.astype(np.float64), sample.labels)
 
 
-@pytest.mark.parametrize("method", ["ts-mix", "vs", "ms"])
+@pytest.mark.parametrize("method", ["ts-mix", "vs", "ms", "sms"])
 def test_maps_of_probmetrics(benchmark, sample, method):
     calibrators = pytest.importorskip("probmetrics.calibrators")
     if size_of(sample) == "L":

@@ -12,7 +12,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams.class_bias import LISTED
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends
-from calib_core.inference.number_words import at_level, share_range, told_apart
+from calib_core.inference.number_words import at_level, of_rows, share_range, told_apart
 from tests.calib_core.test_findings import drawn, networks
 
 
@@ -84,11 +84,11 @@ def test_every_sentence_is_made_of_its_line_and_intervals_exclude_what_is_said(p
     found = cc.diagrams.class_bias(predictions, fewest=3)
     for line in found.frame().to_dict("records"):
         says, right = told_apart(line["says"], line["right"])
-        rows = f"{line['rows']:,.0f} row{'' if round(line['rows']) == 1 else 's'}"
-        if line["rows"] < 3:
+        rows = of_rows(line["rows"], line["worth"])
+        if line["worth"] < 3:
             assert line["finding"] == f"Too few rows to tell where class {line['class']} is predicted: {rows}."
             continue
-        of = f"{round(line['rows'] * line['right']):,} of {rows}" if found.counted else f"worth {rows}"
+        of = f"{round(line['rows'] * line['right']):,} of {rows}" if found.counted else rows
         numbers = f"({of}; {at_level(line['level'])} interval {share_range(line['low'], line['high'])})."
         assert line["finding"].removesuffix(" This can be chance.").endswith(f"{numbers}")
         assert line["finding"].endswith("chance.") == (not line["stands_out"])
@@ -133,7 +133,7 @@ def test_what_is_abstained_on_counts_for_nothing_and_others_are_refused():
     for kind in ("top-label", "confidence"):
         with pytest.raises(NotAnswerable, match="do not hold a probability for every class"):
             cc.diagrams.class_bias(of_kind(p, kind))
-    with pytest.raises(InputError, match="both must lie between 0 and 1"):
+    with pytest.raises(InputError, match="must be a number between 0 and 1"):
         cc.diagrams.class_bias(p, level=2)
 
 
@@ -144,6 +144,8 @@ def test_rows_of_a_group_count_together():
     line = found[(found["code"] == 1) & (found["label_code"] == 1)].iloc[0]
     here = p.predicted == 1
     worth = here.sum() ** 2 / (np.bincount(groups[here]) ** 2).sum()
-    assert line["rows"] == pytest.approx(worth)
+    assert line[["rows", "groups", "worth"]].tolist() == pytest.approx(
+        [here.sum(), len(np.unique(groups[here])), worth]
+    )
     low, _ = share_ends(np.array([line["right"]]), np.array([worth]), False, line["level"])
     assert line["low"] == pytest.approx(low[0])

@@ -9,8 +9,8 @@ from calib_core.claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.estimators import KernelECE
 from calib_core.estimators.kernel import Fixed, Gaussian, Grid, Linear, LogOdds, StandardDeviation, local_calibration
-from calib_core.estimators.kernel.kernels import Triweight, response
 from calib_core.reductions import ClassSpecific
+from calib_core.smoothing.kernels import Triweight, response
 
 COLUMNS = ["score", "curve", "density", "lower", "upper"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from generated import full_predictions, of_kind
 from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import InputError, NotAnswerable, Predictions, figures
-from calib_core.decisions import cost_matrix, decision_costs, decisions, gap_words
+from calib_core.decisions import cost_matrix, cost_threshold, cost_words, decision_costs, decisions, net_benefits
 from calib_core.diagrams import decision_curve
 from calib_core.inference import clopper_pearson
 
@@ -86,6 +87,35 @@ def test_calibrated_probabilities_expect_what_they_pay_and_others_do_not() -> No
     assert alarms < 0.1 * runs + margin < found
 
 
+def grouped(rng: np.random.Generator, n: int = 250) -> tuple[Predictions, Predictions, np.ndarray]:
+    """Groups of one to nine rows, most of them of one class, stated by two models; and the chances of every row."""
+    groups = np.repeat(np.arange(n), rng.integers(1, 10, n))
+    truth = rng.dirichlet([0.6] * 3, n)[groups].clip(1e-6)
+    truth /= truth.sum(1, keepdims=True)
+    shared = np.where(rng.random(n)[groups] < 0.8, rng.random(n)[groups], rng.random(len(groups)))
+    labels = (shared[:, None] > truth.cumsum(1)[:, :-1]).sum(1)
+    off = truth * [8, 1, 0.3]
+    first = Predictions(off / off.sum(1, keepdims=True), labels, groups=groups)
+    return first, first.with_probs(truth), truth
+
+
+@pytest.mark.parametrize("runs", [50, pytest.param(600, marks=pytest.mark.wide)])
+def test_ends_of_costs_hold_where_rows_of_a_group_come_out_alike(runs: int) -> None:
+    """And those that take the rows for independent do not."""
+    rng, costs = np.random.default_rng(9), cost_matrix(ASYMMETRIC, 3)
+    counts = {"paid": [0, 0], "change": [0, 0]}
+    for _ in range(runs):
+        a, b, truth = grouped(rng)
+        priced = [(truth * costs[decisions(p, costs)]).sum(1).mean() for p in (a, b)]
+        for alone in (0, 1):
+            pair = {n: p.replace(groups=None) if alone else p for n, p in (("a", a), ("b", b))}
+            line = decision_costs(pair, ASYMMETRIC, {"b": "a"}).iloc[1]
+            counts["paid"][alone] += line["realised_low"] <= priced[1] <= line["realised_high"]
+            counts["change"][alone] += line["change_low"] <= priced[1] - priced[0] <= line["change_high"]
+    least = 0.9 * runs - 3 * np.sqrt(0.09 * runs)
+    assert min(counts["paid"][0], counts["change"][0]) > least > max(counts["paid"][1], counts["change"][1]), counts
+
+
 def test_the_change_is_paired_and_of_nothing_is_nothing() -> None:
     p, truth = drawn(np.random.default_rng(1), 300, 2.0)
     frame = decision_costs({"a": p, "b": p.with_probs(truth), "c": p}, ASYMMETRIC, {"b": "a", "c": "a"})
@@ -105,26 +135,44 @@ def test_what_has_no_expected_cost_says_why() -> None:
     for costs, why in (
         ("0 1; 1 0", "costs have 2 x 2 numbers; these classes need 3 x 3"),
         ("0.2", "a threshold is of two classes and between 0 and 1; got 0.2 for 3 classes"),
-        ("0 1; 1", "lines of costs have 2, 1 numbers; all need as many"),
-        ("0 a; 1 0", "costs are numbers, a line for each decision"),
+        ("0 1 1; 1 0", "lines of costs differ in length, line 2 has 2 and line 1 has 3: give every decision"),
+        ([[0, 1, 1], [1, 0], [1, 1, 0]], "lines of costs differ in length, line 2 has 2"),
+        ("0 1 1; 1 a 0", "costs are numbers, a line for each decision, such as 0 5; 1 0: 'a' in line 2 is none"),
+        ("abc", "'abc' in line 1 is none"),
+        ([[0, None]], "'None' in line 1 is none"),
+        ([[[0]]], "in line 1 is none"),
         ("0 1 1; 1 0 nan; 1 1 0", "the cost of decision 1 where class 2 is true is nan"),
     ):
         with pytest.raises(InputError, match=why):
             decision_costs({"x": p}, costs)
 
 
-def test_the_sentence_claims_what_the_interval_shows() -> None:
-    line = {"expected": 0.2, "realised": 0.25, "gap_low": -0.01, "gap_high": 0.1}
-    assert (
-        gap_words(line) == "it expects to pay 0.2 a row and pays 0.25; that it pays other than it expects is not shown."
+def test_the_sentence_claims_what_the_intervals_show() -> None:
+    line = {"model": "net", "expected": 0.12, "realised": 0.19, "realised_low": 0.15, "realised_high": 0.24}
+    more = {"gap_low": 0.03, "gap_high": 0.12, "change": np.nan, "change_low": np.nan, "note": ""}
+    start = "net promises 120 per 1,000 rows and delivers 190 (90 % interval 150 to 240): "
+
+    def said(**changes: float | str) -> str:
+        return cost_words(pd.DataFrame([{**line, **more, **changes}]))[0]
+
+    assert said() == f"{start}more than it promises."
+    assert said(gap_low=-0.02) == f"{start}a gap is not shown."
+    assert said(gap_low=-0.2, gap_high=-0.1) == f"{start}less than it promises."
+    change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01, "changed": 0.1}
+    same = {**change, "change": 0, "change_low": 0, "change_high": 0, "changed": 0}
+    assert said(**same) == f"{start}more than it promises; it decides every row as before."
+    assert said(**change) == f"{start}more than it promises, and 10 to 50 less than before."
+    unsure = said(**{**change, "change_high": 0.01})
+    assert unsure == f"{start}more than it promises; that it costs other than before is not shown."
+    assert said(realised_low=np.nan, note="few groups") == (
+        "net promises 120 per 1,000 rows and delivers 190, no interval: few groups."
     )
-    assert gap_words({**line, "gap_low": -0.1, "gap_high": -0.02}).endswith(", 0.02 to 0.1 less.")
 
 
 @given(full_predictions(classes=2, weighted="whole"), st.floats(0.01, 0.99))
 def test_net_benefit_is_counted(p: Predictions, t: float) -> None:
     weight = np.ones(p.n_rows) if p.weights is None else p.weights
-    acted, true = p.probs[:, 1] >= np.asarray(t).astype(p.probs.dtype), p.true_labels == 1
+    acted, true = p.probs[:, 1] > t + 1e-6, p.true_labels == 1
     n = weight.sum()
     benefit = (weight[acted & true].sum() - weight[acted & ~true].sum() * t / (1 - t)) / n
     line = decision_curve(p, thresholds=(t,)).frame().iloc[0]
@@ -142,7 +190,7 @@ def test_the_ends_of_the_benefit_hold() -> None:
     truth = rng.beta(1, 2, 200)
     stated = truth**1.5
     rise = truth[:, None] - (1 - truth[:, None]) * t / (1 - t)
-    real = (rise * (stated[:, None] >= t)).mean(0)
+    real = (rise * (stated[:, None] > t)).mean(0)
     inside, halved, over = np.zeros(3), np.zeros(3), np.zeros(3)
     for _ in range(runs):
         p = Predictions(np.column_stack([1 - stated, stated]), (rng.random(200) < truth).astype(int))
@@ -152,6 +200,78 @@ def test_the_ends_of_the_benefit_hold() -> None:
         over += (found.over_all_low <= real - rise.mean(0)) & (real - rise.mean(0) <= found.over_all_high)
     margin = 3 * np.sqrt(0.09 * runs)
     assert min(inside.min(), over.min()) > 0.9 * runs - margin > halved.max()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_curve_costs_and_benefits_decide_alike_at_the_threshold(dtype: type) -> None:
+    """Rows at the threshold itself, as it is rounded, are not acted on; their neighbours above are."""
+    for t in (0.01, 0.1, 0.2, 0.3, 0.55, 0.7, 0.9, 0.97):
+        score = np.array([t - 1e-4, t, t + 1e-4, 0.5], dtype)
+        p = Predictions(np.column_stack([1 - score, score]).astype(dtype), [0, 1, 1, 0])
+        acted = decisions(p, str(t))
+        assert acted.tolist() == [0, 0, 1, int(t < 0.5)]
+        assert decision_curve(p, thresholds=(t,)).acted.tolist() == [acted.mean()]
+        odd = p.with_probs(np.flip(p.probs, 1))
+        frame = net_benefits({"a": p, "b": odd}, t, bases={"b": "a"})
+        gained = [float(a) * (1 if y else -t / (1 - t)) for a, y in zip(acted, p.true_labels, strict=True)]
+        other = decisions(odd, str(t))
+        lost = [float(a) * (1 if y else -t / (1 - t)) for a, y in zip(other, p.true_labels, strict=True)]
+        assert frame["benefit"].iloc[:2].tolist() == pytest.approx([np.mean(gained), np.mean(lost)])
+        assert frame["change"].iloc[1] == pytest.approx(np.mean(lost) - np.mean(gained))
+
+
+@given(full_predictions(classes=2), st.integers(0, 2**16))
+def test_costs_of_two_classes_are_a_threshold(p: Predictions, seed: int) -> None:
+    costs = np.random.default_rng(seed).integers(-2, 9, (2, 2)).astype(float)
+    t = cost_threshold(costs)
+    turns = costs[1, 0] > costs[0, 0] and costs[0, 1] > costs[1, 1]
+    assert (t is not None) == turns
+    if t is not None:
+        assert decisions(p, costs).mean() == pytest.approx(
+            decision_curve(p.replace(weights=None), thresholds=(t,)).acted[0]
+        )
+
+
+def test_benefits_of_pairs_hold_and_use_that_rows_are_the_same() -> None:
+    """And intervals of half the width do not; those of rows asked five times do not where they are taken for single."""
+    rng, runs, t = np.random.default_rng(7), 60, 0.3
+    truth = rng.beta(1, 2, 150)
+    stated = [np.column_stack([1 - s, s]) for s in (truth**2, truth)]
+    rise = truth - (1 - truth) * t / (1 - t)
+    real = float((rise * ((stated[1][:, 1] > t).astype(float) - (stated[0][:, 1] > t))).mean())
+    copies = np.repeat(np.arange(150), 5)
+    inside, halved, narrower, together, alone = 0, 0, 0, 0, 0
+    for _ in range(runs):
+        labels = (rng.random(150) < truth).astype(int)
+        a, b = (Predictions(s, labels) for s in stated)
+        line = net_benefits({"a": a, "b": b}, t, bases={"b": "a"}).iloc[1]
+        inside += line["change_low"] <= real <= line["change_high"]
+        halved += abs(real - line["change"]) <= (line["change_high"] - line["change_low"]) / 4
+        narrower += line["change_high"] - line["change_low"] < line["benefit_high"] - line["benefit_low"]
+        for groups in (copies, None):
+            many = {name: rows.take(copies).replace(groups=groups) for name, rows in (("a", a), ("b", b))}
+            line = net_benefits(many, t, bases={"b": "a"}).iloc[1]
+            held = line["change_low"] <= real <= line["change_high"]
+            together, alone = together + held * (groups is not None), alone + held * (groups is None)
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside, together) > 0.9 * runs - margin > max(halved, alone)
+    assert narrower == runs
+
+
+def test_benefits_name_what_they_are_compared_with_and_what_is_missing() -> None:
+    p, _ = drawn(np.random.default_rng(8), 60, 1.0)
+    frame = net_benefits({"full": p, "top": of_kind(p, "top-label")}, 0.4, positive=2).set_index("model")
+    assert frame.loc["acting on all", "benefit"] == pytest.approx(
+        (p.true_labels == 2).mean() - (p.true_labels != 2).mean() * 0.4 / 0.6
+    )
+    assert frame.loc["acting on none", "benefit"] == 0
+    assert frame.loc["acting on none", "over_all"] == -frame.loc["acting on all", "benefit"]
+    assert "the probabilities of the other classes are unknown" in frame.loc["top", "note"]
+    assert frame.loc["full", "over_all"] == pytest.approx(
+        frame.loc["full", "benefit"] - frame.loc["acting on all", "benefit"]
+    )
+    with pytest.raises(NotAnswerable, match="choose the one to act on"):
+        net_benefits({"x": p})
 
 
 def test_which_class_and_what_is_refused() -> None:

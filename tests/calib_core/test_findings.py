@@ -17,7 +17,20 @@ from calib_core.diagrams import edges_said
 from calib_core.inference import share_ends, share_test
 from calib_core.inference.number_words import at_level, share_range, told_apart
 
-NUMBERS = ["rows", "says", "right", "gap", "low", "high", "level", "p", "p_corrected", "stands_out", "rows_off"]
+NUMBERS = [
+    "rows",
+    "worth",
+    "says",
+    "right",
+    "gap",
+    "low",
+    "high",
+    "level",
+    "p",
+    "p_corrected",
+    "stands_out",
+    "rows_off",
+]
 
 
 def drawn(probs, rng):
@@ -220,11 +233,11 @@ def test_other_weights_count_as_the_rows_they_are_worth():
     here = (p.predicted == 2) & (p.confidence >= 0.8)
     w = p.weights[here]
     worth = w.sum() ** 2 / (w**2).sum()
-    assert line["rows"] == pytest.approx(worth)
-    assert worth < here.sum()
+    assert line["worth"] == pytest.approx(worth)
+    assert worth < here.sum() == line["rows"]
     assert line["right"] == pytest.approx(w @ p.correct[here] / w.sum())
     assert line["p"] == pytest.approx(2 * math.exp(-2 * worth * line["gap"] ** 2))
-    assert f"worth {worth:,.0f} rows" in line["finding"]
+    assert f"({here.sum():,} rows, worth {worth:,.0f} of equal weight; " in line["finding"]
 
 
 def test_rows_that_are_not_answered_say_nothing():
@@ -280,9 +293,11 @@ def test_rows_of_a_group_count_together():
     line = found[found["bin"] == 3].iloc[0]
     here = p.confidence >= 0.75
     worth = here.sum() ** 2 / (np.bincount(groups[here]) ** 2).sum()
-    assert line["rows"] == pytest.approx(worth)
+    together = len(np.unique(groups[here]))
+    assert line[["rows", "groups", "worth"]].tolist() == pytest.approx([here.sum(), together, worth])
     assert line["p"] == pytest.approx(min(1, 2 * math.exp(-2 * worth * line["gap"] ** 2)))
-    assert f"(worth {worth:,.0f} rows;" in line["finding"]
+    said = f"({here.sum():,} rows in {together} groups, worth {worth:,.0f} independent ones; "
+    assert said in line["finding"]
     # One row a group is no grouping.
     alike(cc.findings(p.replace(groups=np.arange(300)), by=()), cc.findings(p, by=()))
 
@@ -302,7 +317,7 @@ def test_grouped_rows_that_are_right_together_make_no_false_findings():
 
 @pytest.mark.parametrize("wrong", [{"level": 1.0}, {"false_discoveries": 0.0}])
 def test_what_is_no_share_is_refused(wrong):
-    with pytest.raises(InputError, match="both must lie between 0 and 1"):
+    with pytest.raises(InputError, match="must be a number between 0 and 1"):
         cc.findings(too_sure(50), **wrong)
 
 

@@ -77,7 +77,7 @@ def test_the_level_that_is_off_is_found_and_told() -> None:
     truth[5] = 0.6
     found = levels(drawn(np.random.default_rng(1), truth, 2000)[0])
     assert found.stands_out == ("",) * 5 + ("over-confident",) + ("",) * 2
-    assert found.headline == "1 of 8 levels stand out: where it says 90 %, it is right 64 % of the time"
+    assert found.headline == "1 of 8 levels stands out: where it says 90 %, it is right 64 % of the time"
 
 
 def test_every_kind_answers_and_many_values_are_refused() -> None:

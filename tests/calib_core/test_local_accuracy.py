@@ -55,16 +55,29 @@ def test_every_answer_is_its_definition(rows, asked):
 
 def test_by_hand():
     """215 rows that say 84 to 96 %, of which 148 are right: 68.8 %."""
-    h = np.concatenate([np.full(100, 0.84), np.full(15, 0.9), np.full(100, 0.96)])
+    h = np.concatenate([np.linspace(0.84, 0.845, 100), np.full(15, 0.9), np.linspace(0.955, 0.96, 100)])
     right = np.arange(215) < 148
     answer = local_accuracy(said(h, right)).answer(0.9)
     assert (answer.rows, answer.lower, answer.upper) == (215, 0.84, 0.96)
-    assert answer.claimed == pytest.approx((84 + 13.5 + 96) / 215)
+    assert answer.claimed == pytest.approx((84.25 + 13.5 + 95.75) / 215)
     # Clopper and Pearson: the chances at which 148 or more, 148 or fewer, have 5 %.
     assert binom.sf(147, 215, answer.low) == pytest.approx(0.05, abs=1e-9)
     assert binom.cdf(148, 215, answer.high) == pytest.approx(0.05, abs=1e-9)
     assert answer.headline == "When it says 90 %, it is right 69 % of the time."
     assert "from 215 rows (100 % of all) that say 84 to 96 %" in answer.basis
+
+
+def test_where_few_confidences_are_stated_it_speaks_of_one_alone():
+    h = np.repeat([0.8, 0.88, 0.9, 1.0], [60, 30, 40, 60])
+    right = np.concatenate([np.arange(60) < 50, np.arange(30) < 3, np.arange(40) < 20, np.arange(60) < 59])
+    found = local_accuracy(said(h, right))
+    at = found.answer(0.9)
+    assert (at.rows, at.lower, at.upper, at.right) == (40, 0.9, 0.9, 0.5)
+    assert binom.sf(19, 40, at.low) == pytest.approx(0.05, abs=1e-9)
+    assert found.answer(0.89).headline == "It never says 89 %. When it says 88 %, it is right 10 % of the time."
+    # Many confidences, of few rows each, are put together.
+    spread = local_accuracy(said(np.linspace(0.8, 1.0, 190), right)).answer(0.9)
+    assert spread.lower < spread.upper
 
 
 @pytest.mark.parametrize("asked", [0.4, 0.9])

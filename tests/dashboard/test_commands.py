@@ -378,12 +378,13 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    *lines, about, values = run("compare", file, "after.csv").stdout.splitlines()
+    *lines, about, values, _words = run("compare", file, "after.csv").stdout.splitlines()
     assert [line.split()[:2] for line in lines] == [
         ["notion", "error"], *([NOT_KNOWN, cc.ESTIMATORS[key].title.split()[0]] for key in SCORES),
         ["Confidence", "Debiased"], ["Top-label", "Debiased"],
     ]  # fmt: skip
-    headings = ["difference", "90 % interval", "p", "p, Holm", "value of the first", "value of the second", "about"]
+    headings = ["difference", "90 % interval", "p", "p, Holm", "value of the first", "value of the second"]
+    headings += ["the first is", "about"]
     assert " ".join(lines[0].split()) == " ".join(["notion error or score first second", *headings])
     # Accuracy is a share: its difference is in points, its values are in percent.
     first = cc.compare(models, None, SCORES[0]).iloc[0]
@@ -524,6 +525,8 @@ def _files_for(words):
             np.savez(word, scores=scores, labels=labels)
         elif word.endswith(".jsonl"):
             lines = pd.DataFrame({"conf": probs.max(1), "ok": (probs.argmax(1) == labels).astype(int)})
+            if "--models-in" in words:
+                lines = lines.set_axis(["confidence", "correct"], axis=1).assign(model=["old", "new"] * 75)
             lines.to_json(word, orient="records", lines=True)
         elif word == "cal.json" and words[0] == "apply":
             names = [f"class {j}" for j in range(3)]

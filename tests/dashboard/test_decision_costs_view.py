@@ -10,11 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import Recipe
+from calib_core.inference.number_words import points, score
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
+from dashboard.theme import markdown_plain
 from dashboard.views import decision_costs
 from tests.dashboard.test_views import opened
 
@@ -23,10 +25,11 @@ COSTS = "0 5; 1 0"
 
 
 def asked(costs: str = "", **more: Any) -> tuple[AppTest, Selection]:
+    """The question of decisions, opened by a link."""
     exhibit = EXHIBITS.described("decisions", **({"costs": costs} if costs else {}))
-    selection = Selection(view="calibrators", **{"source": TWO, **more}).with_exhibit(exhibit)
+    selection = Selection(view="calibrators", question="decisions", **{"source": TWO, **more}).with_exhibit(exhibit)
     app = opened(selection)
-    app.segmented_control(key="recalibrate.more").set_value("decisions").run()
+    assert app.segmented_control(key="recalibrate.more").value == "decisions"
     assert not app.exception, [e.value for e in app.exception]
     return app, selection
 
@@ -42,10 +45,48 @@ def test_the_table_is_of_the_costs_in_the_link() -> None:
     models = {title: scene.get(rows) for title, rows in scene.predictions().items()}
     titles = list(models)
     expected = cc.decisions.decision_costs(models, COSTS, dict.fromkeys(titles[1:], titles[0]))
-    np.testing.assert_array_equal(table(app, "realised")["realised"], expected["realised"])
-    np.testing.assert_array_equal(table(app, "realised")["change"], expected["change"])
+    shown = next(t.value for t in app.table if "pays" in t.value.index)
+    assert shown.loc["pays"].tolist() == [markdown_plain(score(cost)) for cost in expected["realised"]]
+    headlines = " ".join(m.value for m in app.markdown).replace("\\", "").replace("\u200b", "").replace("\u00a0", " ")
+    assert all(sentence.split(" and delivers")[0] in headlines for sentence in cc.decisions.cost_words(expected))
+    # The costs of two classes turn at a sixth: there curve and table stand, and nobody is asked for a threshold.
+    t = round(1 / 6, 6)
+    worth = cc.decisions.net_benefits(models, t, bases=dict.fromkeys(titles[1:], titles[0]))
+    shown = next(t.value for t in app.table if "net benefit" in t.value.index)
+    assert shown.loc["net benefit"].tolist() == [markdown_plain(points(each)) for each in worth["benefit"]]
+    assert drawn(app)["decision-curve"].figure["layout"]["shapes"][0]["x0"] == t
+    assert not [field for field in app.number_input if field.label == "Threshold"]
     curve = next(t for t in drawn(app)["decision-curve"].figure["data"] if t.get("name") == titles[0])
     assert len(curve["x"]) == 99
+
+
+def test_one_class_against_the_rest_is_chosen_and_so_is_the_threshold() -> None:
+    app, _ = asked(source=Source(data="demo:synthetic-three-class"))
+    assert any("choose the one to act on" in info.value for info in app.info)
+    app.selectbox(key="decisions.class").set_value(2).run()
+    assert app.session_state["calib.selection"].code == 2
+    app.number_input(key="exhibit.decision-curve.threshold").set_value(0.3).run()
+    assert not app.exception
+    assert drawn(app)["decision-curve"].figure["layout"]["shapes"][0]["x0"] == 0.3
+    link = app.session_state["calib.selection"].to_query()
+    kept = {recipe.key: dict(recipe.params) for recipe in Selection.from_query(link)[0].exhibits}
+    assert kept == {"decision-curve": {"threshold": 0.3}, "net-benefit": {"threshold": 0.3}}
+
+
+def uploader(app: AppTest) -> Any:
+    return next(field for field in app.file_uploader if field.label == "Costs (CSV)")
+
+
+def test_costs_come_from_a_file_or_it_says_why_not() -> None:
+    app, _ = asked()
+    names = session.scene_of(Selection(source=TWO)).class_names
+    csv = f"decided,{names[1]},{names[0]}\n{names[1]},0,1\n{names[0]},5,0\n"
+    uploader(app).set_value(("mine.csv", csv.encode(), "text/csv")).run()
+    assert dict(app.session_state["calib.selection"].exhibit("decisions").params) == {"costs": COSTS}
+    uploader(app).set_value(("mine.csv", csv.replace("5", "five").encode(), "text/csv")).run()
+    (error,) = [e.value.replace("\\", "") for e in app.error]
+    assert error == f'These costs are not used: mine.csv, line 3, "{names[1]}": "five" is no finite number.'
+    assert dict(app.session_state["calib.selection"].exhibit("decisions").params) == {"costs": COSTS}
 
 
 def test_costs_typed_in_are_chosen_and_the_usual_ones_leave_no_trace(monkeypatch: Any) -> None:

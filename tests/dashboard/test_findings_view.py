@@ -77,11 +77,21 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     assert not app.exception
     assert (chosen(app).code, chosen(app).zoom) == (records[i]["class"], records[i]["bin"])
     assert "**Its rows in this bin**" in texts(app)
+    assert figure["layout"]["meta"]["exact"], "this line alone is tinted"
+    assert any(text == markdown_plain(unbroken(tested["finding"].iloc[i])) for text in texts(app))
     # A place without a bin leaves none of the one before.
     i = tested["kind"].tolist().index("class")
     app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 2)
     app.run()
     assert (chosen(app).code, chosen(app).zoom) == (tested["code"].iloc[i], None)
+    assert markdown_plain(unbroken(tested["finding"].iloc[i])) in texts(app)
+    # All rows are the whole range of the confidence.
+    i = tested["kind"].tolist().index("direction")
+    app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 3)
+    app.run()
+    assert not app.exception
+    assert (chosen(app).code, chosen(app).between) == (None, (0.0, 1.0))
+    assert markdown_plain(unbroken(tested["finding"].iloc[i])) in texts(app)
 
 
 def test_a_slice_of_the_list_is_judged_alone() -> None:
@@ -125,7 +135,7 @@ def test_page_one_of_the_report_has_its_top_line() -> None:
     assert listed.text == " ".join(found_in(DIGITS)["finding"].head(summary.LISTED))
 
 
-def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_the_predicted_class() -> None:
+def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_its_rows() -> None:
     app = opened(Selection(source=DIGITS, view="classes", calibrators=()))
     assert "class-bias" not in drawn(app)
     app.session_state["classes.bias"] = True
@@ -138,9 +148,22 @@ def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_the_predi
     assert [[record["class"], record["label_code"]] for record in marks["customdata"]] == np.column_stack(
         [found.predicted, found.label]
     ).tolist()
-    app.session_state[slot("class-bias")] = Click(1, 0, marks["customdata"][0], None, None, 1)
+    frame = found.frame()
+    i = int(((frame["code"] != frame["label_code"]) & (frame["right"] > 0)).to_numpy().argmax())
+    app.session_state[slot("class-bias")] = Click(1, i, marks["customdata"][i], None, None, 1)
     app.run()
-    assert (chosen(app).view, chosen(app).code) == ("classes", found.predicted[0])
+    assert not app.exception
+    pair = found.predicted[i], found.label[i]
+    assert (chosen(app).view, chosen(app).code, chosen(app).label) == ("classes", *pair)
+    names, test = found.names, session.parts(DIGITS).test
+    assert markdown_plain(unbroken(frame["finding"][i])) in texts(app)
+    number = int(((test.predicted == pair[0]) & (test.true_labels == pair[1])).sum())
+    said = f"Rows predicted as {names[pair[0]]} that are of {names[pair[1]]}: {number}."
+    assert markdown_plain(said) in texts(app)
+    # Another class is another place.
+    app.session_state[slot("class-errors")] = Click(0, 0, {"class": 1}, 0.5, 0.5, 2)
+    app.run()
+    assert (chosen(app).code, chosen(app).label) == (1, None)
 
 
 def test_many_classes_are_drawn_as_a_list_and_few_as_a_picture_of_all_pairs() -> None:

@@ -17,7 +17,7 @@ from calib_core import CALIBRATORS, Recipe
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS
 from dashboard.schemes import interval_schemes
-from dashboard.selection import AUTO, Selection, Source, model_keys
+from dashboard.selection import AUTO, SHARED, Selection, Source, model_keys
 from dashboard.views import VIEWS
 
 
@@ -174,3 +174,15 @@ def test_a_link_reaches_every_limit_and_not_beyond(name: str, longest: str, monk
         )
     assert Selection.from_query({name: beyond}) == (Selection(), Selection.from_query({name: beyond})[1])
     assert len(Selection.from_query({name: beyond})[1]) == 1
+
+
+def test_an_option_that_exhibits_share_is_chosen_in_all_of_them() -> None:
+    chosen = Selection().with_exhibit(Recipe("EXHIBITS", "skills", (("coverage", 0.5),)))
+    assert {recipe.key: dict(recipe.params) for recipe in chosen.exhibits} == {
+        "selective": {"coverage": 0.5},
+        "skills": {"coverage": 0.5},
+    }
+    assert chosen.with_exhibit(Recipe("EXHIBITS", "selective")) == Selection()
+    for name, keys in SHARED.items():
+        defaults = {EXHIBITS[key].param(name).default for key in keys}
+        assert len(defaults) == 1, name

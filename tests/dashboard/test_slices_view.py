@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -18,6 +19,9 @@ from dashboard.chart import drawn
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import Options, build
+from dashboard.report.build import _document
+from dashboard.report.request import Request
+from dashboard.report.sections.headline import headline
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
 from tests.dashboard.test_reliability_view import clicked
@@ -210,6 +214,9 @@ def test_the_command_writes_the_table_on_screen() -> None:
         (["--by", "a", "--by", "b", "--by", "c"], "--by is given once, or twice"),
         (["--scan", "--by", "a"], "--scan looks at every column"),
         (["--csv", "--json"], "exclude each other"),
+        (["--parts", "3"], "--parts goes with --by"),
+        (["--scan", "--parts", "4"], "--parts goes with --by"),
+        (["--min-rows", "50", "--by", "subject"], "--min-rows goes with --scan"),
         (["--by", "subjct"], "did you mean 'subject'"),
         (["--where", "law"], "--where: 'law' is not possible"),
     ],
@@ -247,6 +254,47 @@ def test_audit_and_gate_judge_a_slice_and_say_so(tmp_path: Any) -> None:
     nothing = calib("gate", str(file), "--where", "subject=art", "--max-ece", "0.05")
     assert nothing.exit_code == 2
     assert "no row is in the slice subject = art" in nothing.stderr
+
+
+def few_groups(tmp_path: Any, **columns: Any) -> str:
+    frame = pd.DataFrame({"confidence": [0.7, 0.9] * 30, "correct": [1, 0, 1, 1] * 15, "site": ["a", "b"] * 30})
+    frame.assign(**columns).to_csv(tmp_path / "few.csv", index=False)
+    return str(tmp_path / "few.csv")
+
+
+def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> None:
+    file = few_groups(tmp_path, patient=["p", "q"] * 30, half=["x"] * 30 + ["y"] * 30)
+    answer = calib("audit", file, "--read", "group=patient", "--where", "site=a", "--estimator", "ece")
+    assert "\nRows belong to 1 group (patient): " in answer.stdout
+    assert "judge one row a group. The score of all rows" in answer.stdout
+    scanned = calib("slices", file, "--read", "group=patient", "--where", "site=b", "--scan")
+    assert (scanned.exit_code, scanned.stdout) == (2, "")
+    assert "rows in 1 group (patient) cannot be divided so" in scanned.stderr
+
+
+def test_a_slice_that_weighs_nothing_is_a_sentence(tmp_path: Any) -> None:
+    file = few_groups(tmp_path, weight=[0, 1] * 30)
+    for command in (["audit", file], ["slices", file, "--by", "site"], ["show", "hero", file]):
+        answer = calib(*command, "--where", "site=a")
+        assert answer.exit_code == 2
+        assert "every row in the slice site = a carries the weight 0" in answer.stderr
+
+
+def test_the_first_words_of_a_report_name_the_slice() -> None:
+    request = Request(dataclasses.replace(LAW, calibrators=()), Options())
+    work = headline(request)
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            said = done.value.block.text
+            break
+    assert said.startswith("Where subject = law: when it says 90 %, it is right ")
+    document = _document(request, ())
+    assert document.title.endswith(", where subject = law")
+    assert document.about.endswith(", where subject = law")
+    assert "where" not in _document(Request(BASE, Options()), ()).title
+    assert _document(Request(LAW, Options(title="Mine")), ()).title == "Mine"
 
 
 @pytest.mark.parametrize("view", [key for key, each in VIEWS.items() if each.room == "explore"])

@@ -8,13 +8,9 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from calib_core import NotAnswerable
 from calib_core.citations import WORKS, bibliography
 from calib_core.registry import FAMILIES, Choice, Entry, Key, Param
 from dashboard.cli import main
-from dashboard.exhibits import EXHIBITS
-from dashboard.selection import Selection, Source
-from dashboard.session import Scene, scene_of
 
 ENTRIES = [(family, key) for family in FAMILIES for key in FAMILIES[family]]
 PARAMS = [(family, key, param) for family, key in ENTRIES for param in FAMILIES[family][key].params]
@@ -89,25 +85,3 @@ def test_help_speaks_plainly(command: click.Command) -> None:
     assert not code_in((command.help or "").partition("\b")[0])
     for option in command.params:
         assert not code_in(getattr(option, "help", None) or ""), option.name
-
-
-@pytest.mark.parametrize("demo", ["synthetic-three-class", "language-model"])
-def test_exhibits_speak_plainly(demo: str) -> None:
-    ticked = tuple(FAMILIES["CALIBRATORS"].recipe(key) for key in ("temperature", "top-label-hb"))
-    scene = scene_of(Selection(source=Source(data=f"demo:{demo}"), calibrators=ticked, cell=2, zoom=12))
-    for key in EXHIBITS:
-        for text in shown_by(key, scene):
-            assert not code_in(text), f"{key}: {text}"
-
-
-def shown_by(key: str, scene: Scene) -> Iterator[str]:
-    """Headings and words of an exhibit; or the sentence in its place."""
-    exhibit = EXHIBITS.make(key)
-    try:
-        frame, words = scene.get(exhibit.table(scene)), exhibit.words(scene)
-    except NotAnswerable as why:
-        yield str(why)
-        return
-    yield from (words.caption, words.alt, *words.notes)
-    if key not in ("bin-rows", "cell-rows", "file"):  # they show columns of the file, by its own names
-        yield from (column.heading for column in exhibit.columns(frame))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s
-from calib_core._row_groups import RowGroups
+from calib_core._arrays import Float64s
+from calib_core._row_groups import RowGroups, dealt
 from calib_core.calibrators.fitting.softmax_fit import fitted
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, Odir, Rowwise
 
@@ -23,7 +23,7 @@ def chosen_odir(rows: Rowwise, given: Odir, folds: int, random_state: int, group
     rows that belong together in one.
     """
     parts = (
-        _folds(rows.labels, folds, random_state) if groups is None else groups.folds(rows.labels, folds, random_state)
+        dealt(rows.labels, folds, random_state) if groups is None else groups.folds(rows.labels, folds, random_state)
     )
     splits = [(rows.take(np.flatnonzero(parts != f)), rows.take(np.flatnonzero(parts == f))) for f in np.unique(parts)]
     if len(splits) < 2:
@@ -41,11 +41,3 @@ def _least(splits: Sequence[tuple[Rowwise, Rowwise]], candidates: Sequence[Odir]
             start = fitted(AffineLoss(fit, candidates[i]), start).parameters
             losses[i] += held_out.mass * AffineLoss(held_out, candidates[i]).log_loss(start)
     return candidates[len(candidates) - 1 - int(losses[::-1].argmin())]
-
-
-def _folds(labels: Codes, folds: int, random_state: int) -> Codes:
-    """The fold of each row: every class is dealt out in a random order, one row a fold in turn."""
-    order = np.lexsort((np.random.default_rng(random_state).random(len(labels)), labels))
-    parts = np.empty(len(labels), dtype=np.intp)
-    parts[order] = np.arange(len(labels)) % folds
-    return parts

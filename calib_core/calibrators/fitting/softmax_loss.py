@@ -85,10 +85,18 @@ class Rowwise:
 
 @dataclass(frozen=True)
 class Odir:
-    """Penalty on off-diagonal weights and on intercepts: lambda / (K(K-1)) and mu / K times their sums of squares."""
+    """Penalty on off-diagonal weights and on intercepts: lambda / (K(K-1)) and mu / K times their sums of squares.
+
+    ``diagonal``: the same, by K, on what the weights of the diagonal are away from 1.
+    """
 
     off_diagonal: float
     intercept: float
+    diagonal: float = 0.0
+
+
+FREE = Odir(0.0, 0.0)
+"""No penalty."""
 
 
 class SoftmaxLoss:
@@ -189,11 +197,14 @@ class DiagonalLoss(SoftmaxLoss):
 
     shifts = slice(1, None)
 
-    def __init__(self, rows: Rowwise) -> None:
-        super().__init__(rows, np.vstack([np.ones(rows.n_classes), np.zeros(rows.n_classes)]))
+    def __init__(self, rows: Rowwise, odir: Odir = FREE) -> None:
+        k = rows.n_classes
+        super().__init__(rows, np.vstack([np.ones(k), np.zeros(k)]))
+        self.odir = odir
+        self.penalty += np.array([[odir.diagonal], [odir.intercept]]) / k
 
     def on(self, rows: Rowwise) -> DiagonalLoss:
-        return DiagonalLoss(rows)
+        return DiagonalLoss(rows, self.odir)
 
     def logits(self, point: Float64s, x: Floats) -> Floats:
         w, b = point.astype(x.dtype)
@@ -240,7 +251,7 @@ class AffineLoss(SoftmaxLoss):
         k = rows.n_classes
         super().__init__(rows, np.vstack([np.eye(k), np.zeros((1, k))]))
         self.odir = odir
-        self.penalty[:k] += odir.off_diagonal / (k * (k - 1)) * (1.0 - np.eye(k))
+        self.penalty[:k] += odir.off_diagonal / (k * (k - 1)) * (1.0 - np.eye(k)) + odir.diagonal / k * np.eye(k)
         self.penalty[k] += odir.intercept / k
 
     def on(self, rows: Rowwise) -> AffineLoss:

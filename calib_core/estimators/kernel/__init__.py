@@ -1,12 +1,12 @@
 """Kernel densities of scores: kernels, bandwidth rules, and the calibration error they give (P5 §4.4-4.5)."""
 
-from calib_core.estimators.kernel.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
 from calib_core.estimators.kernel.curve_limits import limits
 from calib_core.estimators.kernel.ece import KernelECE
-from calib_core.estimators.kernel.kernels import KERNELS, Gaussian, Kernel, Triweight, height
-from calib_core.estimators.kernel.local import Smoothed, local_calibration
-from calib_core.estimators.kernel.score_grid import Grid
-from calib_core.estimators.kernel.score_scales import SCALES, Linear, LogOdds, Scale
+from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
+from calib_core.smoothing.kernels import KERNELS, Gaussian, Kernel, Triweight, height
+from calib_core.smoothing.local import Smoothed, local_calibration
+from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_scales import SCALES, Linear, LogOdds, Scale
 
 __all__ = [
     "BANDWIDTHS",

@@ -10,8 +10,8 @@ from scipy.stats import gamma, norm
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.claims import Stratum
-from calib_core.estimators.kernel.kernels import Kernel, footprint
-from calib_core.estimators.kernel.score_grid import Grid
+from calib_core.smoothing.kernels import Kernel, footprint
+from calib_core.smoothing.score_grid import Grid
 
 _BLOCK = 64
 _TRACE = 1e-6

@@ -10,13 +10,13 @@ import numpy as np
 from calib_core._arrays import Float64s
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
-from calib_core.estimators.kernel.bandwidths import Bandwidth, Silverman
-from calib_core.estimators.kernel.kernels import Kernel, Triweight, response
-from calib_core.estimators.kernel.local import Smoothed, local_calibration
-from calib_core.estimators.kernel.score_grid import Grid
-from calib_core.estimators.kernel.score_scales import Linear, Scale
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.registry import Choice, Part
+from calib_core.smoothing.bandwidths import Bandwidth, Silverman
+from calib_core.smoothing.kernels import Kernel, Triweight, response
+from calib_core.smoothing.local import Smoothed, local_calibration
+from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_scales import Linear, Scale
 
 SMOOTHED = ("outcomes", "gaps")
 

@@ -1,7 +1,7 @@
 // What is looked at: shown by tints over columns and halos around marks, chosen with the pointer or the keys.
 
 import { columnAt, columnAxes, columnsOf, labelStrip, metaOf, place, rangeOf, walked } from "./columns.js";
-import { agrees, drawnTraces, marksOf } from "./records.js";
+import { agrees, drawnTraces, isIt, marksOf } from "./records.js";
 import { element } from "./page.js";
 
 const STILL = 4; // pixels the pointer may move between down and up
@@ -78,6 +78,7 @@ export class Looking {
 
   /** The columns looked at; where that is a class and no bin of it, its whole picture. */
   picked(columns) {
+    if (metaOf(this.node).exact) return this.focus.between ? [] : columns.filter(({ record }) => isIt(record, this.focus));
     const found = columns.filter(({ record }) => agrees(record, this.focus));
     if (this.focus.bin != null || this.focus.class == null) return found;
     return [...new Set(found.map(({ axis }) => axis))].map((axis) => {
@@ -95,7 +96,7 @@ export class Looking {
 
   halos(columns) {
     for (const path of this.node.querySelectorAll(".calib-looked")) path.classList.remove("calib-looked");
-    if (!this.looks || (columns.length && this.tinted)) return;
+    if (!this.looks || (columns.length && this.tinted) || metaOf(this.node).exact) return;
     const found = [...drawnTraces(this.node)].flatMap((drawn) =>
       drawn.trace.customdata ? marksOf(drawn).filter(({ record }) => agrees(record, this.focus)) : [],
     );
@@ -207,7 +208,8 @@ export class Looking {
     if (event.key === "Escape") return this.escape(event);
     const direction = { ArrowUp: "y", ArrowDown: "y" }[event.key] ?? "x";
     const columns = walked(this.node, direction, this.focus);
-    const here = columns.findIndex(({ record }) => agrees(record, this.focus));
+    const about = metaOf(this.node).exact ? isIt : agrees;
+    const here = columns.findIndex(({ record }) => about(record, this.focus));
     const next = {
       ArrowRight: here + 1,
       ArrowDown: here + 1,

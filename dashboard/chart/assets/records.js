@@ -1,12 +1,17 @@
 // What marks and columns stand for: their records, and where the browser has drawn them.
 
-const NAMES = ["bin", "class", "cell"];
+const NAMES = ["bin", "class", "cell", "label_code"];
 
 /** Whether a record is about what is looked at: the same in every name of the focus that it has, at least one. */
 export function agrees(record, focus) {
   if (!record || !focus) return false;
   const shared = NAMES.filter((name) => focus[name] != null && record[name] != null);
   return shared.length > 0 && shared.every((name) => record[name] === focus[name]);
+}
+
+/** Whether it is about this and nothing else: a class alone is another place than the class in a bin. */
+export function isIt(record, focus) {
+  return agrees(record, focus) && NAMES.every((name) => (record[name] ?? null) === (focus[name] ?? null));
 }
 
 /** What tells a mark from the others of its trace, whatever its place in the list. */

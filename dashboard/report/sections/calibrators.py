@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.binary_map import made_of_maps
+from dashboard.exhibits.decision_curve import at_these_costs
 from dashboard.exhibits.rates import keeping_rates
 from dashboard.report.document import Block
 from dashboard.report.exhibited import blocks as exhibit
@@ -25,7 +27,10 @@ def blocks(request: Request) -> Iterator[Block | None]:
         yield from exhibit(chosen("side-effects"), scene)
     if chosen("decisions").params:
         yield from exhibit(chosen("decisions"), scene)
-        yield from exhibit(chosen("decision-curve"), scene)
+        threshold = at_these_costs(request.selection, scene)
+        for key in ("decision-curve", "net-benefit"):
+            recipe = EXHIBITS.described(key, **{**dict(chosen(key).params), **threshold})
+            yield from exhibit(recipe, scene)
     maps = []
     for i, model in enumerate(made_of_maps(scene), start=1):
         found = yield from shown(chosen("binary-map"), scene.focused(model=model.title), f"map-{i}")

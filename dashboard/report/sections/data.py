@@ -28,7 +28,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 def _found(key: str, changed: str) -> Iterator[Block]:
     """What the reader of a file did and found."""
     try:
-        title, whole = session.file(key).title, session.whole(key, changed)
+        title, whole = session.title_read(key, changed), session.whole(key, changed)
     except InputError as why:
         yield Paragraph(str(why), lead="A file could not be used.")
         return

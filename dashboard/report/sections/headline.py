@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
 from calib_core._text import inside
 from calib_core.inference.number_words import percent
+from dashboard import session
 from dashboard.exhibits import EXHIBITS, line_words
 from dashboard.report.document import Headline
 from dashboard.report.exhibited import Shown, shown
@@ -34,8 +35,14 @@ def headline(request: Request) -> Generator[None, None, Answer]:
     if HERO in EXHIBITS:
         found = yield from shown(request.selection.exhibit(HERO), request.scene)
         if found.table is not None:
-            return Answer(_spoken(request, found.table.frame), found)
-    return Answer(_judged(request))
+            return Answer(_among(request, _spoken(request, found.table.frame)), found)
+    return Answer(_among(request, _judged(request)))
+
+
+def _among(request: Request, block: Headline) -> Headline:
+    """The same where one slice alone is judged: it is named before the answer."""
+    where = session.parts(request.selection.source).where
+    return replace(block, text=f"Where {where}: {inside(block.text)}") if where else block
 
 
 def _spoken(request: Request, frame: pd.DataFrame) -> Headline:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
 
@@ -73,7 +74,8 @@ def test_predictions_are_bit_equal_after_a_round_trip(case, dtype):
             continue  # a map of raw logits, asked about probabilities
         assert said(loaded.apply(rows)) == want
     assert loaded.to_json() == text, "nothing is lost, nothing is added"
-    assert "nan" not in text.lower() or '{"float":' in text
+    outside_arrays = re.sub(r'"array":"[^"]*"', "", text)  # base64 spells any word
+    assert "nan" not in outside_arrays.lower() or '{"float":' in text
 
 
 def test_a_fresh_process_reads_them_too(tmp_path):

@@ -6,8 +6,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from calib_core import CALIBRATORS, InputError, Logits, Predictions
+from calib_core._row_groups import dealt
 from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.calibrators.fitting.odir_choice import GRID, _folds
+from calib_core.calibrators.fitting.odir_choice import GRID
 from calib_core.calibrators.fitting.quasi_newton import large_minimum
 from calib_core.calibrators.fitting.softmax_fit import fitted
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
@@ -283,7 +284,7 @@ def test_cross_validation_takes_the_least_held_out_loss():
     """The slow twin: a public fit and a log loss for every fold and candidate."""
     p, labels = noisy(240, 3)
     cal = CALIBRATORS.make("dirichlet", cross_validate=True, folds=3, random_state=5).fit(p, labels)
-    parts = _folds(labels, 3, 5)
+    parts = dealt(labels, 3, 5)
 
     def held_out(lam, mu):
         total = 0.0
@@ -302,12 +303,12 @@ def test_cross_validation_takes_the_least_held_out_loss():
 
 def test_folds_are_stratified_seeded_and_even():
     labels = np.repeat([0, 1, 2], [50, 20, 3])
-    parts = _folds(labels, 5, 0)
+    parts = dealt(labels, 5, 0)
     assert np.ptp(np.bincount(parts)) <= 1
     for c in range(3):
         assert np.ptp(np.bincount(parts[labels == c], minlength=5)) <= 1
-    np.testing.assert_array_equal(parts, _folds(labels, 5, 0))
-    assert (parts != _folds(labels, 5, 1)).any()
+    np.testing.assert_array_equal(parts, dealt(labels, 5, 0))
+    assert (parts != dealt(labels, 5, 1)).any()
 
 
 @pytest.mark.parametrize("key", ["matrix", "dirichlet"])

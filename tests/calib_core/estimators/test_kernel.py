@@ -19,8 +19,8 @@ from calib_core.estimators.kernel import (
     Triweight,
     local_calibration,
 )
-from calib_core.estimators.kernel.kernels import response
 from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopLabel
+from calib_core.smoothing.kernels import response
 
 
 def direct_density(scores, at, bandwidth, kernel, low):

@@ -228,7 +228,7 @@ def test_a_confidence_alone_is_not_enough_where_the_row_decides():
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("key", ["ts+top-label-hb", "ts+class-wise-hb", "ts+scaling-binning"])
+@pytest.mark.parametrize("key", ["ts+top-label-hb", "ts+class-wise-hb", "ts+scaling-binning", "ts+venn-abers"])
 def test_rows_tied_with_an_edge_stay_on_its_side(key, seed):
     rng = np.random.default_rng(seed)
     few = rng.dirichlet(np.ones(3), 30)  # every edge is the score of some of these rows, to the last bit

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import skill_differences, skills
 from calib_core.inference.influences import MEASURES, Answers, Influence
-from calib_core.inference.skills import DIFFERENCES, FEWEST, TOO_FEW, _ends
+from calib_core.inference.skills import DIFFERENCES, FEWEST, PERFECT, TOO_FEW, _ends
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 INTERVALS = ("skill", "auroc", "risk_area", "excess_area")
@@ -198,7 +198,11 @@ def test_what_cannot_be_told_is_not() -> None:
     assert line["note"] == TOO_FEW
     assert np.isnan(line[["skill_low", "auroc_low", "risk_area_low", "excess_area_low"]].astype(float)).all()
     assert np.isfinite(line[["overconfidence_low", "accuracy_answered_low"]].astype(float)).all()
-    with pytest.raises(InputError, match="the coverage is 0; it must lie above 0, up to 1"):
+    alike = Predictions.from_confidence([1.0] * 100, [True] * 80 + [False] * 20)
+    line = skills({"x": alike}).iloc[0]
+    assert (line["auroc"], line["note"]) == (0.5, PERFECT)
+    assert np.isnan(line[["auroc_low", "auroc_high"]].astype(float)).all()
+    with pytest.raises(InputError, match="coverage is 0; it must be a number between 0 and 1"):
         skills({"x": few}, 0)
     with pytest.raises(NotAnswerable, match="there is no model to show"):
         skills({})
@@ -239,3 +243,29 @@ def test_rows_that_belong_together_are_taken_together() -> None:
                 count[name] += line[f"{name}_low"] <= truth[name] <= line[f"{name}_high"]
     margin = 3 * np.sqrt(0.09 * runs)
     assert min(inside.values()) > 0.87 * runs - margin > max(alone.values())
+
+
+@pytest.mark.parametrize(
+    ("groups", "runs"),
+    [(False, 80), pytest.param(False, 600, marks=pytest.mark.wide), pytest.param(True, 300, marks=pytest.mark.wide)],
+)
+def test_intervals_hold_where_rows_weigh_differently(groups: bool, runs: int) -> None:
+    """Few rows that weigh much, those of low confidence more often; the twin that takes weights for copies fails."""
+    rng, share, right_at = np.random.default_rng(8), np.full(6, 1 / 6), LEVELS - 0.1
+    heavy = np.linspace(0.4, 0.1, 6)
+    weight_of = share * (heavy * 9.5 + (1 - heavy) * 0.5)
+    truth = truths(right_at, weight_of / weight_of.sum())
+    truth |= {"accuracy": right_at @ weight_of / weight_of.sum()}
+    names = (*INTERVALS, "accuracy")
+    inside, copies = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for _ in range(runs):
+        which = rng.integers(6, size=240)
+        weights = np.where(rng.random(240) < heavy[which], 9.5, 0.5)
+        p = Predictions.from_confidence(LEVELS[which], rng.random(240) < right_at[which], weights=weights)
+        p = p.take(np.repeat(np.arange(240), 3)).replace(groups=np.repeat(np.arange(240), 3)) if groups else p
+        for count, rows in ((inside, p), (copies, p.replace(weights=np.ceil(p.weights), groups=None))):
+            line = skills({"x": rows}).iloc[0]
+            for name in names:
+                count[name] += line[f"{name}_low"] <= truth[name] <= line[f"{name}_high"]
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside.values()) > 0.87 * runs - margin > max(copies.values()), (inside, copies)

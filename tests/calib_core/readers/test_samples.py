@@ -102,3 +102,15 @@ def test_numbers_as_questions_and_answers() -> None:
     p = predictions(*read(b"qid,prediction,y\n1,3,3\n1,3,3\n2,4,3\n"))
     np.testing.assert_array_equal(p.confidence, [1.0, 1.0])
     assert p.correct.tolist() == [True, False]
+
+
+def test_columns_called_like_what_is_counted_stay_beside_it() -> None:
+    content = b"question,answer,truth,confidence,samples,correct\n1,A,A,0.3,9,no\n1,A,A,0.3,9,no\n2,B,A,0.4,8,yes\n"
+    p = predictions(*read(content))
+    assert p.metadata is not None
+    assert p.confidence.tolist() == [1.0, 1.0]
+    assert p.correct.tolist() == [True, False]
+    assert p.metadata["confidence"].tolist() == [0.3, 0.4]
+    assert p.metadata["correct"].tolist() == ["no", "yes"]
+    assert p.metadata["samples"].tolist() == [9, 8]
+    assert p.metadata["samples, counted"].tolist() == [2, 1]

@@ -35,7 +35,7 @@ def test_words_that_are_not_in_the_table_are_named() -> None:
         predictions(table, propose(table))
     assert str(why.value) == (
         'm.csv, column "confidence", line 6 (row 4): nothing says what "quite sure", "so so" stand for; '
-        '3 of 7 rows affected. Choose it, such as words "quite sure=0.8".'
+        "3 of 7 rows affected. Choose a number from 0 to 1 for each phrase, such as quite sure = 0.8."
     )
     assert any(f.severity == "problem" and "quite sure" in f.message for f in examine(table, propose(table)))
     answered = predictions(table, propose(table, words=("quite sure=0.8", "so so=0.5")))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.fft
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core.estimators.kernel.score_scales import Linear, Scale
+from calib_core.smoothing.score_scales import Linear, Scale
 
 CELLS = 4096
 """Cells of the grid over [0, 1]: a step of 0.000244, below the 0.0003 of P5."""

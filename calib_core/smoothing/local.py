@@ -8,7 +8,7 @@ import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core.claims import Stratum
-from calib_core.estimators.kernel.score_grid import Grid
+from calib_core.smoothing.score_grid import Grid
 
 NO_DATA = 1e-8
 """Below this share of its peak the density counts as 0: transforms leave rounding errors of some 1e-16 of the peak."""

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _each_model, _shared
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.selection import Selection
@@ -46,7 +46,7 @@ def options(function: Command) -> Command:
     """Add the options that say what is looked at."""
     for option in reversed(_OPTIONS):
         function = option(function)
-    return _shared.reading_options(function)
+    return _shared.reading_options(_each_model.option(function))
 
 
 def flag(name: str) -> str:
@@ -63,9 +63,11 @@ def selection(
     others: Sequence[str] = (),
     choices: str = "",
     read: Sequence[str] = (),
+    models_in: str | None = None,
     **numbers: Any,
 ) -> Selection:
     """The choices the options make; the first that is not possible ends the command."""
+    from calib_core.readers.long_form import model_names
     from dashboard import session
     from dashboard.selection import Selection
     from dashboard.session.reading_changes import written_changes
@@ -78,16 +80,20 @@ def selection(
     query |= {"calibrators": f"[{','.join(recipes)}]", "data": key}
     if test is not None:
         query["test"] = read_file(str(test))
-    if read:
-        fields = _shared.reading_fields(read)
-        query["reading"] = written_changes(session.file(key).proposal, session.proposed(key, fields))
+    fields = _shared.reading_fields(read) | ({} if models_in is None else {"models": models_in})
+    more = []
+    if fields:
+        found, how = session.file(key), session.proposed(key, fields)
+        each = [how] if models_in is None else [how.replace(model=name) for name in model_names(found.table, how)]
+        query["reading"], *more = (written_changes(found.proposal, one_model) for one_model in each)
     keys = [read_file(name) for name in others]
     # What was changed in how they are read comes with --choices, by the same keys.
-    query.setdefault("others", json.dumps([[key, ""] for key in keys]))
+    query.setdefault("others", json.dumps([[key, read_so] for read_so in more] + [[other, ""] for other in keys]))
     chosen, problems = Selection.from_query(query)
     if problems:
         name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
         _shared.fail(f"{flag(name)}: {why}")
+    session.parts(chosen.source)  # what is wrong with the file is said before anything is asked of it
     return chosen
 
 

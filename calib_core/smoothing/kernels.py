@@ -9,8 +9,8 @@ import numpy as np
 import scipy.fft
 
 from calib_core._arrays import Float64s
-from calib_core.estimators.kernel.score_grid import Grid
 from calib_core.registry import Registry
+from calib_core.smoothing.score_grid import Grid
 
 
 class Kernel(Protocol):

@@ -1,0 +1,142 @@
+"""Intra-order-preserving maps, the diagonal family: one rising curve bends the log-probabilities of all classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from calib_core._arrays import Float64s
+from calib_core._parallel import one_blas_thread
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.fitting.curve_loss import CurveLoss
+from calib_core.calibrators.fitting.log_rows import LogRows, log
+from calib_core.calibrators.fitting.newton import minimum
+from calib_core.calibrators.insides import Insides, Number, counted
+from calib_core.calibrators.linear_maps import mapped
+from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.row_weights import row_count
+from calib_core.calibrators.temperature import NOTES, Temperature
+from calib_core.predictions import Predictions
+from calib_core.registry import Range
+
+MOST_PIECES = 8
+ROWS_A_PIECE = 100
+
+_MANY_VALUES = 5_000_000
+_STRIDE = 16
+"""Of more probabilities than these the curve is sought on every 16th row first."""
+
+
+@CALIBRATORS.register(
+    "iop",
+    "Intra-order-preserving map",
+    reference="Rahimi et al. 2020",
+    flags=Contract(
+        "full",
+        keeps_argmax=True,
+        sums_to_one=True,
+        keeps_order=True,
+        profile=Profile(
+            "scaling", "Bends all log-probabilities by one rising curve, and keeps every ranking.", rows=(400, 0, 0)
+        ),
+    ),
+)
+@dataclass(eq=False, repr=False)
+class OrderPreserving(Calibrator):
+    """Bends the log-probabilities of all classes by one rising curve, so that no two classes of a row change places.
+
+    q = softmax(m(log p_1), ..., m(log p_K)) with m strictly increasing, the same for every class: the diagonal
+    subfamily of the intra-order-preserving maps, where the output of a class depends on its own input only. Ties stay
+    ties. The paper's m is a monotone neural network of raw logits; ours is a line with bends, of log-probabilities,
+    since that has one best fit: the log loss is convex in the slopes.
+
+    m is straight between B - 1 knots, which part the rows evenly by the log-probability of their second class;
+    B = min(8, 1 + n / 100) of n calibration rows. With slopes r_b / T, T that of temperature scaling, r minimises
+    mean log loss + λ/n (sum_b (r_b - r_(b+1))² + sum_b (r_b - 1 - log r_b)), λ = ``smoothness``, by Newton's method.
+    The penalty is 0 where all r are 1, at temperature scaling, so that the log loss of the calibration rows is never
+    above its; the logarithm keeps slopes above 0.
+
+    ``temperature_`` is T, ``knots_`` (B - 1,) are the bends, ``slopes_`` (B,) the slopes from the least
+    log-probability up. Where the rows name no T (``status_``, as in temperature scaling) the map is that of T alone.
+
+    What can mislead: below the lowest knot, where one row in B has its second class and most classes of sure rows lie,
+    one slope goes on.
+
+    References: Rahimi, Shaban, Cheng, Hartley & Boots 2020, §3 (diagonal intra-order-preserving functions).
+
+    >>> p = np.tile([[0.9, 0.1]], (10, 1))
+    >>> cal = OrderPreserving().fit(p, [0] * 8 + [1] * 2)
+    >>> cal.predict_proba(p[:1]).round(6).tolist()
+    [[0.8, 0.2]]
+    """
+
+    smoothness: Annotated[
+        float, Range(1e-3, 1e6, log=True), "Smoothness (λ)", "λ: keeps the curve straight; the more, the straighter"
+    ] = 1.0
+
+    def _fit(self, predictions: Predictions) -> None:
+        plain = predictions if predictions.logits is None else predictions.with_probs(predictions.probs)
+        scaling = Temperature().fit_on(plain)
+        self.temperature_, self.status_ = scaling.temperature_, scaling.status_
+        n = row_count(plain.weights, plain.n_rows)
+        pieces = min(MOST_PIECES, 1 + int(n / ROWS_A_PIECE)) if self.status_ == "converged" else 1
+        self.knots_ = _knots(plain, pieces)
+        ratios = np.ones(len(self.knots_) + 1)
+        if len(self.knots_):
+            weights = np.ones(plain.n_rows) if plain.weights is None else plain.weights
+            source = LogRows.log_probabilities(plain)
+            strength = float(self.smoothness) / n
+            loss = CurveLoss(
+                source, plain.true_labels, weights / weights.sum(), self.knots_, 1.0 / self.temperature_, strength
+            )
+            with one_blas_thread():
+                if plain.rows.shape[0] * plain.rows.shape[1] > _MANY_VALUES and weights[::_STRIDE].any():
+                    ratios = minimum(loss.every(_STRIDE), ratios, 1e-10).point
+                ratios = minimum(loss, ratios).point
+        self.slopes_ = ratios / self.temperature_
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return NOTES.get(self.status_, "")
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        ends = np.exp(np.concatenate([[-np.inf], self.knots_, [0.0]]))
+        return Insides(
+            counted(len(self.slopes_), "slope"),
+            "Bends the log-probabilities of all classes by one rising curve, so that no two classes change places.",
+            lambda: [
+                Number("slope", float(slope), place=f"probabilities from {low:.3g} to {high:.3g}")
+                for slope, (low, high) in zip(self.slopes_, pairwise(ends), strict=True)
+            ],
+            unit="curve",
+        )
+
+    def corners(self) -> tuple[Float64s, Float64s]:
+        """The upper end of each straight piece and m there, m(0) = 0: both (B,)."""
+        ends = np.append(self.knots_, 0.0)
+        rises = np.diff(ends) * self.slopes_[1:]
+        return ends, np.append(-np.cumsum(rises[::-1])[::-1], 0.0)
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        return predictions.with_probs(mapped(LogRows.log_probabilities(predictions), predictions, self._curve))
+
+    def _curve(self, x: Float64s) -> Float64s:
+        ends, heights = self.corners()
+        piece = np.searchsorted(self.knots_, x)
+        # From a piece's upper end down, never below its lower end: rounding then makes no two pieces overlap.
+        lowest = np.append(-np.inf, heights[:-1])[piece]
+        return np.asarray(np.maximum(heights[piece] + self.slopes_[piece] * (x - ends[piece]), lowest))
+
+
+def _knots(predictions: Predictions, pieces: int) -> Float64s:
+    """Log-probabilities of second classes that part the rows into so many equal parts, ascending."""
+    second = log(predictions.top(2)[1][:, 1].astype(np.float64))
+    shares = np.arange(1, pieces) / pieces
+    return np.unique(np.quantile(second, shares, weights=predictions.weights, method="inverted_cdf"))

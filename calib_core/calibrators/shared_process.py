@@ -1,0 +1,199 @@
+"""Gaussian-process calibration: one smooth function of the log-probability, the same for every class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Annotated
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from calib_core._arrays import Float64s, frozen
+from calib_core._parallel import one_blas_thread
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.fitting.latent_function import STEP, Expansion, LatentLoss, moved, places
+from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.newton import Minimum, minimum
+from calib_core.calibrators.insides import Insides, Number
+from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.row_weights import as_rows
+from calib_core.predictions import Predictions
+from calib_core.registry import Range
+
+AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
+"""Standard deviations of the function's bends, in log-odds, among which the rows choose."""
+LENGTHS = (1.0, 2.0, 4.0, 8.0)
+"""Length scales among which the rows choose, in log-probability: a length of 1 is a factor of 2.7."""
+SLOPE = 1.0
+"""Standard deviation of the function's slope: 1/T of temperature scaling is then 1 +- 1 beforehand."""
+
+_PILOT = (1.0, 2.0)
+_LEAST = 1e-9
+"""Directions of the prior with less than this share of its largest variance are left out."""
+_STRIDE, _SAMPLE_ROWS = 16, 512
+"""Every 16th row gives the first guess where that leaves so many."""
+
+NOT_CONVERGED = "the fit stopped before it converged: another function could fit these rows better."
+
+
+@CALIBRATORS.register(
+    "gp",
+    "Gaussian-process calibration",
+    reference="Wenger et al. 2020",
+    flags=Contract(
+        "full",
+        keeps_argmax=False,
+        sums_to_one=True,
+        profile=Profile(
+            "scaling",
+            "Bends the scale of all probabilities by one smooth curve, as far as the rows ask for it.",
+            rows=(500, 0, 0),
+        ),
+    ),
+)
+@dataclass(eq=False, repr=False)
+class GaussianProcess(Calibrator):
+    """Adds to every log-probability one smooth function of it, the same for all classes, and no wilder than needed.
+
+    q = softmax(f(log p_1), ..., f(log p_K)) with f(z) = z + g(z), where g is a Gaussian process beforehand: mean 0,
+    covariance s^2 z z' + a^2 exp(-(z - z')^2 / (2 l^2)), slope s = 1, amplitude a and length scale l. Without data f is
+    the identity; a straight g is temperature scaling. g is given by its values at nodes 1/4 apart from 0 down to the
+    least log-probability of the calibration rows, with lines between and constant below; every row enters through the
+    nodes. The values are the most probable ones given the labels (Laplace's approximation), found by Newton's method
+    on the few directions in which the prior varies: one convex problem, some 10 to 80 unknowns whatever n and K are.
+
+    Where ``amplitude`` or ``length`` is None, they maximise the probability of the labels among 0.1, 0.3, 1, 3 and
+    1, 2, 4, 8, with the log loss replaced by its parabola around the fit with a = 1 and l = 2. Rows count as in the
+    paper's model: whole weights as copies, others as their effective number of rows. Predictions are those of the most
+    probable f: they do not average over what is still uncertain of it, as the paper's default does.
+
+    ``shifts_`` (G,) is g at the log-probabilities ``points_`` (G,), ascending; ``amplitude_`` and ``length_`` are a and
+    l, ``status_`` is "converged" or "not converged". g can fall faster than z rises: two classes of a row may then
+    change places, so that the predicted class is not kept. What can mislead: probabilities of the top few per cent are
+    close together in log-probability, and what happens there is told mainly by the classes that were not predicted.
+
+    References: Wenger, Kjellström & Triebel 2020, §3 (a variational approximation there; covariance of one squared
+    exponential and noise); Rasmussen & Williams 2006, §3.4-3.5 (Laplace's approximation); Wilson & Nickisch 2015
+    (nodes with lines between).
+
+    >>> p = np.tile([[0.9, 0.1]], (200, 1))
+    >>> cal = GaussianProcess().fit(p, [0] * 160 + [1] * 40)
+    >>> cal.predict_proba(p[:1]).round(2).tolist()  # right 80 % of the time
+    [[0.8, 0.2]]
+    """
+
+    amplitude: Annotated[
+        float | None, Range(0.01, 10.0, log=True), "Size of the bends", "size of the bends in log-odds; else chosen"
+    ] = None
+    length: Annotated[
+        float | None, Range(0.5, 20.0, log=True), "Length scale", "how far a bend reaches in log-odds; else chosen"
+    ] = None
+
+    def _fit(self, predictions: Predictions) -> None:
+        if predictions.weights is not None:  # a row of weight 0 is no row
+            predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
+        weights = np.ones(predictions.n_rows) if predictions.weights is None else as_rows(predictions.weights)
+        loss = LatentLoss(LogRows.log_probabilities(predictions), predictions.true_labels, weights)
+        with one_blas_thread():
+            found, self.amplitude_, self.length_ = _fitted(loss, self.amplitude, self.length)
+        self.status_ = "converged" if found.ended else "not converged"
+        basis = _basis(loss.last, self.amplitude_, self.length_)
+        self.points_: Float64s = frozen(loss.nodes[::-1].copy())
+        self.shifts_: Float64s = frozen((basis @ found.point)[::-1].copy())
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        return "" if self.status_ == "converged" else NOT_CONVERGED
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        return Insides(
+            f"bends of {self.amplitude_:.3g}, length {self.length_:.3g}",
+            "Adds to every log-probability a smooth function of it, the same for all classes: bends of "
+            f"{self.amplitude_:.3g} in size that reach {self.length_:.3g} far.",
+            lambda: [
+                Number("added to the log-probability", float(shift), place=f"probability {np.exp(z):.3g}")
+                for z, shift in zip(self.points_, self.shifts_, strict=True)
+            ],
+        )
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        values, last = self.shifts_[::-1], len(self.shifts_) - 1
+        out = np.empty(predictions.rows.shape, dtype=predictions.rows.dtype)
+        logs = LogRows.log_probabilities(predictions)
+        for where, block in predictions.rows.blocks():
+            z = logs.values(block.astype(np.float64))
+            f = moved(z, *places(z, last), values)
+            f -= f.max(axis=1, keepdims=True)
+            np.exp(f, out=f)
+            f /= f.sum(axis=1, keepdims=True)
+            out[where] = f
+        return predictions.with_probs(frozen(out))
+
+
+class _Posterior:
+    """Minus the log of labels and prior, per row, in coordinates v where g = basis v and v is standard normal."""
+
+    def __init__(self, loss: LatentLoss, basis: Float64s) -> None:
+        self.loss, self.basis = loss, basis
+        self.mass = float(loss.weights.sum()) or 1.0
+        self._seen: tuple[bytes, Expansion] | None = None
+
+    def value_and_gradient(self, point: Float64s) -> tuple[float, Float64s]:
+        seen = self.expansion(point)
+        slope = self.basis.T @ seen.slope + point
+        return (seen.value + 0.5 * float(point @ point)) / self.mass, slope / self.mass
+
+    def hessian(self, point: Float64s) -> Float64s:
+        curvature = self.basis.T @ self.expansion(point).curvature @ self.basis
+        curvature[np.diag_indices(len(point))] += 1.0
+        return np.asarray(curvature / self.mass)
+
+    def expansion(self, point: Float64s) -> Expansion:
+        """The log loss at a point: a pass over the rows has slope and curvature in one."""
+        key = point.tobytes()
+        if self._seen is None or self._seen[0] != key:
+            self._seen = key, self.loss(self.basis @ point)
+        return self._seen[1]
+
+
+def _fitted(loss: LatentLoss, amplitude: float | None, length: float | None) -> tuple[Minimum, float, float]:
+    """The most probable function, and the amplitude and the length scale it was found with."""
+    tried = list(product(AMPLITUDES if amplitude is None else (amplitude,), LENGTHS if length is None else (length,)))
+    first = _PILOT if _PILOT in tried else tried[0]
+    basis = _basis(loss.last, *first)
+    start = np.zeros(basis.shape[1])
+    if len(loss.labels) >= _STRIDE * _SAMPLE_ROWS:
+        start = minimum(_Posterior(loss.every(_STRIDE), basis), start, 1e-9).point
+    pilot = _Posterior(loss, basis)
+    found = minimum(pilot, start)
+    if len(tried) == 1:
+        return found, *first
+    function, parabola = basis @ found.point, pilot.expansion(found.point)
+    best = max(tried, key=lambda scales: _evidence(_basis(loss.last, *scales), function, parabola))
+    if best == first:
+        return found, *first
+    basis = _basis(loss.last, *best)
+    near = np.asarray(np.linalg.solve(basis.T @ basis + 1e-6 * np.eye(basis.shape[1]), basis.T @ function), float)
+    return minimum(_Posterior(loss, basis), near), *best
+
+
+def _evidence(basis: Float64s, function: Float64s, parabola: Expansion) -> float:
+    """Log probability of the labels, up to a constant, with the log loss as its parabola around a function."""
+    linear = basis.T @ (parabola.curvature @ function - parabola.slope)
+    factor = np.linalg.cholesky(np.eye(basis.shape[1]) + basis.T @ parabola.curvature @ basis)
+    half = np.linalg.solve(factor, linear)
+    return float(0.5 * half @ half - np.log(np.diag(factor)).sum())
+
+
+@lru_cache(64)
+def _basis(last: int, amplitude: float, length: float) -> Float64s:
+    """Functions at the nodes (G, r) whose sum with standard normal factors is the process: a line, then bends."""
+    z = -STEP * np.arange(last + 1.0)
+    variance, bends = np.linalg.eigh(np.exp(-0.5 * np.square((z[:, None] - z) / length)))
+    kept = variance > _LEAST * variance[-1]
+    return frozen(np.column_stack([SLOPE * z, amplitude * bends[:, kept] * np.sqrt(variance[kept])]))

@@ -1,0 +1,202 @@
+"""Candidates for recalibration, and what each gains over the model as it is on rows that its maps have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from calib_core import scores
+from calib_core._arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._text import count
+from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, as_calibrator
+from calib_core.estimators import as_estimator
+from calib_core.inference.influences import Answers, Influence, auroc
+from calib_core.inference.joint_cells import Difference
+from calib_core.inference.score_differences import of_losses, of_scores
+from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core.registry import Part, Recipe
+
+IDENTITY = Recipe("CALIBRATORS", "identity")
+FEWEST = 10
+"""Right rows, and wrong ones, from which on the interval of an AUROC was simulated."""
+_UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
+
+
+def _log_losses(rows: Predictions) -> Float64s:
+    """Minus the log probability of what happened, (n,): infinite where that is 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(scores.label_probs(rows)))
+
+
+SCORES: dict[str, Callable[[Predictions], Float64s]] = {"log-loss": _log_losses, "brier": scores.brier_scores}
+"""The proper scores that can be chosen by, and each row's term of them."""
+
+
+def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
+    """The calibrators that are tried for such predictions where none are named, the model as it is first.
+
+    They are what the registry declares: for whole rows temperature, ensemble temperature and vector scaling, Dirichlet
+    calibration (up to 20 classes), top-label histogram binning and isotonic regression; for confidences histogram
+    binning and the smooth binary maps.
+
+    >>> [recipe.key for recipe in candidates_for(Predictions.from_confidence([0.9], [True]))][:2]
+    ['identity', 'confidence']
+    """
+    found = [IDENTITY]
+    for key in CALIBRATORS:
+        profile, k = CALIBRATORS[key].flags.profile, predictions.n_classes
+        if predictions.kind not in profile.candidate_for or (k or 0) > (profile.most_classes or np.inf):
+            continue
+        part = next((param.name for param in CALIBRATORS[key].params if isinstance(param.domain, Part)), "")
+        smooth = [binary for binary in BINARY_CALIBRATORS if BINARY_CALIBRATORS[binary].flags.smooth]
+        filled = [CALIBRATORS.described(key, **{part: binary}) for binary in smooth] if part else []
+        found += filled or [Recipe("CALIBRATORS", key)]
+    return tuple(found)
+
+
+COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",
+           "accuracy_low", "accuracy_high", "auroc", "auroc_gain", "auroc_low", "auroc_high", "mean_confidence",
+           "rows_needed", "note")  # fmt: skip
+"""Columns of ``Choice.frame``."""
+
+
+class Trial:
+    """Rows in folds, on which candidates are compared with the model as it is."""
+
+    def __init__(self, rows: Predictions, fold: Codes, folds: int, score: str, level: float) -> None:
+        self.rows, self.fold, self.folds, self.score, self.level = rows, fold, folds, score, level
+        self.base = _whole(rows, rows)
+        exact = SCORES[score](self.base)
+        self.impossible = np.isinf(exact)
+        self.losses = frozen(np.where(self.impossible, -np.log(LOG_FLOOR), exact))
+        self.weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        self.nothing = np.zeros(rows.n_rows)
+
+    def mean(self, values: Float64s) -> float:
+        return float(self.weights @ values / self.weights.sum())
+
+    def inside(self, recipe: Recipe) -> Float64s:
+        """For each fold the candidate's whole gain on the others, by maps that saw neither fold, (folds,)."""
+        whole_gain, ready = np.zeros(self.folds), as_calibrator(recipe)
+        places = [np.flatnonzero(self.fold == f) for f in range(self.folds)]
+        for pair in combinations(range(self.folds), 2):
+            fresh: Calibrator = clone(ready)
+            fresh.fit_on(self.rows.take(np.flatnonzero(~np.isin(self.fold, pair))))
+            for outer, judged in (pair, pair[::-1]):
+                where = places[judged]
+                whole_gain[outer] += self.weights[where] @ self.gains(fresh.apply(self.rows.take(where)), where)
+        return whole_gain
+
+    def seen(self, after: Predictions, where: Codes | None) -> Predictions:
+        """What a candidate says of rows, in a form that has a score."""
+        return _whole(self.rows if where is None else self.rows.take(where), after)
+
+    def gains(self, after: Predictions, where: Codes | None) -> Float64s:
+        """How much less each row loses than with the model as it is, (n,): minus infinity where a new 0 came true."""
+        losses, impossible = self.losses, self.impossible
+        if where is not None:
+            losses, impossible = losses[where], impossible[where]
+        new = SCORES[self.score](self.seen(after, where))
+        return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
+
+    def left_out(self, recipe: Recipe, why: str) -> dict[str, Any]:
+        """The line of the table of a candidate that cannot be judged."""
+        return dict.fromkeys(COLUMNS, float("nan")) | self._named(recipe) | {"note": why}
+
+    def line(self, recipe: Recipe, after: Predictions) -> dict[str, Any]:
+        """A candidate's line of the table, from all rows after maps fitted on other folds."""
+        apart = self.gains(after, None) if recipe != IDENTITY else self.nothing
+        new = int(np.isneginf(apart).sum())
+        gain, _, note = self.test(self.seen(after, None), apart)
+        if new:
+            rows = "1 row" if new == 1 else f"{count(new)} rows"
+            note = f"gives what happened a probability of 0 in {rows}, which costs infinitely much"
+        line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
+        line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}
+        return line | self._accuracy(recipe, after) | self._order(after)
+
+    def _named(self, recipe: Recipe) -> dict[str, Any]:
+        needed = CALIBRATORS[recipe.key].flags.profile.rows_needed(self.rows.n_classes or 2)
+        return {"calibrator": recipe.key, "title": recipe.title, "rows_needed": needed}
+
+    def test(self, after: Predictions, apart: Float64s) -> tuple[Difference, bool, str]:
+        """The mean of the rows' gains with its interval, whether that is tested, and why there is none."""
+        if np.isneginf(apart).any():
+            return Difference(-np.inf, -np.inf, -np.inf, float("nan")), False, ""
+        w = self.rows.weights
+        copies = np.repeat(np.arange(len(apart)), w.astype(np.intp)) if w is not None and whole(w) else slice(None)
+        score: Any = as_estimator(self.score)
+        try:
+            gain, _, tested = of_losses(
+                self.base.written_out(), after.written_out(), apart[copies], score.label_terms, self.level
+            )
+        except NotAnswerable as why:
+            nan = float("nan")
+            return Difference(self.mean(apart), nan, nan, nan), False, str(why)
+        return gain, tested, ""
+
+    def _accuracy(self, recipe: Recipe, after: Predictions) -> dict[str, float]:
+        """The share of right rows after a candidate, and what that gains."""
+        gain = Difference(0.0, 0.0, 0.0, 1.0)
+        if not CALIBRATORS[recipe.key].flags.keeps_argmax:
+            try:
+                both = after.written_out(), self.rows.written_out()
+                gain, _, _ = of_scores(*both, as_estimator("accuracy"), self.level)
+            except NotAnswerable:
+                gain = _UNKNOWN
+        return {"accuracy": after.accuracy, **_ends("accuracy", gain.point, gain.low, gain.high)}
+
+    def _order(self, after: Predictions) -> dict[str, float]:
+        """How often a right row has more confidence than a wrong one of its fold, and what that gains."""
+        new, old = self._auroc(after), self._auroc(self.rows)
+        gain, enough = new - old, min(after.correct.sum(), (~after.correct).sum()) >= FEWEST
+        ends = gain.ends(self.level) if enough else (float("nan"), float("nan"))
+        return {"auroc": new.value, **_ends("auroc", gain.value, *ends)}
+
+    def _auroc(self, after: Predictions) -> Influence:
+        """The mean over folds, as confidences of two maps are not compared; folds of right rows alone are left out."""
+        parts = [auroc(Answers.of(after.take(np.flatnonzero(self.fold == f)))) for f in range(self.folds)]
+        order = np.argsort(self.fold, kind="stable")
+        whole_rows = Answers.of(self.rows.take(order))
+        mass = np.array([part.weights.sum() if np.isfinite(part.value) else 0.0 for part in parts])
+        if not mass.sum():
+            return Influence(float("nan"), whole_rows.h * np.nan, whole_rows.weights, whole_rows.groups)
+        scale = whole_rows.total / mass.sum()
+        terms = [part.terms * scale if np.isfinite(part.value) else 0 * part.weights for part in parts]
+        value = float(sum(m * part.value for m, part in zip(mass, parts, strict=True) if m) / mass.sum())
+        return Influence(value, np.concatenate(terms), whole_rows.weights, whole_rows.groups)
+
+
+def _ends(name: str, gain: float, low: float, high: float) -> dict[str, float]:
+    return {f"{name}_gain": gain, f"{name}_low": low, f"{name}_high": high}
+
+
+def _whole(base: Predictions, after: Predictions) -> Predictions:
+    """What is said after recalibration, as rows that have a score.
+
+    Where the base rows hold single claims, these become the two classes wrong and right; where the candidate makes the
+    claim h of the predicted class c alone, class j gets the rest in the old proportion, (1 - h) p_j / sum_{l != c} p_l,
+    and an equal share where these are all 0. NotAnswerable for what cannot be put so.
+    """
+    if after.abstained is not None:
+        raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")
+    if base.kind in ("top-label", "confidence"):
+        h = after.confidence.astype(np.float64)
+        both = np.column_stack([1.0 - h, h])
+        return Predictions(both, after.correct.astype(np.intp), weights=base.weights, groups=base.grouping)
+    if after.kind in ("full", "per-class"):
+        return after
+    if base.kind != "full" or after.n_ranked > 1:
+        raise NotAnswerable("it says single probabilities of rows, which have no score of whole rows")
+    probs, line, c = base.probs.astype(np.float64), np.arange(base.n_rows), after.predicted
+    probs[line, c] = 0.0
+    probs[probs.sum(axis=1) == 0] = 1.0
+    probs[line, c] = 0.0
+    h = after.confidence.astype(np.float64)
+    probs *= ((1.0 - h) / probs.sum(axis=1))[:, None]
+    probs[line, c] = h
+    return base.with_probs(probs)

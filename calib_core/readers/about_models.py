@@ -1,0 +1,75 @@
+"""Findings about a column that names models: that it does, how their rows are joined, what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from calib_core._text import count
+from calib_core.predictions import InputError
+from calib_core.readers.finding import Finding
+from calib_core.readers.labels import label_texts, plain
+from calib_core.readers.long_form import Joined, joined, question_columns
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+from calib_core.readers.wording import listed, quoted
+
+MOST = 8
+"""Values of a column up to which it is offered as the one that names models: more are not told apart in a picture."""
+_NAMES = frozenset({"model", "models", "model name", "model id", "llm", "system", "engine", "classifier"})
+
+
+def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
+    """How the models of a file are joined; where none is named, the column that would name them."""
+    if reading.models is not None:
+        yield from _how_joined(table, reading)
+        return
+    for name in table.columns:
+        if plain(name.replace("_", " ").replace("-", " ")) not in _NAMES or name in reading.used:
+            continue
+        texts = label_texts(table.columns[name])
+        if len(texts) != table.n_rows or not 2 <= len(pd.unique(texts)) <= MOST:
+            continue
+        question = reading.question if reading.layout == "samples" else question_columns(table, name)
+        try:
+            found = joined(table, reading.replace(models=name, question=question))
+        except InputError:
+            continue
+        models, questions = len(found.names), int(found.common.sum())
+        each = f"with {count(questions)} rows each" if not question else f"over the same {count(questions)} questions"
+        yield Finding(
+            "note",
+            "models",
+            f"The column {quoted(name)} names {models} models {each}: read as {models} models, they are compared pair "
+            f"by pair{_left_out(found)}; read as one, their rows are mixed.",
+            {"models": name, "question": question},
+            f"Read as {models} models",
+        )
+        return
+
+
+def _how_joined(table: Table, reading: Reading) -> Iterator[Finding]:
+    try:
+        found = joined(table, reading)
+    except InputError:
+        return  # the finding that the file cannot be read says why
+    names, models = quoted(reading.models), len(found.names)
+    if reading.question:
+        by = f"rows with the same {listed(reading.question)} belong to one question"
+    else:
+        by = "no column tells questions apart, so that their rows are joined by place: the first of each, and so on"
+    kept = f"{count(int(found.common.sum()))} questions are answered by all of them"
+    checked = reading.question or reading.label
+    yield Finding(
+        "warning" if _left_out(found) or not checked else "note",
+        "models",
+        f"The column {names} names {models} models; {by}: {kept}{_left_out(found)}.",
+    )
+
+
+def _left_out(found: Joined) -> str:
+    """What is left out where models are joined, in brackets; nothing where all questions are common."""
+    left = len(found.common) - int(found.common.sum())
+    what = "question is" if left == 1 else "questions are"
+    return f" ({count(left)} more {what} answered by some of them only, and left out)" if left else ""

@@ -1,0 +1,29 @@
+"""Smoothing of scores, for estimators and calibrators: kernels, bandwidth rules, scales and the grid (P5 §4.4)."""
+
+from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
+from calib_core.smoothing.kernels import KERNELS, Gaussian, Kernel, Triweight, footprint, height, response
+from calib_core.smoothing.local import Smoothed, local_calibration
+from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_scales import SCALES, Linear, LogOdds, Scale
+
+__all__ = [
+    "BANDWIDTHS",
+    "KERNELS",
+    "SCALES",
+    "Bandwidth",
+    "Fixed",
+    "Gaussian",
+    "Grid",
+    "Kernel",
+    "Linear",
+    "LogOdds",
+    "Scale",
+    "Silverman",
+    "Smoothed",
+    "StandardDeviation",
+    "Triweight",
+    "footprint",
+    "height",
+    "local_calibration",
+    "response",
+]
