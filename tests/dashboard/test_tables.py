@@ -19,8 +19,13 @@ from generated import ordinary_rows
 
 import calib_core as cc
 from calib_core.paper_tables import latex, method_table, paper_table
+from dashboard import session
 from dashboard.cli import main
 from dashboard.commands import tables
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits import paper_tables as exhibit_of
+from dashboard.selection import Selection, Source
+from tests.dashboard.test_views import opened
 
 
 def write(path, n=240, k=3, seed=0, **columns):
@@ -142,3 +147,54 @@ def test_the_examples_of_the_help_can_be_run(nets):
         assert CliRunner().invoke(main, shlex.split(example)).exit_code == 0, example
     assert Path("tables/p4-table-1.tex").exists()
     assert tables.OWN == "methods"
+
+
+# -- the view -------------------------------------------------------------------------------------------------
+
+WINE = Source(data="demo:wine-logistic")
+
+
+def test_the_view_makes_a_table_when_it_is_asked_for_and_takes_it_home():
+    chosen = EXHIBITS.described("paper-tables", splits=2)
+    app = opened(Selection(source=WINE, view="tables", exhibits=(chosen,)))
+    assert not app.exception
+    assert not app.table
+    next(button for button in app.button if button.label == "Compute").click().run(timeout=60)
+    assert not app.exception
+    whole = cc.read_as(cc.read_table(*cc.datasets.demo("wine-logistic")))
+    scene = session.scene_of(Selection(source=WINE))
+    name = session.file(WINE.data).title
+    expected = paper_table({name: whole}, "p1-table-2", splits=2)
+    frame = scene.get(chosen.build().table(scene))
+    pd.testing.assert_frame_equal(frame, expected.frame(), check_exact=True)
+    shown = app.table[0].value
+    assert [name.replace("\\", "") for name in shown.columns] == ["file", "Base", "TS", "VS", "DS", "N-HB", "TL-HB"]
+    assert f"{100 * frame['TS'][0]:.2f} ± " in shown["TS"].iloc[0].replace("\\", "")
+    assert "Cancel" not in [button.label for button in app.button]
+    assert {button.label for button in app.get("download_button")} >= {
+        "Download this table (CSV)",
+        "Download this table (LaTeX)",
+    }
+
+
+def test_the_exhibit_takes_the_demo_files_too_and_its_code_makes_the_same_table(monkeypatch):
+    monkeypatch.setattr(exhibit_of, "DEMOS", cc.datasets.DEMOS[:2])
+    scene = session.scene_of(Selection(source=WINE))
+    call = EXHIBITS.make("paper-tables", splits=1, with_demos=True).whole(scene)
+    assert [name for name, _ in call.args[0].items][1:] == [demo.title for demo in cc.datasets.DEMOS[:2]]
+    printed = EXHIBITS.make("paper-tables", published="p4-figure-2", splits=2).python(scene)
+    names = {}
+    exec(compile(printed, "copied", "exec"), names)
+    exhibit = EXHIBITS.make("paper-tables", published="p4-figure-2", splits=2)
+    pd.testing.assert_frame_equal(names["table"], scene.get(exhibit.table(scene)), check_exact=True)
+    assert exhibit.words(scene).caption.endswith("recommend nothing.")
+
+
+def test_parts_that_a_column_or_a_slice_says_are_what_is_judged():
+    selection = Selection(source=Source(data="demo:language-model", within="subject=law"))
+    scene = session.scene_of(selection)
+    table = scene.get(EXHIBITS.make("paper-tables", published="p1-table-2").table(scene))
+    rows = session.parts(selection.source)
+    expected = paper_table({session.file(selection.source.data).title: (rows.fit, rows.test)}, "p1-table-2")
+    pd.testing.assert_frame_equal(table, expected.frame(), check_exact=True)
+    assert table["splits"].tolist() == [1, 1]
