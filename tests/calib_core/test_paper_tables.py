@@ -117,6 +117,17 @@ def test_an_empty_cell_has_its_reason_and_averages_are_over_the_same_files():
     assert "Averages of conf-ECE are over the 2 of 3 files that all methods answer that answer any." in table.notes
 
 
+def test_splits_that_are_refused_are_counted_and_told_once():
+    lines = [("f", s, m, "Accuracy", v, 5, 1.0, note) for s, m, v, note in [
+        (0, "x", 0.5, ""), (1, "x", np.nan, "at most 0.41"), (2, "x", np.nan, "at most 0.42"),
+        (0, "y", 0.5, ""), (1, "y", 0.6, ""), (2, "y", 0.7, ""),
+    ]]  # fmt: skip
+    table = method_table(pd.DataFrame(lines, columns=runs.COLUMNS))
+    assert table.notes == ("x in 2 of 3 splits: at most 0.41.",)
+    assert table.frame()["x"].tolist() == [0.5]
+    assert table.frame()["x, standard error"].isna().all()
+
+
 def test_a_file_that_cannot_be_read_is_a_line_with_its_reason():
     def damaged():
         raise InputError("damaged.csv: no column of labels")
@@ -198,6 +209,12 @@ def test_the_papers_tables_are_those_of_the_papers():
     assert names["p3-table-3"] == "uncal IR LECE MS IOP GP TS TS+DEC TS+IR TS+LECE"
     assert names["p4-table-1"] == names["p4-table-2"] == "Uncal TS ETS GPC MetaMis MetaAcc"
     assert all(measure in TABLE_MEASURES for table in PAPER_TABLES.values() for measure in table.measures)
+
+
+def test_every_method_of_the_papers_is_here():
+    for table in PAPER_TABLES.values():
+        for method in table.methods:
+            assert method.recipe(10).build() is not None
 
 
 def test_the_accuracy_asked_of_meta_cal_goes_by_the_number_of_classes():
@@ -283,6 +300,11 @@ def test_other_data_another_recipe_or_a_damaged_result_is_made_anew(tmp_path, mo
         {"rows": "all"},
     ):
         assert (times(**change), times(**change)) == (1, 0), change
+    later = Method("later", "tau+identity")
+    assert times(calibrators=(later,)) == 1
+    with monkeypatch.context() as known:
+        known.setattr(CALIBRATORS, "_entries", {**CALIBRATORS._entries, "tau+identity": CALIBRATORS["identity"]})
+        assert times(calibrators=(later,)) == 1, "a method that has come since is tried"
     for path in tmp_path.iterdir():
         path.write_text(path.read_text()[:-3])
     assert times() == 1
