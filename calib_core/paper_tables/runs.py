@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from calib_core import _parallel
-from calib_core.calibrators import Calibrator
+from calib_core.calibrators import CALIBRATORS, Calibrator
 from calib_core.paper_tables import kept
 from calib_core.paper_tables.kept import Cell
 from calib_core.paper_tables.measures import TableMeasure, Trial, as_measure
@@ -108,7 +108,8 @@ def _of_file(
         return [_refused(methods, measures, str(why))]
     parts = (given,) if isinstance(given, Predictions) else given
     data = [kept.content(part) for part in parts]
-    recipe = (data, tuple(method.text for method in methods), tuple(measures), rows)
+    # Whether a method is known goes in: its reason for an empty cell is not kept for when there is one.
+    recipe = (data, tuple((method.text, method.key in CALIBRATORS) for method in methods), tuple(measures), rows)
     seeds: list[int | None] = [None] if len(parts) == 2 else [seed + s for s in range(splits)]
     paths = [None if folder is None else Path(folder) / f"{kept.key(recipe, share, s)}.json" for s in seeds]
     pairs = [(method.text, measure.name) for method in methods for measure in measures]

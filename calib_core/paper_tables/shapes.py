@@ -75,15 +75,16 @@ def method_table(
         lines, more = _of_measure(part, measure, titles)
         parts.append(lines)
         notes += more
-    notes += [_COUNTED[rows]] if (frame["answered"] < 1).any() else []
+    if (frame["answered"] < 1).any() and any(measure.estimator for measure in wanted):
+        notes.append(_COUNTED[rows])
     return MethodTable(title, tuple(titles.values()), pd.concat(parts, ignore_index=True), tuple(dict.fromkeys(notes)))
 
 
 _COUNTED: dict[str, str] = {
-    "answered": "Some methods leave rows unanswered: on each file every number is over the rows that all methods of "
-    "this run answer.",
-    "all": "Some methods leave rows unanswered: every number is over all rows, and on those the equal chances that a "
-    "method gives in place of an answer count as its prediction.",
+    "answered": "Some methods leave rows unanswered: on each file every error and score is over the rows that all "
+    "methods of this run answer.",
+    "all": "Some methods leave rows unanswered: every error and score is over all rows, and on those the equal chances "
+    "that a method gives in place of an answer count as its prediction.",
 }
 
 
@@ -146,15 +147,21 @@ def _comparable(value: pd.DataFrame) -> pd.Series:
 
 
 def _why_empty(part: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
-    """A sentence for every reason why cells are empty, or over fewer splits: which methods, which files."""
+    """A sentence for every reason why cells are empty, or over fewer splits: which methods, which files.
+
+    Reasons of one method on one file that differ from split to split, by their numbers, are told by the first.
+    """
     splits = part.groupby("file")["split"].nunique()
+    files: dict[tuple[str, str, str], list[str]] = {}
+    for (calibrator, file), lines in part[part["note"] != ""].groupby(["calibrator", "file"], sort=False):
+        every = int(splits[str(file)])
+        some = f" in {len(lines)} of {every} splits" if len(lines) < every else ""
+        note = str(lines["note"].iloc[0]).rstrip(".")
+        files.setdefault((titles[str(calibrator)], some, note), []).append(str(file))
     found: dict[tuple[str, str, str], list[str]] = {}
-    for (calibrator, note), lines in part[part["note"] != ""].groupby(["calibrator", "note"], sort=False):
-        refused = lines.groupby("file", sort=False).size()
-        where = _listed(list(refused.index)) if len(refused) < part["file"].nunique() else ""
-        some = bool((refused < splits[refused.index]).any())
-        some_splits = f" in {len(lines)} splits" if some else ""
-        found.setdefault((where, some_splits, str(note).rstrip(".")), []).append(titles[str(calibrator)])
+    for (title, some, note), names in files.items():
+        where = _listed(names) if len(names) < len(splits) else ""
+        found.setdefault((where, some, note), []).append(title)
     return [f"{_subject(methods, where, len(titles))}{some}: {note}." for (where, some, note), methods in found.items()]
 
 

@@ -41,9 +41,10 @@ class PaperTables(Exhibit):
     with_demos: Annotated[bool, Flag(), "Demo data too", "the demo files as further lines"] = False
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return self._whole(scene).part("frame()")
+        return self.whole(scene).part("frame()")
 
-    def _whole(self, scene: Scene) -> Call[MethodTable]:
+    def whole(self, scene: Scene) -> Call[MethodTable]:
+        """The table with its title and its notes."""
         files = {model.name or file(model.source.data).title: _rows(model.source) for model in scene.bases}
         if self.with_demos:
             others = (demo for demo in DEMOS if demo.title not in files)
@@ -54,7 +55,7 @@ class PaperTables(Exhibit):
         return columns(frame)
 
     def words(self, scene: Scene) -> Words:
-        whole = self._whole(scene)
+        whole = self.whole(scene)
         return Words(f"{scene.get(whole.part('title'))}. {FRAME_NOTE}").also(*scene.get(whole.part("notes")))
 
 
