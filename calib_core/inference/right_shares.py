@@ -65,3 +65,24 @@ def share_test(right: Float64s, says: Float64s, rows: Float64s, counted: bool) -
     else:
         p = 2 * np.exp(-2 * n * np.square(share - mean))
     return np.where(known, np.minimum(p, 1.0), np.nan)
+
+
+def share_floor(says: Float64s, rows: Float64s, counted: bool) -> Float64s:
+    """How far, at most, the share right of so many ``rows`` lies from a mean chance of ``says``, in 95 % of cases.
+
+    Counted rows: as far as the binomial numbers that 2.5 % lie below, and above; others sqrt(log(40) / (2 rows)). Like
+    ``share_test`` it holds whatever the single rows' chances are, and what ``share_test`` gives less than 5 % lies
+    beyond one of the two ends. NaN where there are no rows.
+
+    References: Hoeffding 1956, Theorem 5 (chances that differ), and 1963 (weights).
+
+    >>> share_floor(np.array([0.5]), np.array([100.0]), counted=True)  # 40 to 60 of 100
+    array([0.1])
+    """
+    known = rows > 0
+    n, mean = np.where(known, rows, 1.0), np.clip(np.where(known, says, 0.0), 0, 1)
+    if counted:
+        reach = np.maximum(mean - binom.ppf(0.025, n, mean) / n, binom.ppf(0.975, n, mean) / n - mean)
+    else:
+        reach = np.sqrt(np.log(2 / 0.05) / (2 * n))
+    return np.where(known, reach, np.nan)

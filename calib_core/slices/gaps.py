@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Bools, Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
 from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.picked_out import counts_rows
-from calib_core.inference.poisson_binomial import poisson_binomial
+from calib_core.inference.right_shares import share_floor
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions, whole
 from calib_core.slices.cut import PARTS, coded, divided_by
@@ -25,10 +22,7 @@ from calib_core.slices.rest import against_rest, unlike
 FEWEST = 20
 """Rows below which a slice is listed and not tested."""
 MOST_SLICES = 1000
-_FLOOR, _NORMAL_95 = 0.95, 1.959963984540054
-_PARTS = 256
-"""Into how many parts of [0, 1] confidences are sorted for the test, those of a part standing for their mean."""
-_TIED = 1e-9
+_NORMAL_95 = 1.959963984540054
 
 
 def table(
@@ -49,13 +43,12 @@ def table(
 
     Columns: slice (in words), where (its text), rows, worth, share (of all), claimed (mean confidence), right (share
     right), gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at
-    ``level``), floor (the 95 % point of |gap| in a calibrated model), p, p_bh, stands_out (p_bh at most 0.05), adds =
-    share * (|gap| - floor), which decides the order among those that stand out and among those that do not. Under
-    calibration the number K right of m rows is a sum of outcomes of chances h_i: its law is computed by Fourier
-    transform, and p = P(|K* - sum h| >= |K - sum h|), floor = the 95 % point of |K* - sum h| / m. Confidences count as
-    the mean of their 256th of [0, 1], which widens the law by a trifle. Slices of one cut share no rows, so that their
-    tests are independent given the scores and Benjamini and Hochberg's correction keeps the average share of false
-    alarms among those that stand out at 5 %.
+    ``level``), floor (how far noise alone takes |gap| in 95 % of cases, ``share_floor``), p, p_bh, stands_out (p_bh at
+    most 0.05), adds = share * (|gap| - floor), which decides the order among those that stand out and among those that
+    do not. p is exact, ``share_test``, as in ``findings``: it tests that the mean chance of being right is what is
+    claimed, whatever the single rows' chances are. Slices of one cut share no rows, so that their tests are independent
+    given the scores and Benjamini and Hochberg's correction keeps the average share of false alarms among those that
+    stand out at 5 %.
 
     Where the model is off over all rows, every large slice stands out. So each is set against all other rows, too:
     beyond = gap - their gap, beyond_low to beyond_high its interval at ``level``, p_beyond, and ``differs`` where that,
@@ -69,14 +62,14 @@ def table(
     abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a slice can
     cancel; several columns looked at in turn are several families of tests (``scan`` looks at all).
 
-    References: Clopper & Pearson 1934; Hoeffding 1963; Hong 2013 for the law; Benjamini & Hochberg 1995; Benjamini &
-    Yekutieli 2001; Newcombe 1998.
+    References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001;
+    Newcombe 1998.
 
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40 + ["c"]})
     >>> right = [True] * 30 + [False] * 10 + [True, False] * 20 + [True]
     >>> p = Predictions.from_confidence([0.75] * 81, right, metadata=site)
     >>> table(p, "site")[["slice", "rows", "right", "p", "stands_out"]].round(4).values.tolist()
-    [['site = b', 40, 0.5, 0.0006, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
+    [['site = b', 40, 0.5, 0.0011, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
     """
     as_whole(picked_from, "picked_from", 1)
     rows = predictions.answered
@@ -163,32 +156,32 @@ def judged(
     """
     as_whole(fewest, "fewest", 1)
     as_share(level, "level")
-    exact = counts_rows(rows)
-    together = np.arange(rows.n_rows) if rows.groups is None else rows.groups
-    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    counted, weights = counts_rows(rows), np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    together = None if counted else np.arange(rows.n_rows) if rows.groups is None else rows.groups
     total = float((weights if among is None else weights[among]).sum())
     lines = []
     for done, places in enumerate(groups, 1):
-        part = rows.confidence[places].astype(np.float64), rows.correct[places], weights[places]
-        lines.append(_line(*part, fewest) if exact else _bounded(*part, together[places], fewest))
+        codes = None if together is None else np.unique(together[places], return_inverse=True)[1]
+        lines.append(_line(rows.confidence[places].astype(np.float64), rows.correct[places], weights[places], codes))
         if progress is not None:
             progress(100 * done // len(groups))
-    frame = pd.DataFrame(lines, columns=["weight", "worth", "claimed", "right", "floor", "p"])
-    low, high = share_ends(frame["right"].to_numpy(), frame["worth"].to_numpy(), counted=exact, level=level)
-    gap, share = frame["right"] - frame["claimed"], frame["weight"] / total
+    weight, worth, claimed, right = np.array(lines, dtype=np.float64).reshape(-1, 4).T
+    tested = np.where(worth >= fewest, worth, 0.0)
+    low, high = share_ends(right, worth, counted, level)
+    gap, share, floor = right - claimed, weight / total, share_floor(claimed, tested, counted)
     return pd.DataFrame(
         {
             **_numbers(rows, groups),
-            "worth": frame["worth"],
+            "worth": worth,
             "share": share,
-            "claimed": frame["claimed"],
-            "right": frame["right"],
+            "claimed": claimed,
+            "right": right,
             "gap": gap,
             "low": low,
             "high": high,
-            "floor": frame["floor"],
-            "p": frame["p"],
-            "adds": share * (gap.abs() - frame["floor"]),
+            "floor": floor,
+            "p": np.maximum(share_test(right, claimed, tested, counted), SMALLEST),
+            "adds": share * (np.abs(gap) - floor),
             **against_rest(rows, groups, among, fewest, level),
         }
     )
@@ -205,49 +198,10 @@ def _numbers(rows: Predictions, groups: Sequence[Codes]) -> dict[str, Codes]:
     return found
 
 
-_Line: TypeAlias = tuple[float, float, float, float, float, float]
-"""Weight, what its rows are worth, mean confidence, share right, noise floor and p of a slice; NaN where unknown."""
-
-
-def _bounded(h: Float64s, right: NDArray[np.bool_], weights: Float64s, groups: Codes, fewest: int) -> _Line:
-    """Of rows that hang together in ``groups`` (m,), or carry weights that are no copies: by Hoeffding's bound."""
+def _line(h: Float64s, right: Bools, weights: Float64s, groups: Codes | None) -> tuple[float, float, float, float]:
+    """Weight, what rows are worth, mean confidence and share right; of rows in ``groups`` or of other weights."""
     n = float(weights.sum())
     if not n:
-        return 0.0, 0.0, np.nan, np.nan, np.nan, np.nan
-    _, codes = np.unique(groups, return_inverse=True)
-    worth = n**2 / float(np.square(np.bincount(codes, weights)).sum())
-    says, share = float(weights @ h) / n, float(weights @ right) / n
-    if worth < fewest:
-        return n, worth, says, share, np.nan, np.nan
-    p = float(share_test(np.array([share]), np.array([says]), np.array([worth]), counted=False)[0])
-    return n, worth, says, share, math.sqrt(math.log(2 / (1 - _FLOOR)) / (2 * worth)), max(p, SMALLEST)
-
-
-def _line(h: Float64s, right: NDArray[np.bool_], weights: Float64s, fewest: int) -> _Line:
-    """Of independent rows, or copies of such: exactly."""
-    part = (h * _PARTS).astype(np.intp)  # confidence 1, which may not be wrong once, is a part of its own
-    count = np.bincount(part, weights, minlength=_PARTS + 1).astype(np.float64)
-    score = np.bincount(part, h * weights, minlength=_PARTS + 1).astype(np.float64)
-    n, total = float(count.sum()), float(score.sum())
-    hits = float(weights[right].sum())
-    if not n:
-        return 0.0, 0.0, np.nan, np.nan, np.nan, np.nan
-    floor, p = gap_test(count[count > 0], score[count > 0], hits) if n >= fewest else (np.nan, np.nan)
-    return n, n, total / n, hits / n, floor, p
-
-
-def gap_test(count: Float64s, score: Float64s, right: float) -> tuple[float, float]:
-    """Noise floor of |gap| and p-value, for ``count`` claims of scores that sum to ``score``; ``right`` came true.
-
-    >>> floor, p = gap_test(np.array([4.0]), np.array([2.0]), 4.0)
-    >>> floor, round(p, 9)  # 2 of the 16 outcomes of four even claims are as far off
-    (0.5, 0.125)
-    """
-    low, law = poisson_binomial(count, np.minimum(score / count, 1.0))
-    away = np.abs(np.arange(low, low + len(law)) - float(score.sum()))
-    order = np.argsort(away, kind="stable")
-    # From far to near, so that small chances are added up before large ones.
-    beyond = np.cumsum(law[order][::-1])[::-1]
-    inside = float(away[order][int(np.argmax(np.append(beyond[1:], 0.0) <= 1 - _FLOOR))])
-    p = float(law[away >= abs(right - float(score.sum())) - _TIED * float(count.sum())].sum())
-    return inside / float(count.sum()), float(np.clip(p, SMALLEST, 1.0))
+        return 0.0, 0.0, np.nan, np.nan
+    worth = n if groups is None else n**2 / float(np.square(np.bincount(groups, weights)).sum())
+    return n, worth, float(weights @ h) / n, float(weights @ right) / n

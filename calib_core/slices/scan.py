@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.stats import norm
 
 from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Codes, Float64s
@@ -23,8 +22,9 @@ from calib_core.inference import benjamini_yekutieli, holm, share_test
 from calib_core.inference.number_words import in_percent, of_rows, share_range
 from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.picked_out import counts_rows
+from calib_core.inference.right_shares import share_floor
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions, split_rows, whole
+from calib_core.predictions import NotAnswerable, Predictions, split_rows
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
 from calib_core.slices.gaps import FEWEST, judged
@@ -35,7 +35,6 @@ MOST_CONFIRMED = 30
 """So many of what stands out on the first rows are tested on the others."""
 MOST_CELLS = 1000
 """Two columns that would make more slices are not crossed."""
-_NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,22 +121,20 @@ def scan(
     confirm : share of the rows kept apart, at random (``random_state``); what stands out on the others is tested there.
     parts : as for ``cut``.
 
-    On the first rows every slice has a p-value, P(|K - sum h| at least as large) by the normal law refined by its
-    skewness; of rows in groups by Hoeffding's bound for the independent rows they are worth, as ``table`` has it, and
-    slices worth fewer than 20 are not looked at. Then Benjamini and Yekutieli's correction for all that were looked at,
-    which holds however slices overlap. Those at most 0.05 are ordered by share * (|gap| - noise floor), but for
-    crossings that are no further off, beyond noise, than a column's slice they lie in. The first 30 are tested on the
-    rows kept apart by the exact test of ``table``, corrected by Holm: ``stands_out`` where the corrected p is at most
-    0.05 and the gap goes the same way. The outcomes kept apart had no part in the choice, so that calling any slice
-    wrongly off has a chance of at most 5 %, whatever was looked at. Groups of rows stay on one side. A crossing of the
-    same rows as a column's slice is not looked at.
+    On the first rows every slice has the p-value of ``table``; those worth fewer than 20 rows are not looked at. Then
+    Benjamini and Yekutieli's correction for all that were looked at, which holds however slices overlap. Those at most
+    0.05 are ordered by share * (|gap| - noise floor), but for crossings that are no further off, beyond noise, than a
+    column's slice they lie in. The first 30 are tested on the rows kept apart by the same test, corrected by Holm:
+    ``stands_out`` where the corrected p is at most 0.05 and the gap goes the same way. The outcomes kept apart had no
+    part in the choice, so that calling any slice wrongly off has a chance of at most 5 %, whatever was looked at.
+    Groups of rows stay on one side. A crossing of the same rows as a column's slice is not looked at.
 
     The frame: the columns of ``table``, all other rows being those kept apart, with p_holm for p_bh, and first_gap and
     first_rows, the gap and rows that chose it. What can mislead: half of the rows see less than all; where the model is
     off everywhere, so is every slice (``differs`` says where it is off in another way); slices found overlap, and
     several can be one finding.
 
-    References: Benjamini & Yekutieli 2001; Holm 1979; Volkova 1996 for the refined normal law.
+    References: Benjamini & Yekutieli 2001; Holm 1979.
 
     >>> site = np.repeat(["a", "b", "c", "d"], 500)
     >>> right = np.arange(2000) % 10 < np.where(site == "d", 6, 9)
@@ -178,16 +175,16 @@ def scan(
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The rows looked at as sums by slice: what each adds to K - sum h, and to its variance and third cumulant.
+    """The rows looked at as sums by slice: what ``parts`` add to confidence and to what came true, (n,) each.
 
-    ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows; None
-    where every row stands alone.
+    ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows, each a
+    group of its own where it carries a weight that is no count; None where rows count alike, or copies of them.
     """
 
     sizes: tuple[int, ...]
     codes: tuple[NDArray[np.unsignedinteger[Any]], ...]
     weights: Float64s | None
-    parts: tuple[Float64s, ...]
+    parts: tuple[Float64s, Float64s]
     sides: tuple[tuple[Float64s, Float64s], ...]
     min_rows: int
     total: float
@@ -195,21 +192,19 @@ class _Cells:
 
     @classmethod
     def of(cls, rows: Predictions, cuts: Sequence[CutColumn], places: Codes, min_rows: int) -> _Cells:
-        h = rows.confidence[places].astype(np.float64)
+        h, right = (part[places].astype(np.float64) for part in (rows.confidence, rows.correct))
         w = None if rows.weights is None else rows.weights[places]
-        spread = h * (1 - h)
-        each = (rows.correct[places] - h, spread, spread * (1 - 2 * h))
-        # Copies are rows; of other weights a row has one outcome.
-        powers = (1, 1, 1) if whole(rows.weights) else (1, 2, 3)
-        parts = each if w is None else tuple(part * w**power for part, power in zip(each, powers, strict=True))
+        parts = (h, right) if w is None else (w * h, w * right)
+        away = parts[1] - parts[0]
         codes = tuple(cut.codes[places] for cut in cuts)
         sizes = tuple(len(cut.conditions) for cut in cuts)
         sides = tuple(
-            (np.bincount(c, w, size).astype(np.float64), np.bincount(c, parts[0], size).astype(np.float64))
+            (np.bincount(c, w, size).astype(np.float64), np.bincount(c, away, size).astype(np.float64))
             for c, size in zip(codes, sizes, strict=True)
         )
         total = float(len(places) if w is None else w.sum())
-        return cls(sizes, codes, w, parts, sides, min_rows, total, None if rows.groups is None else rows.groups[places])
+        groups = None if counts_rows(rows) else np.arange(len(places)) if rows.groups is None else rows.groups[places]
+        return cls(sizes, codes, w, parts, sides, min_rows, total, groups)
 
     def looked_at(self, columns: tuple[int, ...]) -> Float64s:
         """The slices of a column, or of two that cross, that hold enough rows and are not a slice of one column.
@@ -225,17 +220,13 @@ class _Cells:
         around = [[_spread_over(side, axis, sizes) for side in self.sides[i]] for axis, i in enumerate(columns)]
         around = around if len(columns) > 1 else []
         able = (count >= self.min_rows) & ~np.any([count == n for n, _ in around], axis=0)
-        worth = np.empty(0) if self.together is None else self._worth(self.together, code, count)
-        kept = np.flatnonzero(able if self.together is None else able & (worth >= FEWEST))
-        n, used = count[kept], self.parts if self.together is None else self.parts[:1]
-        away, *powers = (np.bincount(code, part, len(count)).astype(np.float64)[kept] for part in used)
-        if powers:
-            variance, third = powers
-            spread = np.sqrt(np.maximum(variance, 0.0))
-            noise, p = _NORMAL_95 * spread, refined_normal(away, spread, third)
-        else:
-            noise = n * np.sqrt(math.log(2 / SHOWN_AT) / (2 * worth[kept]))
-            p = np.maximum(share_test(away / n, np.zeros(len(n)), worth[kept], counted=False), SMALLEST)
+        counted = self.together is None
+        worth = count if self.together is None else self._worth(self.together, code, count)
+        kept = np.flatnonzero(able & (worth >= FEWEST))
+        n, worth = count[kept], worth[kept]
+        says, right = (np.bincount(code, part, len(count))[kept] / n for part in self.parts)
+        away, noise = n * (right - says), n * share_floor(says, worth, counted)
+        p = np.maximum(share_test(right, says, worth, counted), SMALLEST)
         beyond = [np.abs(away) - np.sign(away) * n * side[kept] / whole[kept] for whole, side in around]
         new = np.all([more > noise for more in beyond], axis=0)
         return np.stack([kept, n, away, noise, p, np.broadcast_to(new, n.shape)])
@@ -275,28 +266,6 @@ def _spread_over(side: Float64s, axis: int, sizes: Sequence[int]) -> Float64s:
     """Numbers of one column's slices, for every slice of the crossing."""
     shape = [-1 if k == axis else 1 for k in range(len(sizes))]
     return np.broadcast_to(side.reshape(shape), sizes).ravel()
-
-
-def refined_normal(away: Float64s, spread: Float64s, third: Float64s) -> Float64s:
-    """P(|K - E K| >= |away|) of a Poisson-binomial K with this standard deviation and third cumulant, nearly.
-
-    G(x) = Phi(x) + g (1 - x^2) phi(x) / 6 with skewness g, half a row inside the last numbers that count on both sides.
-    Of numbers without spread it is 1 or, where they are away all the same, as small as p-values are told.
-
-    References: Volkova 1996; Hong 2013.
-
-    >>> refined_normal(np.array([10.0]), np.array([5.0]), np.array([0.0])).round(4)  # exact, of 100 even claims: 0.0569
-    array([0.0574])
-    """
-    known = spread > 1e-9
-    scale = np.where(known, spread, 1.0)
-    here = np.abs(away)
-    opposite = np.ceil(2 * here - 1e-9) - here  # K is a whole number, its mean is none
-    p = np.zeros(len(away))
-    for distance, sign in ((here, np.sign(away)), (opposite, -np.sign(away))):
-        x = (distance - 0.5) / scale
-        p += np.clip(norm.sf(x) - sign * third / scale**3 * (1 - np.square(x)) * norm.pdf(x) / 6, 0.0, 1.0)
-    return np.where(known, np.clip(p, SMALLEST, 1.0), np.where(np.abs(away) > 0.5, SMALLEST, 1.0))
 
 
 def _confirmed(

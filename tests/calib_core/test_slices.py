@@ -14,9 +14,10 @@ from scipy.stats import binom
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli
+from calib_core.inference.poisson_binomial import poisson_binomial
+from calib_core.inference.right_shares import share_floor, share_test
 from calib_core.slices import Slice, Span, Value
-from calib_core.slices.gaps import gap_test, judged
-from calib_core.slices.scan import refined_normal
+from calib_core.slices.gaps import judged
 
 SCANNING = sys.modules["calib_core.slices.scan"]
 NAMES = st.text(min_size=1, max_size=8).filter(lambda text: text.strip())
@@ -24,6 +25,14 @@ NAMES = st.text(min_size=1, max_size=8).filter(lambda text: text.strip())
 
 def told(confidence, right, **columns):
     return Predictions.from_confidence(confidence, right, metadata=pd.DataFrame(columns))
+
+
+TRIALS = pytest.mark.parametrize("trials", [30, pytest.param(400, marks=pytest.mark.wide)])
+
+
+def above(share, trials, nominal=0.05):
+    """Whether a share of so many trials lies above a nominal one by more than three standard errors."""
+    return share > nominal + 3 * math.sqrt(nominal * (1 - nominal) / trials)
 
 
 # ---- text ----------------------------------------------------------------------------------------------------
@@ -152,22 +161,48 @@ def test_what_cannot_be_cut_says_why():
 # ---- the test of a slice -------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.integers(0, 20), min_size=1, max_size=9), st.data())
-def test_floor_and_p_are_those_of_every_outcome_there_is(twentieths, data):
-    h = np.array(twentieths) / 20
-    right = data.draw(st.integers(0, len(h)))
-    chances = {}
-    for outcome in itertools.product((0, 1), repeat=len(h)):
-        weight = math.prod(s if z else 1 - s for s, z in zip(h, outcome, strict=True))
-        chances[sum(outcome)] = chances.get(sum(outcome), 0) + weight
-    away = {k: abs(k - h.sum()) for k in chances}
-    p = sum(chance for k, chance in chances.items() if away[k] >= abs(right - h.sum()) - 1e-9)
-    floor, found = gap_test(np.ones(len(h)), h, right)
-    assert found == pytest.approx(max(p, 1e-12), abs=1e-9)
-    beyond = sum(chance for k, chance in chances.items() if away[k] > floor * len(h) + 1e-9)
-    reached = sum(chance for k, chance in chances.items() if away[k] >= floor * len(h) - 1e-9)
-    assert beyond <= 0.05 + 1e-9
-    assert reached > 0.05 - 1e-9
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=9))
+def test_floor_and_p_hold_for_every_outcome_there_is_whatever_the_single_chances(twentieths):
+    chance, n = np.array(twentieths) / 20, len(twentieths)
+    law = np.zeros(n + 1)
+    for outcome in itertools.product((0, 1), repeat=n):
+        law[sum(outcome)] += math.prod(s if z else 1 - s for s, z in zip(chance, outcome, strict=True))
+    says, rows, right = np.full(n + 1, chance.mean()), np.full(n + 1, float(n)), np.arange(n + 1) / n
+    p, floor = share_test(right, says, rows, counted=True), share_floor(says, rows, counted=True)
+    assert all(law[p <= alpha].sum() <= alpha + 1e-9 for alpha in (0.01, 0.05, 0.2))
+    assert law[np.abs(right - says) > floor + 1e-9].sum() <= 0.05 + 1e-9
+    # No floor can be lower on both sides: of even chances as much lies on each end or beyond it.
+    mean = chance.mean()
+    low, high = np.floor(n * (mean - floor[0]) + 1e-9), np.ceil(n * (mean + floor[0]) - 1e-9)
+    assert binom.cdf(low, n, mean) > 0.025 or binom.sf(high - 1, n, mean) > 0.025 or floor[0] < 1 / n
+
+
+@pytest.mark.parametrize("kept", ["plain", "copies", "weights", "groups"])
+def test_findings_slices_and_scans_judge_the_same_rows_alike(kept):
+    rng = np.random.default_rng(8)
+    h, site = rng.choice([0.55, 0.98], 400), np.repeat(["a", "b"], 200)
+    more = {
+        "plain": {},
+        "copies": {"weights": rng.integers(0, 3, 400)},
+        "weights": {"weights": rng.uniform(0.5, 2, 400)},
+        "groups": {"groups": np.repeat(np.arange(80), 5)},
+    }[kept]
+    p = Predictions.from_confidence(h, rng.random(400) < h - 0.1, metadata=pd.DataFrame({"site": site}), **more)
+    finding = cc.findings(p, by="site").query("kind == 'slice'").set_index("slice").sort_index()
+    line = cc.slices.table(p, "site").set_index("where").sort_index()
+    assert line["p"].tolist() == pytest.approx(finding["p"].tolist())
+    assert line["right"].tolist() == pytest.approx(finding["right"].tolist())
+
+
+def test_a_right_mean_of_wrong_chances_is_no_gap():
+    """Of 200 rows that say 55 or 98 % and all come true in 76.5 %. The twin takes the single chances for right, too."""
+    count, score, right = np.array([100.0, 100.0]), np.array([0.55, 0.98]), np.arange(201)
+    law = binom.pmf(right, 200, 0.765)
+    assert law[share_test(right / 200, np.full(201, 0.765), np.full(201, 200.0), counted=True) <= 0.05].sum() <= 0.05
+    low, exact = poisson_binomial(count, score)
+    away = np.abs(np.arange(low, low + len(exact)) - 153)
+    twin = np.array([exact[away >= abs(k - 153) - 1e-9].sum() for k in right])
+    assert law[twin <= 0.05].sum() > 0.07
 
 
 def test_a_table_by_hand():
@@ -175,7 +210,7 @@ def test_a_table_by_hand():
     p = told([0.75] * 83, [True] * 30 + [False] * 10 + [True, False] * 20 + [False] * 3, site=site)
     table = cc.slices.table(p, "site")
     assert table["slice"].tolist() == ["site = b", "site = a", "site = c"]
-    exact = binom.cdf(20, 40, 0.75) + binom.sf(39, 40, 0.75)
+    exact = 2 * binom.cdf(20, 40, 0.75)
     assert table["p"].tolist()[:2] == pytest.approx([exact, 1.0])
     assert table["p_bh"].tolist()[:2] == pytest.approx([2 * exact, 1.0])
     assert table["gap"].tolist() == pytest.approx([-0.25, 0.0, -0.75])
@@ -186,8 +221,9 @@ def test_a_table_by_hand():
 
 
 def binom_floor(n, s):
-    away = sorted({abs(k - n * s) for k in range(n + 1)})
-    return next(a for a in away if sum(binom.pmf(k, n, s) for k in range(n + 1) if abs(k - n * s) > a) <= 0.05) / n
+    low = next(k for k in range(n + 1) if sum(binom.pmf(j, n, s) for j in range(k + 1)) >= 0.025)
+    high = next(k for k in range(n + 1) if sum(binom.pmf(j, n, s) for j in range(k + 1)) >= 0.975)
+    return max(s - low / n, high / n - s)
 
 
 def test_copies_are_rows_and_other_weights_count_as_what_they_are_worth():
@@ -247,10 +283,8 @@ def test_a_scan_looks_at_every_slice_once(monkeypatch):
             mine = part.rows(p) & first
             sides = [(Slice((c,)).rows(p) & first).sum() for c in part.conditions] if len(pair) > 1 else []
             if mine.sum() >= 20 and mine.sum() not in sides:
-                spread = h[mine] * (1 - h[mine])
-                away = np.array([p.correct[mine].sum() - h[mine].sum()])
-                third = np.array([(spread * (1 - 2 * h[mine])).sum()])
-                expected.append(float(refined_normal(away, np.sqrt([spread.sum()]), third)[0]))
+                k, n, mean = p.correct[mine].sum(), mine.sum(), h[mine].mean()
+                expected.append(min(1, 2 * min(binom.cdf(k, n, mean), binom.sf(k - 1, n, mean))))
     assert found.looked == len(expected)
     assert sorted(looked[0]) == pytest.approx(sorted(expected))
     assert dict(found.left_out) == {
@@ -261,15 +295,6 @@ def test_a_scan_looks_at_every_slice_once(monkeypatch):
     places = np.flatnonzero(Slice.read(line["where"]).rows(p) & ~first)
     twin = judged(p, [places], among=np.flatnonzero(~first)).iloc[0]
     assert line[list(twin.index)].tolist() == pytest.approx(twin.tolist())
-
-
-@given(n=st.integers(20, 200), s=st.sampled_from([0.5, 0.7, 0.9, 0.97]), off=st.floats(0, 12))
-def test_the_refined_normal_law_is_near_the_exact_one(n, s, off):
-    right = round(n * s - off)
-    away = right - n * s
-    exact = gap_test(np.array([float(n)]), np.array([n * s]), right)[1]
-    near = refined_normal(np.array([away]), np.sqrt([n * s * (1 - s)]), np.array([n * s * (1 - s) * (1 - 2 * s)]))[0]
-    assert near == pytest.approx(exact, abs=0.03)
 
 
 def test_a_planted_crossing_is_found_and_its_parts_are_not_listed_beside_it():
@@ -294,14 +319,6 @@ def test_a_scan_without_anything_to_look_at_says_so():
 
 
 # ---- promises, by simulation ---------------------------------------------------------------------------------
-
-
-TRIALS = pytest.mark.parametrize("trials", [30, pytest.param(400, marks=pytest.mark.wide)])
-
-
-def above(share, trials, nominal=0.05):
-    """Whether a share of so many trials lies above a nominal one by more than three standard errors."""
-    return share > nominal + 3 * math.sqrt(nominal * (1 - nominal) / trials)
 
 
 @TRIALS

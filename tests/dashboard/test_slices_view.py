@@ -200,7 +200,7 @@ def test_the_command_writes_the_table_on_screen() -> None:
     record = json.loads(answer.stdout)
     table = cc.slices.table(judged_rows(), ("subject", "model"))
     assert record["table"] == json.loads(json.dumps(table.to_dict("records"), default=lambda value: value.item()))
-    assert record["headline"][0].startswith("subject = law, model = small: says 79 %, right 47 %")
+    assert record["headline"][0].startswith("subject = law, model = large: says 83 %, right 52 %")
     assert calib("slices", DATA, "--by", "question", "--edges", "300,600", "--csv").stdout.count("\n") == 4
     assert "9 of 9 slices stand out" in calib("slices", DATA).stdout
     scanned = calib("slices", DATA, "--scan").stdout
