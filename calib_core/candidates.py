@@ -24,6 +24,8 @@ from calib_core.registry import Part, Recipe
 IDENTITY = Recipe("CALIBRATORS", "identity")
 FEWEST = 10
 """Right rows, and wrong ones, from which on the interval of an AUROC was simulated."""
+_NEVER = Predictions([[1.0, 0.0]], [1])
+"""A row in which happened what was given a probability of 0."""
 _UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
 
 
@@ -97,11 +99,17 @@ class Trial:
         return _whole(self.rows if where is None else self.rows.take(where), after)
 
     def gains(self, after: Predictions, where: Codes | None) -> Float64s:
-        """How much less each row loses than with the model as it is, (n,): minus infinity where a new 0 came true."""
-        losses, impossible = self.losses, self.impossible
+        """How much less each row loses than with the model as it is, (n,): minus infinity where it has a new 0.
+
+        A class given a probability of 0 costs infinitely much once it happens: a row counts so whatever happened in it.
+        """
+        base, losses, impossible = self.base, self.losses, self.impossible
         if where is not None:
-            losses, impossible = losses[where], impossible[where]
-        new = SCORES[self.score](self.seen(after, where))
+            base, losses, impossible = base.take(where), losses[where], impossible[where]
+        seen = self.seen(after, where)
+        new = SCORES[self.score](seen)
+        if np.isinf(SCORES[self.score](_NEVER)).any():
+            new = np.where(((seen.probs == 0) & (base.probs > 0)).any(axis=1), np.inf, new)
         return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
 
     def left_out(self, recipe: Recipe, why: str) -> dict[str, Any]:
@@ -115,7 +123,7 @@ class Trial:
         gain, _, note = self.test(self.seen(after, None), apart)
         if new:
             rows = "1 row" if new == 1 else f"{count(new)} rows"
-            note = f"gives what happened a probability of 0 in {rows}, which costs infinitely much"
+            note = f"gives some class a probability of 0 in {rows}, which costs infinitely much once it happens"
         line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
         line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}
         return line | self._accuracy(recipe, after) | self._order(after)

@@ -210,10 +210,11 @@ def choose(
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model as it is is always among
     them. Rows of the predicted class alone are judged as two classes, right and wrong; where a candidate recalibrates
     the predicted class alone, the other classes get the rest in the old proportions. No probability is clipped for a
-    candidate: one that gives what happened a probability of 0, where the model did not, has an infinite log loss and
-    loses; the model's own zeros count as the log loss of all this library counts them, -log of ``LOG_FLOOR``, which
-    makes gains look smaller. A candidate that cannot be fitted, or leaves rows unanswered, stands in the table with the
-    reason. Above ``MOST_NUMBERS`` rows times classes rows are drawn. ``progress`` is told percent.
+    candidate: one that gives any class of a row a probability of 0, where the model did not, has an infinite log loss
+    once that happens, and loses; the model's own zeros count as the log loss of all this library counts them, -log of
+    ``LOG_FLOOR``, which makes gains look smaller. A candidate that cannot be fitted, or leaves rows unanswered, stands
+    in the table with the reason. Above ``MOST_NUMBERS`` rows times classes rows are drawn. ``progress`` is told
+    percent.
 
     What can mislead: folds share rows to fit on, and the interval takes the fitted maps as they are; where the rows to
     come are others than these, nothing is said.
