@@ -26,6 +26,8 @@ FEWEST = 10
 """Right rows, and wrong ones, from which on the interval of an AUROC was simulated."""
 _NEVER = Predictions([[1.0, 0.0]], [1])
 """A row in which happened what was given a probability of 0."""
+_ZERO = -np.log(LOG_FLOOR)
+"""The log loss of a row in which happened what was given a probability of 0."""
 _UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
 
 
@@ -75,7 +77,7 @@ class Trial:
         self.base = _whole(rows, rows)
         exact = SCORES[score](self.base)
         self.impossible = np.isinf(exact)
-        self.losses = frozen(np.where(self.impossible, -np.log(LOG_FLOOR), exact))
+        self.losses = frozen(np.where(self.impossible, _ZERO, exact))
         self.weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
         self.nothing = np.zeros(rows.n_rows)
 
@@ -98,17 +100,20 @@ class Trial:
         """What a candidate says of rows, in a form that has a score."""
         return _whole(self.rows if where is None else self.rows.take(where), after)
 
-    def gains(self, after: Predictions, where: Codes | None) -> Float64s:
+    def gains(self, after: Predictions, where: Codes | None, *, judged: bool = False) -> Float64s:
         """How much less each row loses than with the model as it is, (n,): minus infinity where it has a new 0.
 
         A class given a probability of 0 costs infinitely much once it happens: a row counts so whatever happened in it.
+        Where what was picked is ``judged``, only what happened counts, a 0 as in every log loss here.
         """
         base, losses, impossible = self.base, self.losses, self.impossible
         if where is not None:
             base, losses, impossible = base.take(where), losses[where], impossible[where]
         seen = self.seen(after, where)
         new = SCORES[self.score](seen)
-        if np.isinf(SCORES[self.score](_NEVER)).any():
+        if judged:
+            new = np.minimum(new, _ZERO)
+        elif np.isinf(SCORES[self.score](_NEVER)).any():
             new = np.where(((seen.probs == 0) & (base.probs > 0)).any(axis=1), np.inf, new)
         return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
 

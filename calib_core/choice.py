@@ -209,12 +209,12 @@ def choose(
 
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model as it is is always among
     them. Rows of the predicted class alone are judged as two classes, right and wrong; where a candidate recalibrates
-    the predicted class alone, the other classes get the rest in the old proportions. No probability is clipped for a
-    candidate: one that gives any class of a row a probability of 0, where the model did not, has an infinite log loss
-    once that happens, and loses; the model's own zeros count as the log loss of all this library counts them, -log of
-    ``LOG_FLOOR``, which makes gains look smaller. A candidate that cannot be fitted, or leaves rows unanswered, stands
-    in the table with the reason. Above ``MOST_NUMBERS`` rows times classes rows are drawn. ``progress`` is told
-    percent.
+    the predicted class alone, the other classes get the rest in the old proportions. A candidate that gives any class
+    of a row a probability of 0, where the model did not, has an infinite log loss once that happens: it is never picked
+    or recommended. Where one picked on other folds does so on the fold it is judged on and it happens, and for the
+    model's own zeros, the row counts as in every log loss of this library, -log of ``LOG_FLOOR``. A candidate that
+    cannot be fitted, or leaves rows unanswered, stands in the table with the reason. Above ``MOST_NUMBERS`` rows times
+    classes rows are drawn. ``progress`` is told percent.
 
     What can mislead: folds share rows to fit on, and the interval takes the fitted maps as they are; where the rows to
     come are others than these, nothing is said.
@@ -284,7 +284,7 @@ def _gain_of_choosing(trial: Trial, picks: Sequence[Recipe]) -> tuple[Difference
         rows = trial.rows.take(where)
         after = rows if pick == IDENTITY else over_folds(trial.rows, rows, pick, trial.fold, trial.fold[where])
         parts.append(trial.seen(after, where))
-        apart[where] = 0.0 if pick == IDENTITY else trial.gains(after, where)
+        apart[where] = 0.0 if pick == IDENTITY else trial.gains(after, where, judged=True)
     endless = bool(trial.impossible.any() and (apart[trial.impossible] > 0).all())
     return *trial.test(trial.base.with_parts(parts, places, ""), apart), endless
 

@@ -10,6 +10,7 @@ from scipy.stats import t as student
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choose
+from calib_core._arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.candidates import COLUMNS, Trial, candidates_for
 from calib_core.registry import Recipe, RegistryError
@@ -322,3 +323,14 @@ def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
         assert gain[half].mean() >= 0.8 * plain[half].mean()
     assert gain[~held_back].median() >= 0.8 * plain[~held_back].median()
     assert gain[held_back].median() >= 0.5 * plain[held_back].median()
+
+
+def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():
+    """Not infinitely much: one row would then hide any gain of the others."""
+    rows = Predictions([[0.9, 0.1]] * 20, [0] * 15 + [1] * 5)
+    trial = Trial(rows, rows.folds(4), 4, "log-loss", 0.9)
+    after = rows.with_probs([[1.0, 0.0]] * 20)
+    assert np.isneginf(trial.gains(after, None)).all(), "a candidate that never says 'perhaps' is none"
+    judged = trial.gains(after, None, judged=True)
+    assert judged[:15] == pytest.approx(-np.log(0.9))
+    assert judged[15:] == pytest.approx(np.log(LOG_FLOOR) - np.log(0.1))
