@@ -14,6 +14,9 @@ from calib_core._frames import plain
 from calib_core._repr import OneLine
 from calib_core.errors import InputError, NotAnswerable
 
+FEWEST_GROUPS = 10
+"""Groups below which how much they differ is not estimated: rows of a group then count as one."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowGroups(ReadOnly, OneLine):

@@ -22,9 +22,9 @@ from calib_core.palette import Style, style
 STEM, HOLLOW = "stem to +: class by class", f"hollow: fewer than {FEW_ROWS} rows, not joined"
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
-    "says %{customdata.confidence:.1%}, right %{customdata.accuracy:.1%}<br>"
-    "%{customdata.count:,.6~g} rows, %{customdata.share:.1%} of all<br>"
-    "class by class off by %{customdata.delta:.1%} on average"
+    "says %{customdata.confidence:.1~%}, right %{customdata.accuracy:.1~%}<br>"
+    "%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all<br>"
+    "class by class off by %{customdata.delta:.1~%} on average"
     "<extra></extra>"
 )
 _HATCHES = ("", "/", "x", "-", ".", "\\", "|")

@@ -23,7 +23,7 @@ def binary_map(diagram: BinaryMap) -> go.Figure:
             width=1 / cells,
             name="share of test rows",
             marker={"color": "#8C8C8C", "opacity": 0.45},
-            hovertemplate="%{y:.1%} of the test rows have a score near %{x:.0%}<extra></extra>",
+            hovertemplate="%{y:.1~%} of the test rows have a score near %{x:.0%}<extra></extra>",
         )
     )
     figure.add_trace(diagonal())
@@ -47,7 +47,7 @@ def binary_map(diagram: BinaryMap) -> go.Figure:
             mode="lines",
             name="recalibrated score",
             line={"color": style(1).colour, "width": 2.5},
-            hovertemplate="%{x:.1%} becomes %{y:.1%}<extra></extra>",
+            hovertemplate="%{x:.1~%} becomes %{y:.1~%}<extra></extra>",
         )
     )
     return finished(

@@ -22,9 +22,9 @@ _ALONE, _PANEL, _LINE, _CHARACTERS = 380, 236, 18, 30
 """Pixels of one triangle and of one of several, of a line of its title, and how much a line holds."""
 
 _HOVER = (
-    "%{meta[0]}: %{customdata[0]:.1%} → %{customdata[3]:.1%}<br>"
-    "%{meta[1]}: %{customdata[1]:.1%} → %{customdata[4]:.1%}<br>"
-    "%{meta[2]}: %{customdata[2]:.1%} → %{customdata[5]:.1%}<extra></extra>"
+    "%{meta[0]}: %{customdata[0]:.1~%} → %{customdata[3]:.1~%}<br>"
+    "%{meta[1]}: %{customdata[1]:.1~%} → %{customdata[4]:.1~%}<br>"
+    "%{meta[2]}: %{customdata[2]:.1~%} → %{customdata[5]:.1~%}<extra></extra>"
 )
 
 

@@ -273,7 +273,7 @@ def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]
         customdata=taken_from(
             records(pd.DataFrame({"bin": filled, "count": count}), model=title, **panels.record(j)), places
         ),
-        hovertemplate="says %{x:.1%}<br>happens %{y:.1%}<br>%{customdata.count:,.6~g} rows<extra></extra>",
+        hovertemplate="says %{x:.1~%}<br>happens %{y:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>",
         cliponaxis=False,
         **how,
     )
@@ -288,7 +288,7 @@ def _smooth(i: int, title: str, curves: ClassCurves, j: int, how: dict[str, Any]
         mode="lines",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2},
-        hovertemplate="says %{x:.1%}<br>happens %{y:.1%}<extra></extra>",
+        hovertemplate="says %{x:.1~%}<br>happens %{y:.1~%}<extra></extra>",
         **how,
     )
     return [line]

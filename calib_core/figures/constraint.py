@@ -12,7 +12,7 @@ from calib_core.figures.shown import draws
 
 _HOVER = (
     "wanted %{x:.2~%}<br>attained %{y:.2~%} on average<br>kept in %{customdata.kept:.0%} of the splits<br>"
-    "%{customdata.coverage:.1%} of rows answered<br>%{customdata.refused} splits refused<extra></extra>"
+    "%{customdata.coverage:.1~%} of rows answered<br>%{customdata.refused} splits refused<extra></extra>"
 )
 
 

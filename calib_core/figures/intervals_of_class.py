@@ -16,7 +16,7 @@ from calib_core.figures.shown import draws
 from calib_core.inference.number_words import between
 
 _LINE = 22
-_HOVER = "right %{x:.1%}, says %{customdata.says:.1%}<br>%{customdata.count:,.6~g} rows<extra></extra>"
+_HOVER = "right %{x:.1~%}, says %{customdata.says:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>"
 
 
 @draws(ClassBins)

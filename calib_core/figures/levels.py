@@ -21,8 +21,8 @@ _LABELLED = 30
 _PALE = 0.45
 """Opacity of a point that does not stand out."""
 _HOVER = (
-    "%{meta}<br>says %{customdata.confidence:.1~%}, right %{customdata.right:.1%} "
-    "(%{customdata.low:.1%} to %{customdata.high:.1%})<br>%{customdata.rows:,.4~r} rows<extra></extra>"
+    "%{meta}<br>says %{customdata.confidence:.1~%}, right %{customdata.right:.1~%} "
+    "(%{customdata.low:.1~%} to %{customdata.high:.1~%})<br>%{customdata.rows:,.4~r} rows<extra></extra>"
 )
 
 

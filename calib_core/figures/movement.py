@@ -20,7 +20,7 @@ MARKS, ARROWS = "after", "arrows"
 SHORTEST = 0.03
 """Moves shorter than this have no arrow: its head would cover both marks."""
 
-_HOVER = "%{meta.title}<br>%{customdata.count} rows<br>it says %{x:.1%}, it is right %{y:.1%}<extra></extra>"
+_HOVER = "%{meta.title}<br>%{customdata.count} rows<br>it says %{x:.1~%}, it is right %{y:.1~%}<extra></extra>"
 
 
 @draws(Movement)

@@ -98,7 +98,7 @@ def corp(curve: CorpCurve) -> go.Figure:
             mode="lines",
             line={"color": _COLOUR, "width": 2.5},
             name="CORP curve",
-            hovertemplate="isotonic fit %{y:.1%} at %{x:.1%}<extra></extra>",
+            hovertemplate="isotonic fit %{y:.1~%} at %{x:.1~%}<extra></extra>",
         )
     )
 
@@ -124,7 +124,7 @@ def kernel_traces(curve: KernelCurve) -> list[go.Scatter]:
         mode="lines",
         line={"color": _COLOUR, "width": 2.5},
         name="kernel curve",
-        hovertemplate="says %{x:.1%}, comes true %{y:.1%}<extra></extra>",
+        hovertemplate="says %{x:.1~%}, comes true %{y:.1~%}<extra></extra>",
     )
     if curve.band == "none":
         return [line]

@@ -18,8 +18,8 @@ _TICKS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 _FEW = 30
 """Points that are marked at most; of more the line alone is drawn."""
 _HOVER = (
-    "%{meta}<br>surest %{x:.1%} of rows (confidence %{customdata.threshold:.2~%} or more): %{y:.1%} wrong "
-    "(%{customdata.low:.1%} to %{customdata.high:.1%})<extra></extra>"
+    "%{meta}<br>surest %{x:.1~%} of rows (confidence %{customdata.threshold:.2~%} or more): %{y:.1~%} wrong "
+    "(%{customdata.low:.1~%} to %{customdata.high:.1~%})<extra></extra>"
 )
 
 

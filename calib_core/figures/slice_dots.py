@@ -25,7 +25,7 @@ _LINE, _NAME = 26, 40
 _OUT = "\u25cf "
 """Before the name of a slice that stands out, which is bold too: not by colour alone."""
 _HOVER = (
-    "<b>%{hovertext}</b><br>says %{customdata.claimed:.1%}, right %{customdata.right:.1%} "
+    "<b>%{hovertext}</b><br>says %{customdata.claimed:.1~%}, right %{customdata.right:.1~%} "
     "(%{customdata.interval})<br>%{customdata.basis}<br>%{customdata.verdict}%{customdata.beside}<extra></extra>"
 )
 

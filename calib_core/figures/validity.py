@@ -51,6 +51,6 @@ def steps(plot: ValidityPlot, title: str, look: Style, **how: Any) -> go.Scatter
         mode="lines",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
-        hovertemplate=f"%{{y:.1%}} of rows are {off}<extra></extra>",
+        hovertemplate=f"%{{y:.1~%}} of rows are {off}<extra></extra>",
         **how,
     )

@@ -22,7 +22,7 @@ LINES = 12
 _LABELLED = 12
 _HOVER = (
     "predicted %{hovertext}<br>%{customdata.count:,.6~g} rows in this bin<br>"
-    "says %{customdata.confidence:.1%}, right %{customdata.accuracy:.1%} "
+    "says %{customdata.confidence:.1~%}, right %{customdata.accuracy:.1~%} "
     "(%{customdata.right_low:.0%} to %{customdata.right_high:.0%})<extra></extra>"
 )
 
@@ -86,7 +86,7 @@ def _star(diagram: BinZoom) -> go.Scatter:
         mode="markers",
         name="all classes",
         marker={"symbol": "star", "size": 18, "color": "#E69F00", "line": {"width": 1, "color": REFERENCE}},
-        hovertemplate="all classes together<br>says %{x:.1%}, right %{y:.1%}<extra></extra>",
+        hovertemplate="all classes together<br>says %{x:.1~%}, right %{y:.1~%}<extra></extra>",
     )
 
 

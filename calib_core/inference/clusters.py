@@ -10,7 +10,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Codes, Float64s
-from calib_core._row_groups import RowGroups
+from calib_core._row_groups import FEWEST_GROUPS, RowGroups
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Question
@@ -18,8 +18,7 @@ from calib_core.inference.intervals import clopper_pearson
 from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
 from calib_core.predictions import NotAnswerable, Predictions, whole
 
-FEWEST = 10
-"""Groups below which how much they differ is not estimated: rows of a group then count as one."""
+FEWEST = FEWEST_GROUPS
 SEEN = 15
 """Groups with a right and with a wrong row from which on the variance of shares is read from them."""
 _MOST_CLAIMS = 30_000_000

@@ -32,15 +32,29 @@ def _decimals(share: float) -> int:
 def between(low: float, high: float, apart: float | None = None) -> str:
     """A range in percent, the unit once; with digits enough to tell its ends apart, and from ``apart`` where given.
 
-    >>> between(0.004, 0.0123), between(0.0, 0.01996, apart=0.02)
-    ('0.4 to 1.2 %', '0 to 1.996 %')
+    Near 100 an end has no more digits than the width of the range makes worth telling.
+
+    >>> between(0.004, 0.0123), between(0.0062, 0.99985), between(0.999, 0.99985)
+    ('0.4 to 1.2 %', '0.62 to 100 %', '99.9 to 99.985 %')
+    >>> between(0.01997, 0.13451, apart=0.02)
+    '1.997 to 13 %'
     """
+    width = 100 * abs(high - low)
+    enough = max(1, 1 - math.floor(math.log10(width))) if 0 < width < math.inf else 8
+    own = [min(_decimals(end), enough if end > 0.5 else 8) if end else 0 for end in (low, high)]
     for decimals in range(9):
-        first, last = (percent(end, max(decimals, _decimals(end) if end else 0)) for end in (low, high))
-        marks = [percent(apart, max(decimals, _decimals(apart)))] if apart is not None else []
-        if (first != last or low == high) and not ({first, last} & set(marks)):
+        first, last = (_clear(end, max(decimals, least), apart) for end, least in zip((low, high), own, strict=True))
+        if first != last or low == high:
             break
     return f"{first.removesuffix(' %')} to {last}"
+
+
+def _clear(end: float, decimals: int, apart: float | None) -> str:
+    """An end with so many decimals, and more where it would look like what it is not."""
+    if apart is not None and end != apart:
+        marks = range(decimals, 9)
+        decimals = next((d for d in marks if percent(end, d) != percent(apart, max(d, _decimals(apart)))), decimals)
+    return percent(end, decimals)
 
 
 def in_percent(share: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from calib_core._row_groups import FEWEST_GROUPS
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import label_texts
 from calib_core.readers.roles import named
@@ -12,14 +13,17 @@ from calib_core.readers.wording import quoted
 
 
 def belonging(subject: Subject) -> Iterator[Finding]:
-    """A column named as people, questions or authors are, whose values repeat, while no column is the group."""
+    """A column named as people, questions or authors are, whose values repeat, while no column is the group.
+
+    Of fewer values than intervals need groups a column divides rows by topic rather than telling who they are of.
+    """
     table, reading = subject.table, subject.reading
     if reading.group is not None:
         return
     for name in named(table.columns, "group"):
         texts = label_texts(table.columns[name])
         groups, n = len(set(texts.tolist())), len(texts)
-        if name in reading.used or not 1 < groups < n or (texts == "").any():
+        if name in reading.used or not FEWEST_GROUPS <= groups < n or (texts == "").any():
             continue
         yield Finding(
             "note",

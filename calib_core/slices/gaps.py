@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -107,7 +108,7 @@ def by_column(
     slices of a column, and for p_bh p_by, Benjamini and Yekutieli's correction for all slices of all columns, which
     share rows: ``stands_out`` where it is at most 0.05. With gaps g_j of the slices, shares w_j, mean gap g and noise
     floors f_j: spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2], how far slices lie from one another beyond noise, in
-    squared probability; below 0: not further than noise puts them.
+    squared probability; below 0: not further than noise puts them; NaN, and last, where no slice is tested.
 
     NotAnswerable where no column is left. What can mislead: a column can tell rows apart only
     because another does.
@@ -138,7 +139,9 @@ def by_column(
 
 def _spread(lines: pd.DataFrame) -> float:
     share, gap, floor = (lines.loc[lines["p"].notna(), name] for name in ("share", "gap", "floor"))
-    away = gap - (share * gap).sum() / share.sum() if len(share) else gap
+    if not len(share):
+        return math.nan
+    away = gap - (share * gap).sum() / share.sum()
     return float((share * (np.square(away) - np.square(floor / _NORMAL_95))).sum())
 
 

@@ -33,6 +33,8 @@ from calib_core.slices.rest import unlike
 MIN_ROWS = 50
 MOST_CONFIRMED = 30
 """So many of what stands out on the first rows are tested on the others."""
+_DENSE = 8
+"""Groups times slices, in rows, up to which each group has a sum for each slice, though most are of nothing."""
 MOST_CELLS = 1000
 """Two columns that would make more slices are not crossed."""
 
@@ -177,8 +179,9 @@ def scan(
 class _Cells:
     """The rows looked at as sums by slice: what ``parts`` add to confidence and to what came true, (n,) each.
 
-    ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows, each a
-    group of its own where it carries a weight that is no count; None where rows count alike, or copies of them.
+    ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows,
+    ascending, each a group of its own where it carries a weight that is no count; None where rows count alike, or
+    copies of them.
     """
 
     sizes: tuple[int, ...]
@@ -192,6 +195,12 @@ class _Cells:
 
     @classmethod
     def of(cls, rows: Predictions, cuts: Sequence[CutColumn], places: Codes, min_rows: int) -> _Cells:
+        groups = None
+        if not counts_rows(rows):
+            # In order of the groups, so that the sums of a group lie side by side.
+            together = np.arange(rows.n_rows) if rows.groups is None else rows.groups
+            places = places[np.argsort(together[places], kind="stable")]
+            groups = np.unique(together[places], return_inverse=True)[1].astype(np.intp)
         h, right = (part[places].astype(np.float64) for part in (rows.confidence, rows.correct))
         w = None if rows.weights is None else rows.weights[places]
         parts = (h, right) if w is None else (w * h, w * right)
@@ -203,7 +212,6 @@ class _Cells:
             for c, size in zip(codes, sizes, strict=True)
         )
         total = float(len(places) if w is None else w.sum())
-        groups = None if counts_rows(rows) else np.arange(len(places)) if rows.groups is None else rows.groups[places]
         return cls(sizes, codes, w, parts, sides, min_rows, total, groups)
 
     def looked_at(self, columns: tuple[int, ...]) -> Float64s:
@@ -233,11 +241,16 @@ class _Cells:
 
     def _worth(self, together: Codes, code: Codes, count: Float64s) -> Float64s:
         """Independent rows that each slice is worth: (sum w)^2 over the sum over groups of (its weight)^2."""
-        weights: Any = np.ones(len(code)) if self.weights is None else self.weights
-        sums = csr_array((weights, (together, code)))
-        sums.sum_duplicates()
-        squares = np.bincount(sums.indices, np.square(sums.data), len(count))
-        return np.divide(np.square(count), squares, out=np.zeros(len(count)), where=squares > 0)
+        groups, cells = int(together[-1]) + 1, len(count)
+        if groups * cells <= _DENSE * len(code):
+            sums = np.bincount(together * cells + code, self.weights, groups * cells).reshape(groups, cells)
+            squares: Float64s = np.einsum("gc,gc->c", sums, sums).astype(np.float64)
+        else:
+            weights: Any = np.ones(len(code)) if self.weights is None else self.weights
+            few = csr_array((weights, (together, code)))
+            few.sum_duplicates()
+            squares = np.bincount(few.indices, np.square(few.data), cells).astype(np.float64)
+        return np.divide(np.square(count), squares, out=np.zeros(cells), where=squares > 0)
 
     def looked_over(
         self, every: Sequence[tuple[int, ...]], progress: Callable[[int], object] | None = None

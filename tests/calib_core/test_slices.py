@@ -403,8 +403,10 @@ def grouped_scan(rng, off=0.0):
     return Predictions.from_confidence(np.full(1200, 0.75), right, groups=group, metadata=pd.DataFrame(columns))
 
 
-def test_what_stands_out_on_the_first_rows_is_judged_as_the_table_judges_it(monkeypatch):
+@pytest.mark.parametrize("dense", [0, 8])
+def test_what_stands_out_on_the_first_rows_is_judged_as_the_table_judges_it(monkeypatch, dense):
     rng, looked = np.random.default_rng(1), []
+    monkeypatch.setattr(SCANNING, "_DENSE", dense)
     monkeypatch.setattr(SCANNING, "benjamini_yekutieli", lambda p: looked.append(p) or np.ones(len(p)))
     p = grouped_scan(rng, 0.3)
     p = p.replace(weights=rng.uniform(0.5, 2, 1200))
@@ -429,6 +431,16 @@ def test_copies_of_a_calibrated_model_do_not_stand_out_on_the_first_rows(trials)
     assert not above(wrong / trials, trials)
     assert above(alone / trials, trials)
     assert found > 0.8 * trials
+
+
+def test_a_column_of_slices_too_small_to_test_is_offered_last():
+    columns = {"patient": np.arange(90) % 30, "site": np.arange(90) % 2}
+    found = cc.slices.by_column(
+        told(np.full(90, 0.75), np.arange(90) // 2 % 4 > 0, **{k: v.astype(str) for k, v in columns.items()})
+    )
+    assert found["column"].iloc[0] == "site"
+    assert found["spread"].iloc[0] < 0, "what is not further apart than noise is still before what is not known"
+    assert found["spread"].isna().sum() == 30
 
 
 def test_columns_that_cannot_be_cut_are_left_out_and_infinities_lie_in_the_outermost_range():

@@ -283,6 +283,13 @@ def test_what_cannot_be_examined_is_a_problem() -> None:
     assert codes["unreadable"].message == 'a.npz: 199 values of "labels" for 200 rows of "probs"; give one a row'
 
 
+@pytest.mark.parametrize(("values", "offered"), [(3, False), (9, False), (10, True), (60, True), (200, False)])
+def test_a_column_named_as_people_are_is_offered_as_the_group_where_intervals_could_use_it(values, offered) -> None:
+    rows = [",".join(map(str, (*p, name, f"s{i % values}"))) for i, (p, name) in enumerate(zip(P, NAMES, strict=True))]
+    table = read_table("\n".join(["p_cat,p_dog,p_bird,label,subject", *rows]).encode(), "preds.csv")
+    assert ("group" in found(table)) == offered
+
+
 def test_notes_of_the_reader_are_passed_on() -> None:
     table = read_table(b"p_a,p_b,label,\n.7,.3,a,\n.2,.8,b,\n", "preds.csv")
     assert found(table)["reader"].message == "Every line ends with a delimiter; the empty last field was left out."
