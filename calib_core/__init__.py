@@ -14,11 +14,13 @@ from calib_core import (
     exporting,
     guarantees,
     inference,
+    prediction_sets,
     readers,
     reductions,
     side_by_side,
     slices,
     study,
+    uses,
 )
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
@@ -79,6 +81,7 @@ __all__ = [
     "load_calibrator",
     "marked_rows",
     "measured",
+    "prediction_sets",
     "read_as",
     "read_models",
     "read_predictions",
@@ -92,6 +95,7 @@ __all__ = [
     "stacked",
     "study",
     "three_corners",
+    "uses",
     "with_options",
     "within",
 ]
