@@ -76,22 +76,26 @@ def sentences(frame: pd.DataFrame, share: float = SHARE) -> tuple[str, ...]:
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> sentences(changes({"same": p}, {"same": p}))[0]
     'same: Sets that hold the right class in 90 % of the rows name 1.5 classes on average, as before. No pair of rows \
-changes its order.'
+is turned round.'
     """
     found = []
     for name, lines in frame.groupby("calibrator", sort=False):
         known = {str(line["measure"]): line for line in lines.to_dict("records")}
-        size, turned = known["lac_size"], float(known["reversed"]["after"])
+        size, turned, tied = known["lac_size"], *(float(known[key]["after"]) for key in ("reversed", "tied"))
         sets = set_sentence(size["after"], size["before"], share) if size["after"] == size["after"] else ""
-        order = (
-            ""
-            if turned != turned
-            else "No pair of rows changes its order."
-            if turned == 0
-            else f"The order of two rows is turned round in {in_percent(turned)} of all pairs."
-        )
+        order = "" if turned != turned else _order_sentence(turned, tied)
         found.append(f"{name}: {' '.join(filter(None, (sets, order)))}")
     return tuple(sentence for sentence in found if not sentence.endswith(": "))
+
+
+def _order_sentence(turned: float, tied: float) -> str:
+    """
+    >>> _order_sentence(0.0, 0.25), _order_sentence(0.125, 0.0)
+    ('No pair of rows is turned round; 25 % become equal.', '13 % of all pairs of rows are turned round.')
+    """
+    found = f"{in_percent(turned)} of all pairs of rows are" if turned else "No pair of rows is"
+    equal = f"; {in_percent(tied)} become equal" if tied else ""
+    return f"{found} turned round{equal}."
 
 
 @dataclass(frozen=True)
