@@ -15,11 +15,13 @@ from calib_core import (
     guarantees,
     inference,
     paper_tables,
+    prediction_sets,
     readers,
     reductions,
     side_by_side,
     slices,
     study,
+    uses,
 )
 from calib_core.binning import BINNINGS
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
@@ -83,6 +85,7 @@ __all__ = [
     "measured",
     "method_tables",
     "paper_tables",
+    "prediction_sets",
     "read_as",
     "read_models",
     "read_predictions",
@@ -96,6 +99,7 @@ __all__ = [
     "stacked",
     "study",
     "three_corners",
+    "uses",
     "with_options",
     "within",
 ]

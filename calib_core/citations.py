@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 
 WORKS = {
+    "Angelopoulos and Bates (2021)": "Angelopoulos AN, Bates S. A gentle introduction to conformal prediction and "
+    "distribution-free uncertainty quantification. 2021.",
     "Arrieta-Ibarra et al. (2022)": "Arrieta-Ibarra I, Gujral P, Tannen J, Tygert M, Xu C. Metrics of calibration for "
     "probabilistic predictions. Journal of Machine Learning Research 23, 2022.",
     "Benjamini and Hochberg (1995)": "Benjamini Y, Hochberg Y. Controlling the false discovery rate: a practical and "
@@ -59,6 +61,10 @@ WORKS = {
     "calibration of multi-class neural networks. NeurIPS 2020.",
     "Roelofs et al. (2022)": "Roelofs R, Cain N, Shlens J, Mozer MC. Mitigating bias in calibration error estimation. "
     "AISTATS 2022.",
+    "Romano et al. (2020)": "Romano Y, Sesia M, Candès EJ. Classification with valid and adaptive coverage. NeurIPS "
+    "2020.",
+    "Sadinle et al. (2019)": "Sadinle M, Lei J, Wasserman L. Least ambiguous set-valued classifiers with bounded error "
+    "levels. Journal of the American Statistical Association 114, 2019.",
     "Seillier-Moiseiwitsch and Dawid (1993)": "Seillier-Moiseiwitsch F, Dawid AP. On testing the validity of "
     "sequential probability forecasts. Journal of the American Statistical Association 88, 1993.",
     "Shevtsova (2010)": "Shevtsova IG. An improvement of convergence rate estimates in the Lyapunov theorem. Doklady "

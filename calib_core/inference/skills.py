@@ -108,7 +108,7 @@ def _line(predictions: Predictions, coverage: float, level: float) -> dict[str, 
         "overconfidence_low": stated - ends[1],
         "overconfidence_high": stated - ends[0],
     }
-    why = few = _why_few(rows)
+    why = few = why_few(rows)
     for name in ("skill", "auroc", "risk_area", "excess_area"):
         measure = MEASURES[name](rows)
         low, high = (np.nan, np.nan) if few else _ends(name, measure, level)
@@ -135,7 +135,7 @@ def _right(rows: Predictions, which: Codes, level: float) -> tuple[float, float,
     return float(np.average(right, weights=weights)), float(low[0]), float(high[0])
 
 
-def _why_few(rows: Answers) -> str:
+def why_few(rows: Answers) -> str:
     """Why intervals are not told that were simulated for more right rows and wrong ones, or groups; empty if they are.
 
     Weighted rows count as what they are worth, rows of a group as one.
@@ -167,7 +167,7 @@ def _ends(name: str, measure: Influence, level: float) -> tuple[float, float]:
 def _difference(name: str, pair: list[Answers], level: float) -> dict[str, object]:
     first, second = (MEASURES[name](rows) for rows in pair)
     found: dict[str, object] = {"first_value": first.value, "second_value": second.value}
-    why = next(filter(None, map(_why_few, pair)), "")
+    why = next(filter(None, map(why_few, pair)), "")
     if why:
         return {**found, "note": why}
     apart = first - second

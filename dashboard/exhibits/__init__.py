@@ -55,6 +55,7 @@ from dashboard.exhibits import (  # noqa: F401
     trade,
     triangle,
     unbinned,
+    uses,
     validity,
     verdict,
 )

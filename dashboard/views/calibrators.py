@@ -15,6 +15,7 @@ from dashboard.session import Model, Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import beside_cards, calibrator_cards, decision_costs
 from dashboard.views.exhibited import exhibited
+from dashboard.views.on_request import on_request
 
 
 @view("calibrators", "Recalibrate", 10, room="recalibrate")
@@ -73,7 +74,7 @@ def _more(scene: Scene, model: Model | None) -> None:
         "pairs": lambda: exhibited("pairs", scene),
         "decisions": lambda: decision_costs.draw(scene),
         "promises": lambda: exhibited("promises", scene),
-        "effects": lambda: exhibited("side-effects", scene),
+        "effects": lambda: _effects(scene),
         "maps": lambda: _map(scene),
         "rates": lambda: _rates(scene),
         "times": lambda: _seconds(scene),
@@ -87,6 +88,11 @@ def _ask(chosen: str) -> None:
 
 def _seen(scene: Scene, model: Model | None) -> Scene:
     return scene if model is None else scene.focused(model=model.title)
+
+
+def _effects(scene: Scene) -> None:
+    exhibited("side-effects", scene)
+    on_request("uses", scene)
 
 
 def _numbers(scene: Scene) -> None:

@@ -102,6 +102,19 @@ def test_decisions_change_from_the_base_model_to_the_recalibrated_one() -> None:
     assert shown["rows it abstains on"][2] == percent(effects.abstained)
 
 
+def test_uses_of_confidence_are_those_of_the_models_shown() -> None:
+    scene = session.scene_of(THREE_CLASSES)
+    frame, shown = cells(scene, "uses", coverage=0.5)
+    base, model = scene.models.shown[0], scene.models.recalibrated[-1]
+    rows = {model.title: scene.get(base.predictions)}, {model.title: scene.get(model.predictions)}
+    twin = cc.uses.changes(*rows, coverage=0.5)
+    same(frame[frame["calibrator"] == model.title].reset_index(drop=True), twin)
+    assert "right in surest 50 %" in shown["measure"]
+    words = EXHIBITS.make("uses", coverage=0.5).words(scene)
+    assert words.headline == cc.uses.sentences(frame)
+    assert all(any(why in note for note in words.notes) for why in frame["note"].unique())
+
+
 def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> None:
     both = session.scene_of(CHOSEN.replace(calibrators=tuple(Recipe("CALIBRATORS", f"metacal-{rate}")
                                                              for rate in ("accuracy", "miscoverage"))))  # fmt: skip
@@ -118,7 +131,7 @@ def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> No
 
 def test_without_a_calibrator_each_exhibit_says_what_would_make_one() -> None:
     alone = session.scene_of(CHOSEN.replace(calibrators=()))
-    for key in ("pairs", "promises", "side-effects", "binary-map", "rates"):
+    for key in ("pairs", "promises", "side-effects", "uses", "binary-map", "rates"):
         with pytest.raises(NotAnswerable, match=r"tick a calibrator|no ticked calibrator"):
             cells(alone, key)
 

@@ -26,6 +26,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     if scene.models.recalibrated:
         yield from exhibit(chosen("promises"), scene)
         yield from exhibit(chosen("side-effects"), scene)
+        yield from exhibit(chosen("uses"), scene)
     if chosen("decisions").params:
         yield from exhibit(chosen("decisions"), scene)
         threshold = at_these_costs(request.selection, scene)
