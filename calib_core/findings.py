@@ -240,7 +240,7 @@ def _judged(
 def _sentence(line: Any, counted: bool, single: bool) -> str:
     """What a line says; never more than its test shows."""
     says, right = told_apart(line.says, line.right)
-    rows = of_rows(line.rows, line.worth, getattr(line, "groups", None))
+    rows = of_rows(line.rows, line.worth, line._asdict().get("groups"))
     name = "" if line.code is None else _name(line)
     confidence = "" if line.bin is None else _confidence(line, single)
     when = f"{name} is predicted with confidence {confidence}" if name else f"it says {confidence}"

@@ -24,6 +24,8 @@ ALLOWED = {
     ("calibrators/saving.py", "_binaries", "isinstance"): "a tree of saved values: parts are told from lists",
     ("calibrators/saving.py", "member", "hasattr"): "a saved state must not overwrite what a class has",
     ("calibrators/saving.py", "member", "except"): "a damaged file, whatever is wrong with it",
+    ("decisions.py", "_numbers", "except"): "what people give as costs, whatever it is",
+    ("paper_tables/kept.py", "read", "except"): "a damaged file, whatever is wrong with it",
     ("exporting/python.py", "_parts", "isinstance"): "a node of an export, which shares its name with a scale",
     ("registry.py", "value", "hasattr"): "a parameter is the member's own or its lifted part's",
     (

@@ -140,6 +140,9 @@ ANSWERS = {
     "paired_difference": lambda p: np.array(
         [f.high - f.low for f in [inference.paired_difference(p, other(p), "confidence", "ece", 5)]]
     ),
+    "not_worse": lambda p: np.array(
+        [f.difference.high - f.difference.low for f in [inference.not_worse(p, other(p), None, "log-loss")]]
+    ),
     "paired_difference of scores": lambda p: np.array(
         [f.high - f.low for f in [inference.paired_difference(p, other(p), None, "log-loss")]]
     ),

@@ -132,6 +132,7 @@ def examples(rows):
         guarantees.class_wise_bounds([50] * 100, 5000, [0.0005] * 100),
         study.compared(rows, fitted.apply(rows)),
         cc.corners(rows, NAMES),
+        cc.paper_tables.method_table(cc.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
