@@ -171,10 +171,7 @@ def test_floor_and_p_hold_for_every_outcome_there_is_whatever_the_single_chances
     p, floor = share_test(right, says, rows, counted=True), share_floor(says, rows, counted=True)
     assert all(law[p <= alpha].sum() <= alpha + 1e-9 for alpha in (0.01, 0.05, 0.2))
     assert law[np.abs(right - says) > floor + 1e-9].sum() <= 0.05 + 1e-9
-    # No floor can be lower on both sides: of even chances as much lies on each end or beyond it.
-    mean = chance.mean()
-    low, high = np.floor(n * (mean - floor[0]) + 1e-9), np.ceil(n * (mean + floor[0]) - 1e-9)
-    assert binom.cdf(low, n, mean) > 0.025 or binom.sf(high - 1, n, mean) > 0.025 or floor[0] < 1 / n
+    assert floor[0] == pytest.approx(binom_floor(n, chance.mean()))
 
 
 @pytest.mark.parametrize("kept", ["plain", "copies", "weights", "groups"])

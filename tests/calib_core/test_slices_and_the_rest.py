@@ -114,6 +114,7 @@ def test_among_those_that_differ_few_are_false(trials):
             shares.append((calls & null).sum() / max(1, calls.sum()))
         power.append(table["differs"][~null].mean())
     assert np.mean(false) <= 0.05 + 3 * np.std(false) / math.sqrt(trials)
+    assert np.mean(false) < np.mean(uncorrected) / 2
     assert np.mean(uncorrected) > 0.05 + 2 * np.std(uncorrected) / math.sqrt(trials)
     assert np.mean(power) > 0.8
 
