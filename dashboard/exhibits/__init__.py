@@ -35,6 +35,7 @@ from dashboard.exhibits import (  # noqa: F401
     overall,
     pairs,
     promises,
+    ranking_and_sets,
     rates,
     recommendation,
     reliability,
@@ -54,9 +55,9 @@ from dashboard.exhibits import (  # noqa: F401
     trade,
     triangle,
     unbinned,
-    uses,
     validity,
     verdict,
+    what_is_left,
 )
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 
