@@ -60,5 +60,6 @@ class ScoreParts(Exhibit):
             "The calibration loss is estimated from below: a better map could take off more. It can be less than 0 by "
             "chance. Two quick maps are tried, and leaving all as it is; each fold of rows is judged with what did "
             "best on the others. Intervals, each by itself, take the fitted maps as they are.",
+            "Where a calibrator gives the predicted class alone, before and after are judged as right or wrong.",
             *(f"{line.calibrator}: {line.note}." for line in refused.itertuples()),
         )
