@@ -36,6 +36,7 @@ from dashboard.exhibits import (  # noqa: F401
     pairs,
     paper_tables,
     promises,
+    ranking_and_sets,
     rates,
     recommendation,
     reliability,
@@ -55,9 +56,9 @@ from dashboard.exhibits import (  # noqa: F401
     trade,
     triangle,
     unbinned,
-    uses,
     validity,
     verdict,
+    what_is_left,
 )
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 

@@ -93,6 +93,7 @@ def _seen(scene: Scene, model: Model | None) -> Scene:
 def _effects(scene: Scene) -> None:
     exhibited("side-effects", scene)
     on_request("uses", scene)
+    exhibited("score-parts", scene)
 
 
 def _numbers(scene: Scene) -> None:

@@ -57,6 +57,12 @@ def test_share_right_of_the_surest_lies_in_its_interval():
     assert naive / runs < 0.8
 
 
+def test_its_error_knows_that_the_threshold_moves():
+    found = [surest_right(Answers.of(drawn(300, 4, (1.0,), seed)[0]), 0.3) for seed in range(600)]
+    spread = np.std([each.value for each in found])
+    assert spread == pytest.approx(np.mean([each.error for each in found]), rel=0.07)
+
+
 def test_share_right_of_the_surest_by_hand():
     rows = Answers.of(Predictions.from_confidence([0.9] * 4 + [0.5] * 6, [True, True, True, False] + [False] * 6))
     found = surest_right(rows, 0.4)

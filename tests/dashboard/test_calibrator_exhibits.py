@@ -115,6 +115,17 @@ def test_uses_of_confidence_are_those_of_the_models_shown() -> None:
     assert all(any(why in note for note in words.notes) for why in frame["note"].unique())
 
 
+def test_parts_of_scores_are_made_where_they_are_asked_for() -> None:
+    scene = session.scene_of(THREE_CLASSES.replace(calibrators=THREE_CLASSES.calibrators[:1]))
+    with pytest.raises(NotAnswerable, match="takes fits of maps in folds"):
+        cells(scene, "score-parts")
+    frame, shown = cells(scene, "score-parts", slow=True)
+    base, model = (scene.get(m.predictions) for m in scene.models.shown)
+    title = scene.models.recalibrated[0].title
+    same(frame, cc.score_parts.parts_of_scores({title: base}, {title: model}))
+    assert shown["part"][:3] == list(cc.score_parts.PARTS.values())
+
+
 def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> None:
     both = session.scene_of(CHOSEN.replace(calibrators=tuple(Recipe("CALIBRATORS", f"metacal-{rate}")
                                                              for rate in ("accuracy", "miscoverage"))))  # fmt: skip
@@ -131,7 +142,7 @@ def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> No
 
 def test_without_a_calibrator_each_exhibit_says_what_would_make_one() -> None:
     alone = session.scene_of(CHOSEN.replace(calibrators=()))
-    for key in ("pairs", "promises", "side-effects", "uses", "binary-map", "rates"):
+    for key in ("pairs", "promises", "side-effects", "uses", "score-parts", "binary-map", "rates"):
         with pytest.raises(NotAnswerable, match=r"tick a calibrator|no ticked calibrator"):
             cells(alone, key)
 

@@ -27,6 +27,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
         yield from exhibit(chosen("promises"), scene)
         yield from exhibit(chosen("side-effects"), scene)
         yield from exhibit(chosen("uses"), scene)
+        if chosen("score-parts").build().slow:
+            yield from exhibit(chosen("score-parts"), scene)
     if chosen("decisions").params:
         yield from exhibit(chosen("decisions"), scene)
         threshold = at_these_costs(request.selection, scene)
