@@ -82,7 +82,8 @@ class Smoother:
         n, k = self.rows.shape
         sharp = self.rows / self.bandwidth
         height = gammaln(1.0 / self.bandwidth + k) - gammaln(sharp + 1.0).sum(axis=1) + np.log(self.copies)
-        others = np.log(np.maximum(self.copies - 1.0, 1e-300)) - np.log(self.copies)
+        with np.errstate(divide="ignore"):  # of a single copy there are no others
+            others = np.log(np.maximum(self.copies - 1.0, 0.0)) - np.log(self.copies)
         logs = safe_log(self.rows)
         for start in range(0, n, max(1, _BLOCK_ENTRIES // n)):
             where = slice(start, min(start + max(1, _BLOCK_ENTRIES // n), n))
@@ -112,7 +113,8 @@ class DirichletKernelError:
     needs no mirror at the simplex's faces. h is ``bandwidth``, or, where that is None, the one of 13 from 0.001 to 1
     under which the rows are most likely, each by the others' kernels. In [0, 2]; no partition of the simplex is needed.
 
-    A whole weight is that many copies, which are other rows to each other. What can mislead: smoothing adds an error of
+    Where all other rows are so far away that their kernels underflow, those whose logarithms are largest count, and
+    a probability of 0 has the logarithm of the smallest this library knows. A whole weight is that many copies, which are other rows to each other. What can mislead: smoothing adds an error of
     its own, the wider the more, and the noise of few rows near a row another, so that calibrated models show much more
     than 0: compare it with the noise floor. The interval is about the part of it that is the labels': the same mean of
     ||sum_i w_ji (e_i - p_i)||_1, which is 0 but for noise where the model is calibrated. NotAnswerable for a single

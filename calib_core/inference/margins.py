@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, TypeAlias
 
 from calib_core._repr import OneLine
@@ -80,10 +82,18 @@ def not_worse(
     >>> not_worse(a, b, None, "brier", margin=0.02).word, not_worse(b, a, None, "brier", margin=0.02).word
     ('equivalent', 'equivalent')
     """
+    check_margin(margin)
     method = as_estimator(estimator, bins)
     found = paired_difference(a, b, reduction, estimator, bins, level=level, random_state=random_state)
     limit = margin if reduction is None else on_scale_of(estimate(a, reduction, method), margin)
     return margin_verdict(found, limit, margin, unit_of(method), higher_is_worse=traits(method).higher_is_worse)
+
+
+def check_margin(margin: object) -> None:
+    """Refuse a margin that is no number above 0."""
+    number = isinstance(margin, Real) and not isinstance(margin, bool) and 0 < float(margin) < math.inf
+    if not number:
+        raise InputError(f"margin is {margin!r:.80}; it must be a number above 0")
 
 
 def margin_verdict(
@@ -95,8 +105,7 @@ def margin_verdict(
     >>> margin_verdict(found, 0.01, 0.01).sentence
     'Equivalent within 1 point: difference −0.4 to +0.6 points, 90 % interval.'
     """
-    if not margin > 0:
-        raise InputError(f"the margin is {margin:g}: it must lie above 0")
+    check_margin(margin)
     low, high = (found.low, found.high) if higher_is_worse else (-found.high, -found.low)
     word: MarginWord = "cannot tell"
     if high < 0:
@@ -106,10 +115,20 @@ def margin_verdict(
     elif high < limit:
         word = "equivalent" if low > -limit else "not worse"
     ends = f"{difference(found.low, unit).removesuffix(' points')} to {difference(found.high, unit)}"
-    size = f"{100 * margin:.2g} {'point' if margin == 0.01 else 'points'}" if unit != "score" else score(margin)
-    text = _WHY[word].format(ends=f"difference {ends}, {at_level(found.level)} interval", margin=size)
+    # Of squares, and of errors that cannot reach 1, the limit is another number than the margin.
+    meant = "" if limit == margin else f" (what a margin of {_size(margin, 'share')} is here)"
+    text = _WHY[word].format(
+        ends=f"difference {ends}, {at_level(found.level)} interval", margin=f"{_size(limit, unit)}{meant}"
+    )
     worse = ", though it is shown to be worse by less" if word == "equivalent" and low > 0 else ""
     return MarginVerdict(word, margin, limit, found, f"{text}{worse}.")
+
+
+def _size(number: float, unit: Unit) -> str:
+    if unit != "share":
+        return score(number)
+    written = f"{100 * number:.2g}"
+    return f"{written} {'point' if written == '1' else 'points'}"
 
 
 _WHY: dict[MarginWord, str] = {

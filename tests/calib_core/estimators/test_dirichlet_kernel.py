@@ -156,3 +156,12 @@ def test_certain_rows_are_finite():
     assert 0 < made.value < 1
     assert made.interval().low <= made.interval().high <= 2
     assert isinstance(DirichletKernelError().smoother(Canonical().split(p)), Smoother)
+
+
+def test_a_row_alone_is_judged_by_the_others_however_far_they_are():
+    rows = Predictions([[0.9, 0.1], [0.89, 0.11], [0.1, 0.9]], [0, 0, 1])
+    value = estimate(rows, "canonical", DirichletKernelError(0.001)).value
+    # The first two have each other's label, 0; the third has theirs: 2 (0.1 + 0.11 + 0.9) / 3.
+    assert value == pytest.approx(0.74)
+    lone = Predictions([[1.0, 0.0, 0.0]] * 100 + [[0.0, 1.0, 0.0]], [0] * 100 + [1])
+    assert estimate(lone, "canonical", "canonical-kde").value == pytest.approx(2 / 101)

@@ -65,6 +65,7 @@ def test_over_all_classes_the_margin_is_that_of_a_verdict():
     a, b = _alike()
     judged = not_worse(a, b, "class-wise", "ece", margin=0.02)
     assert judged.limit == pytest.approx(0.02 * 2 / a.n_classes)
+    assert "1.3 points (what a margin of 2 points is here)" in judged.sentence, "in the unit of the difference"
 
 
 def test_the_table_says_what_the_function_says():
@@ -74,9 +75,10 @@ def test_the_table_says_what_the_function_says():
     assert cc.compare({"a": a, "b": b}, None, "brier", margin=1e-5).iloc[0]["verdict"] == "cannot tell"
 
 
-def test_a_margin_lies_above_nothing():
-    with pytest.raises(InputError, match="must lie above 0"):
-        not_worse(*_alike(), None, "brier", margin=0)
+@pytest.mark.parametrize("margin", [0, -1, float("nan"), float("inf"), "x", True])
+def test_a_margin_lies_above_nothing(margin):
+    with pytest.raises(InputError, match="it must be a number above 0"):
+        not_worse(*_alike(), None, "brier", margin=margin)
 
 
 def _alike(n=600):
