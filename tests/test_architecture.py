@@ -400,7 +400,6 @@ def test_files_stay_where_a_reader_looks():
 ENDINGS = ("s", "es", "ed", "d", "er", "r", "ing")
 ALIKE = {
     "_text": 2,
-    "uses": 2,
     "base": 5,
     "binary_map": 3,
     "calibration_map": 3,

@@ -114,12 +114,12 @@ class DirichletKernelError:
     under which the rows are most likely, each by the others' kernels. In [0, 2]; no partition of the simplex is needed.
 
     Where all other rows are so far away that their kernels underflow, those whose logarithms are largest count, and
-    a probability of 0 has the logarithm of the smallest this library knows. A whole weight is that many copies, which are other rows to each other. What can mislead: smoothing adds an error of
-    its own, the wider the more, and the noise of few rows near a row another, so that calibrated models show much more
-    than 0: compare it with the noise floor. The interval is about the part of it that is the labels': the same mean of
-    ||sum_i w_ji (e_i - p_i)||_1, which is 0 but for noise where the model is calibrated. NotAnswerable for a single
-    row, and where pairs of rows times classes are more than 20 million (1,414 rows of 10 classes), since every row is
-    compared with every other.
+    a probability of 0 has the logarithm of the smallest this library knows. A whole weight is that many copies, which
+    are other rows to each other. What can mislead: smoothing adds an error of its own, the wider the more, and the
+    noise of few rows near a row another, so that calibrated models show much more than 0: compare it with the noise
+    floor. The interval is about the part of it that is the labels': the same mean of ||sum_i w_ji (e_i - p_i)||_1,
+    which is 0 but for noise where the model is calibrated. NotAnswerable for a single row, and where pairs of rows
+    times classes are more than 20 million (1,414 rows of 10 classes), since every row is compared with every other.
 
     References: Popordanoska, Sayer & Blaschko 2022, eq. 8-10.
 
