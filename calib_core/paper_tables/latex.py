@@ -49,6 +49,6 @@ def _cell(line: pd.Series, name: str, names: tuple[str, ...], digits: int) -> st
     if line["line"] == AVERAGE_RANK:
         return f"{value:.2f}"
     first, second = numbers(value, error, str(line["unit"]), digits)
-    best = not math.isnan(rank) and rank == min(float(line[RANK.format(other)]) for other in names)
+    best = rank == line[[RANK.format(other) for other in names]].min()  # of those that are known
     shown = rf"\mathbf{{{first}}}" if best else first
     return f"${shown}" + (rf" \pm {second}" if second else "") + (f"_{{{rank:g}}}$" if not math.isnan(rank) else "$")

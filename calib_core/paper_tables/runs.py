@@ -16,7 +16,7 @@ from calib_core.calibrators import CALIBRATORS, Calibrator
 from calib_core.paper_tables import kept
 from calib_core.paper_tables.kept import Cell
 from calib_core.paper_tables.measures import TableMeasure, Trial, as_measure
-from calib_core.paper_tables.published import Method, as_method, as_paper_table
+from calib_core.paper_tables.published import Method, PaperTable, as_method, as_paper_table
 from calib_core.paper_tables.shapes import MethodTable, method_table
 from calib_core.predictions import InputError, Predictions
 from calib_core.registry import Recipe
@@ -193,7 +193,7 @@ def _refused(methods: Iterable[Method], measures: Sequence[TableMeasure], why: s
 
 def paper_tables(
     files: Mapping[str, File],
-    tables: Sequence[str],
+    tables: Sequence[str | PaperTable],
     *,
     splits: int = SPLITS,
     seed: int = 0,
@@ -203,9 +203,10 @@ def paper_tables(
 ) -> dict[str, MethodTable]:
     """The papers' tables of methods, made of other files: rows are files, columns the papers' methods.
 
-    ``tables`` are keys of ``PAPER_TABLES``; a method that several of them have is fitted once. ``splits`` is how often
-    each file is divided (the papers: once, or 40 times), a third of the rows to fit on as theirs were; the rest as in
-    ``method_tables``. The papers' networks are not these files: the shape is theirs, the numbers are these files'.
+    ``tables`` are of ``PAPER_TABLES``, or keys of it; a method that several of them have is fitted once. ``splits`` is
+    how often each file is divided (the papers: once, or 40 times), a third of the rows to fit on as theirs were; the
+    rest as in ``method_tables``. The papers' networks are not these files: the shape is theirs, the numbers are these
+    files'.
 
     References: P1 Tables 2-5; P3 Tables 3-11; P4 Tables 1-2.
 
@@ -214,7 +215,7 @@ def paper_tables(
     >>> table.names
     ('MetaMis',)
     """
-    chosen = [as_paper_table(table) for table in dict.fromkeys(tables)]
+    chosen = list({table.key: table for table in map(as_paper_table, tables)}.values())
     alike = list(dict.fromkeys((table.fit_share, table.rows) for table in chosen))
     found: dict[str, MethodTable] = {}
     for i, (share, rows) in enumerate(alike):
@@ -235,7 +236,7 @@ def paper_tables(
 
 def paper_table(
     files: Mapping[str, File],
-    table: str,
+    table: str | PaperTable,
     *,
     splits: int = SPLITS,
     seed: int = 0,
@@ -249,7 +250,8 @@ def paper_table(
     >>> paper_table({"net": p}, "p4-figure-2", splits=2).names
     ('MetaAcc',)
     """
-    return paper_tables(files, [table], splits=splits, seed=seed, folder=folder, jobs=jobs, progress=progress)[table]
+    key = as_paper_table(table).key
+    return paper_tables(files, [table], splits=splits, seed=seed, folder=folder, jobs=jobs, progress=progress)[key]
 
 
 def _part(progress: Callable[[int], object] | None, part: int, parts: int, percent: int) -> None:

@@ -34,7 +34,14 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         question = reading.question if reading.layout == "samples" else question_columns(table, name)
         try:
             found = joined(table, reading.replace(models=name, question=question))
-        except InputError:
+        except InputError as why:
+            if question:  # else the column may name anything, as models of cars
+                yield Finding(
+                    "warning",
+                    "models",
+                    f"The column {quoted(name)} names several models, whose rows are mixed as they are read now. They "
+                    f"cannot be compared pair by pair yet: {why}.",
+                )
             continue
         models, questions = len(found.names), int(found.common.sum())
         each = f"with {count(questions)} rows each" if not question else f"over the same {count(questions)} questions"

@@ -61,18 +61,31 @@ def model_names(table: Table, reading: Reading) -> tuple[str, ...]:
 def question_columns(table: Table, models: str) -> tuple[str, ...]:
     """The columns that tell questions apart where ``models`` names the model, by their names; empty where none does.
 
-    Identifiers of rows or groups count where every model has each of them once at most, and all models share some.
+    An identifier of rows counts where models share values of it, even if a model has one of them twice: joining by it
+    is then refused, and joining by place would pair other questions. One of groups, in which rows of a model may well
+    repeat, counts where none does or where rows in the same place are of different groups.
     """
     n = len(table.column(models))
     beside = {name: column for name, column in table.columns.items() if len(column) == n and name != models}
     if found := named(beside, "question"):
         return tuple(found)
     texts = label_texts(table.column(models))
-    for name in (*named(beside, "index"), *named(beside, "group")):
+    # Numbers of lines, which start again for each model where tables were put below one another, come last.
+    rows = sorted(named(beside, "index"), key=lambda name: not plain(name).endswith(("id", "ids")))
+    for name in (*rows, *named(beside, "group")):
         pairs = pd.DataFrame({"model": texts, "question": label_texts(beside[name])})
-        if not pairs.duplicated().any() and pairs["question"].value_counts().max() == pairs["model"].nunique():
+        place = pairs.groupby("model").cumcount()
+        known = pairs[(pairs != "").all(axis=1)]
+        shared = known.drop_duplicates()["question"].duplicated().any()
+        by_place = name not in rows and known.duplicated().any() and not _apart(known, place)
+        if shared and not by_place:
             return (name,)
     return ()
+
+
+def _apart(pairs: pd.DataFrame, place: pd.Series[int]) -> bool:
+    """Whether rows in the same place among their models' rows differ in what the column says."""
+    return bool((pairs.groupby(place.loc[pairs.index])["question"].nunique() > 1).any())
 
 
 def prediction_rows(table: Table, reading: Reading) -> tuple[Table, Reading]:
@@ -132,7 +145,8 @@ def joined(table: Table, reading: Reading) -> Joined:
         raise InputError(
             f"{table.name}, {table.place(int(rows[again[0]]))}: model {quoted(names[model[again[0]]])} has another row "
             f"for question {quoted(here)}; {affected(int(times[times > 1].sum()), len(rows))}. Models are compared on "
-            "one row a question: choose the columns that tell questions apart, or read the rows as samples"
+            "one row a question: choose other columns that tell questions apart, or none (question empty) to join rows "
+            "by place, or read the rows as samples"
         )
     common = np.bincount(pairs // len(names)) == len(names)
     found = Joined(names, rows, model, question, common)

@@ -52,8 +52,9 @@ def read_models(
     models : the column of names; the result has them in the order in which they first appear.
 
     Row i is the same question for every model, so that they can be compared in pairs. Questions that not every model
-    answers are left out: ``readers.examine`` says how many. Without a column of questions row i of each model is taken
-    for question i. InputError where a model has two rows for a question, or models differ in its label.
+    answers are left out: ``readers.examine`` says how many. Without a column of questions, or with ``question=()``,
+    row i of each model is taken for question i. InputError where a model has two rows for a question, or models differ
+    in its label.
 
     >>> answers = b"model,id,confidence,correct\\nold,1,.7,1\\nold,2,.6,0\\nnew,2,.9,1\\nnew,1,.8,1\\n"
     >>> {name: p.confidence.tolist() for name, p in read_models(answers, "answers.csv").items()}

@@ -332,9 +332,9 @@ def _umask() -> int:
 
 
 def warn(loaded: Loaded) -> None:
-    """What stands out in a file, on stderr, one line each."""
+    """What stands out in a file, on stderr, one line each; of notes that a column names models, if it is not used."""
     for finding in loaded.findings:
-        if finding.severity != "note":
+        if finding.severity != "note" or "models" in (finding.change or {}):
             click.echo(f"{plain(loaded.table.name)}: {finding.severity}: {plain(finding.message)}", err=True)
 
 

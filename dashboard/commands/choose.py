@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from dashboard.commands import _exhibited, _shared
+from dashboard.commands import _each_model, _exhibited, _shared
+
+if TYPE_CHECKING:
+    from calib_core.choice import Choice
 
 
 @click.command("choose")
@@ -26,6 +30,7 @@ from dashboard.commands import _exhibited, _shared
     help="Which rows it is chosen on.",
 )
 @_shared.reading_options
+@_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
 @_shared.careful
@@ -38,6 +43,7 @@ def command(
     level: float,
     rows: str,
     read: tuple[str, ...],
+    models_in: str | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
@@ -50,31 +56,50 @@ def command(
     Examples:
       calib choose validation.csv
       calib choose validation.npz --candidate temperature --candidate dirichlet --score brier
-      calib choose answers.jsonl --json
+      calib choose answers.jsonl --models-in model --json
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
 
-    import calib_core as cc
-    from dashboard.exhibits.recommendation import Recommendation
+    import pandas as pd
 
-    loaded = _shared.load(file, read)
+    import calib_core as cc
+
+    by_model = _each_model.load_models(file, models_in, read, "")
+    first = next(iter(by_model.values()))
     if not as_json:
-        _shared.warn(loaded)
-    given = loaded.rows("calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows)
-    with _shared.progress("Candidates", 100) as bar:
-        candidates = list(keys) or None
-        found = cc.choose(given, candidates, score, folds, seed, level, lambda percent: bar.update(percent - bar.pos))
-    frame = found.frame()
+        _shared.warn(first)
+    found = {}
+    with _shared.progress("Candidates", 100 * len(by_model)) as bar:
+        for i, (name, loaded) in enumerate(by_model.items()):
+            which = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
+            found[name] = cc.choose(
+                loaded.rows(which), list(keys) or None, score, folds, seed, level,
+                lambda percent, before=100 * i: bar.update(before + percent - bar.pos),
+            )  # fmt: skip
     if as_csv:
-        _shared.write_csv(frame)
+        frames = [choice.frame() for choice in found.values()]
+        if models_in is not None:
+            frames = [frame.assign(model=name)[["model", *frame]] for name, frame in zip(found, frames, strict=True)]
+        _shared.write_csv(pd.concat(frames, ignore_index=True))
         return
     if as_json:
         options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows}
-        record = {"file": _shared.file_record(loaded), "options": options} | found.record()
-        _shared.write_json("choose", record | {"lines": frame.to_dict("records")})
+        records = {
+            name: choice.record() | {"lines": choice.frame().to_dict("records")} for name, choice in found.items()
+        }
+        what = records[""] if models_in is None else {"models": records}
+        _shared.write_json("choose", {"file": _shared.file_record(first), "options": options} | what)
         return
-    for text in (found.sentence, *found.price, ""):
-        click.echo(_shared.plain(text))
-    for text in (*_exhibited.aligned(Recommendation(score).columns(frame), frame), *found.notes):
+    for i, (name, choice) in enumerate(found.items()):
+        _show(choice, score, ([""] if i else []) + ([f"{name}:"] if name else []))
+
+
+def _show(found: Choice, score: str, head: list[str]) -> None:
+    """What to do, with its price, and a line a calibrator."""
+    from dashboard.exhibits.recommendation import Recommendation
+
+    frame = found.frame()
+    lines = _exhibited.aligned(Recommendation(score).columns(frame), frame)
+    for text in (*head, found.sentence, *found.price, "", *lines, *found.notes):
         click.echo(_shared.plain(text))

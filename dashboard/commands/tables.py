@@ -26,10 +26,10 @@ OWN = "methods"
 @click.option("--measure", "measures", multiple=True, help="A number that this table is about, as TL-ECE.")
 @click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
               help="How often each file is divided at random; files that mark their parts are not.")  # fmt: skip
-@click.option("--share", type=_shared.Share(max_open=True), default=0.5, show_default=True,
+@click.option("--share", type=_shared.Share(max_open=True), show_default="0.5",
               help="Share of rows calibrators are fitted on, in a table of your own; papers': a third.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first division.")
-@click.option("--counting", type=click.Choice(["answered", "all"]), default="answered", show_default=True,
+@click.option("--counting", type=click.Choice(["answered", "all"]), show_default="answered",
               help="Where one abstains, in a table of your own: over rows that all answer, or all.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Divisions worked on at a time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path),
@@ -44,9 +44,9 @@ def command(
     calibrators: tuple[str, ...],
     measures: tuple[str, ...],
     splits: int,
-    share: float,
+    share: float | None,
     seed: int,
-    counting: str,
+    counting: str | None,
     jobs: int,
     out: Path | None,
     read: tuple[str, ...],
@@ -74,8 +74,13 @@ def command(
         raise click.UsageError(
             f"give --paper (all, or {', '.join(PAPER_TABLES)}), or --calibrator for a table of your own."
         )
-    if papers and measures:
-        raise click.UsageError("--measure goes with --calibrator: a paper's table has its own numbers.")
+    for option, given, what in (
+        ("measure", measures, "numbers"),
+        ("share", share, "share"),
+        ("counting", counting, "rows"),
+    ):
+        if papers and given:
+            raise click.UsageError(f"--{option} goes with --calibrator: a paper's table has its own {what}.")
     files = {path.name: _reader(path, read) for path in _files(folder)}
     kept = None if out is None else out / "results"
     with _shared.progress("Tables", 100) as bar:
@@ -89,7 +94,7 @@ def command(
         if papers:
             found = _of_papers(files, tuple(PAPER_TABLES) if "all" in papers else papers, how)
         else:
-            found = {OWN: _own(files, calibrators, measures, counting, how | {"fit_share": share})}
+            found = {OWN: _own(files, calibrators, measures, counting or "answered", how | {"fit_share": share or 0.5})}
     if out is not None:
         _write(out, found)
     _show(found, "csv" if as_csv else "latex" if as_latex else "text")

@@ -196,6 +196,11 @@ def test_asking_for_nothing_or_twice_is_refused():
         paper_table(FILES, "p9-table-1")
 
 
+def test_a_papers_table_is_given_by_its_key_or_itself():
+    by_key, itself = (paper_table({"a": FILES["a"]}, t, splits=1) for t in ("p4-figure-1", PAPER_TABLES["p4-figure-1"]))
+    pd.testing.assert_frame_equal(itself.frame(), by_key.frame())
+
+
 # -- the papers' -----------------------------------------------------------------------------------------------
 
 
@@ -364,6 +369,12 @@ def test_latex_sets_the_best_in_bold_ties_included():
     )  # fmt: skip
     line = next(line for line in latex(method_table(frame)).splitlines() if line.startswith("f &"))
     assert line == r"f & $2.00_{3}$ & $\mathbf{1.00}_{1.5}$ & $\mathbf{1.00}_{1.5}$ \\"
+    # A method without a number, wherever it stands, leaves the best of the others the best.
+    frame.loc[0, "value"] = np.nan
+    for order in (["x", "y", "z"], ["y", "x", "z"]):
+        text = latex(method_table(frame, names={name: name for name in order}))
+        line = next(line for line in text.splitlines() if line.startswith("f &"))
+        assert line.count("mathbf") == 2
 
 
 def test_digits_follow_the_middle_of_the_values():

@@ -118,6 +118,30 @@ def test_commands_read_a_file_as_the_files_of_its_models(files: dict[str, Path])
     assert [line["model"] for line in shown["table"]] == list(p)
 
 
+def test_what_to_recalibrate_with_is_chosen_for_each_model(files: dict[str, Path]) -> None:
+    how = ("--candidate", "confidence", "--folds", "3")
+    both, small, large = (run("choose", str(files[n]), *how, *more, "--json") for n, more in (
+        ("both", ("--models-in", "model")), ("small", ()), ("large", ())))  # fmt: skip
+    for name, alone in (("small", small), ("large", large)):
+        assert {key: alone[key] for key in both["models"][name]} == both["models"][name]
+    assert small["gain"] != large["gain"]
+    command = [*how, "--models-in", "model"]
+    result = CliRunner().invoke(main, ["choose", str(files["both"]), *command])
+    assert [result.stdout.splitlines().count(f"{name}:") for name in ("small", "large")] == [1, 1]
+    assert "names 2 models over" not in result.stderr
+    result = CliRunner().invoke(main, ["choose", str(files["both"]), *command, "--csv"])
+    assert pd.read_csv(io.StringIO(result.stdout))["model"].unique().tolist() == ["small", "large"]
+
+
+def test_a_command_says_that_it_reads_the_models_of_a_file_as_one(files: dict[str, Path]) -> None:
+    for command in (("choose", "--candidate", "confidence"), ("audit", "--notion", "confidence", "--estimator", "ece")):
+        result = CliRunner().invoke(main, [command[0], str(files["both"]), *command[1:]])
+        assert result.exit_code == 0, result.output
+        (line,) = [line for line in result.stderr.splitlines() if "names 2 models over the same 1,000" in line]
+        assert line.startswith("both.jsonl: note: ")
+        assert line.endswith("read as one, their rows are mixed.")
+
+
 def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Path) -> None:
     # Which of them are right differs, and with it how the rows of each alone would be divided.
     lines = [f"{m},{q},0.{q % 8 + 1},{(q * q + i) % 3 == 0:d}" for q in range(60) for i, m in enumerate("ab")]

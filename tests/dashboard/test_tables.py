@@ -105,6 +105,8 @@ def test_a_damaged_file_is_a_line_with_its_reason(nets):
         ("--paper", "p9-table-9"),
         ("--paper", "p3-table-5", "--calibrator", "identity"),
         ("--paper", "p3-table-5", "--measure", "Accuracy"),
+        ("--paper", "p3-table-5", "--splits", 1, "--share", 0.5),
+        ("--paper", "p3-table-5", "--splits", 1, "--counting", "answered"),
         ("--calibrator", "temprature"),
         ("--calibrator", "identity", "--measure", "Acuracy"),
         ("--calibrator", "identity", "--csv", "--latex"),

@@ -68,8 +68,12 @@ def test_a_column_that_names_models_is_offered_and_never_taken() -> None:
     (offer,) = [f for f in examine(table, reading) if f.code == "models"]
     assert offer.message.startswith('The column "model" names 2 models over the same 1,000 questions: read as 2 models')
     assert offer.change == {"models": "model", "question": ("question",)}
-    # Nothing is offered where it could not be read.
-    assert found(FILE + b"old,q1,0.9,A,A,fit\n") == []
+    # Nothing is offered where it could not be read, and why is said; of models of cars nothing is.
+    table = read_table(FILE + b"old,q1,0.9,A,A,fit\n", "m.csv")
+    (refused,) = [f for f in examine(table, propose(table)) if f.code == "models"]
+    assert (refused.severity, refused.change) == ("warning", None)
+    assert 'cannot be compared pair by pair yet: m.csv, line 8 (row 6): model "old" has another row' in refused.message
+    assert found(b"model,id,confidence,correct\nvw,1,.7,1\nvw,2,.7,0\nbmw,3,.8,1\n") == []
 
 
 def test_a_missing_value_of_one_model_leaves_the_question_out_for_all() -> None:
@@ -88,6 +92,35 @@ def test_without_a_question_rows_are_joined_by_place_and_that_is_said() -> None:
     assert "no column tells questions apart, so that their rows are joined by place" in message
     with pytest.raises(InputError, match=r'different numbers of rows \("old" 3, "new" 2\), and no column tells'):
         models(content + b"old,0.3,1\n", split=None)
+
+
+def test_an_identifier_with_a_value_twice_is_refused_and_never_left_for_the_place() -> None:
+    head, old, new = (
+        b"model,id,confidence,correct\n",
+        b"old,1,.7,1\nold,2,.7,0\nold,3,.6,1\n",
+        b"new,3,.9,1\nnew,1,.8,1\n",
+    )
+    assert models(head + old + new + b"new,2,.9,0\n", split=None)["new"].confidence.tolist() == [0.8, 0.9, 0.9]
+    twice = head + old + new + b"new,1,.9,0\n"
+    with pytest.raises(InputError, match=r'line 7 .*: model "new" has another row for question "1"; .*or none'):
+        models(twice, split=None)
+    assert models(twice, split=None, question=())["new"].confidence.tolist() == [0.9, 0.8, 0.9]
+    # Two of three models share each: no question is everyone's.
+    with pytest.raises(InputError, match="no question is answered by all 3 models"):
+        models(head + b"a,1,.7,1\na,2,.6,1\nb,2,.7,1\nb,3,.6,1\nc,3,.7,1\nc,1,.6,1\n", split=None)
+    # Numbers of lines that start again for each model do not come before an identifier.
+    below = b"idx,model,id,confidence,correct\n0,a,1,.7,1\n1,a,2,.6,1\n0,b,2,.9,1\n1,b,1,.8,1\n"
+    assert models(below, split=None)["b"].confidence.tolist() == [0.8, 0.9]
+    # Row numbers of the file are nobody's questions.
+    assert models(head + b"a,1,.7,1\nb,2,.6,1\n", split=None)["b"].confidence.tolist() == [0.6]
+
+
+def test_patients_with_several_rows_are_joined_by_place_where_the_places_agree() -> None:
+    head, a = b"model,patient,confidence,correct\n", b"a,x,.7,1\na,x,.6,1\na,y,.5,0\n"
+    agreeing = models(head + a + b"b,x,.9,1\nb,x,.8,1\nb,y,.4,0\n", split=None)
+    assert agreeing["b"].confidence.tolist() == [0.9, 0.8, 0.4]
+    with pytest.raises(InputError, match='another row for question "x"'):
+        models(head + a + b"b,x,.9,1\nb,y,.4,0\nb,x,.8,1\n", split=None)
 
 
 def test_places_are_those_of_the_file() -> None:
