@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from calib_core._arguments import as_whole
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen
 from calib_core._checks import as_weights, check_weights, effective_rows, mean_one, over_chunks, unless_none, whole
 from calib_core._row_groups import RowGroups, as_groups, dealt
@@ -251,7 +252,7 @@ class Stored(ReadOnly):
     def folds(self, number: int = 5, *, random_state: int = 0) -> Codes:
         """The fold of every row, (n,) codes 0..number-1: seeded, every label in all folds alike, groups kept whole.
 
-        InputError where there are fewer rows, or groups, than folds.
+        InputError where there are fewer rows, or groups, than folds, or ``random_state`` is no whole number.
 
         >>> from calib_core.predictions import Predictions
         >>> p = Predictions([[0.7, 0.3]] * 6, [0, 1] * 3)
@@ -262,6 +263,7 @@ class Stored(ReadOnly):
         if not isinstance(number, (int, np.integer)) or not 2 <= number <= parts:
             among = f"{self.n_rows:,} rows" if self.row_groups is None else self.row_groups.words
             raise InputError(f"folds is {number!r}; it must be a whole number from 2 to {parts:,}: there are {among}")
+        as_whole(random_state, "random_state", 0)
         strata = self._correct if self.labels is None else self.labels
         if self.row_groups is None:
             return dealt(strata, number, random_state)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from calib_core._arrays import LOG_FLOOR
 from calib_core._repr import OneLine
@@ -147,11 +148,12 @@ class Choice(OneLine):
 
     def _more_rows(self) -> tuple[str, ...]:
         """How many rows would show a gain of this size four times in five, where there is one to show."""
-        half = (self.gain.high - self.gain.low) / 2
-        if not (self.gain.point > 0 and np.isfinite(half)):
+        point, below = self.gain.point, self.gain.point - self.gain.low
+        if not (0 < point <= below < np.inf):
             return ()
-        # 1.51 standard errors at level 90 % become 2.49: the interval then lies above 0 in four cases of five.
-        times = (half / self.gain.point * _FOUR_IN_FIVE) ** 2
+        # The lower end decides, z standard errors below: four gains in five lie above one less 0.84 standard errors.
+        z = float(norm.isf((1 - self.level) / 2))
+        times = (below / point * (1 + float(norm.ppf(_SHOWN)) / z)) ** 2
         return (f"About {about_rows(self.rows * times)} rows would show a gain of this size four times in five.",)
 
     @property
@@ -184,8 +186,8 @@ _ALONE = (
 )
 _FLOOR = f"{-np.log(LOG_FLOOR):.0f}"
 """What a row costs that had a probability of 0."""
-_FOUR_IN_FIVE = 1.511
-"""(1.645 + 0.842) / 1.645."""
+_SHOWN = 0.8
+"""How often the rows that are said to show a gain would show it."""
 
 
 def choose(

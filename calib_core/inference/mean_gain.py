@@ -9,8 +9,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from calib_core._arrays import Float64s
+from calib_core.inference.clusters import together
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
-from calib_core.inference.score_differences import bounded_difference, mean_difference
+from calib_core.inference.score_differences import bounded_difference, grouped_difference, mean_difference
 from calib_core.predictions import Predictions
 
 NOTHING = 1e-12
@@ -18,7 +19,8 @@ NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class Surprises:
-    """How far outcomes can take gains to one side: the largest step, what was seen of it, and what is expected.
+    """How far outcomes can take gains to one side: the largest step of a row, or group, times its weight, what was seen
+    of it, and what is expected.
 
     ``seen`` is the sum of squared steps, by the largest; ``expected`` counts steps as (sum v)^2 / sum k, v their second
     and k their fourth moment, which for steps of one size is how often they happen. ``skew``: by how much the mean is
@@ -44,29 +46,36 @@ def mean_gain(
     too sure, and is so no more, gains much in few rows and loses little in many: there Student's lower end errs on the
     safe side. p is the one that goes with the end nearer to 0.
 
+    Where rows belong to groups, sums of groups take the place of rows, a surprise counts as if all rows of its group
+    came out alike, and the largest step is that of a whole group; NotAnswerable with fewer than ten groups of one size.
+
     What can mislead: few rows that gain most of the mean make the upper end wide.
 
     References: Johnson 1978, JASA 73; Hall 1992, on Student's statistic of skewed samples.
     """
     weights = np.ones(len(gains)) if base.weights is None else base.weights
-    middle = mean_difference(gains, weights, level)
+    groups, number = base.row_groups, float(len(gains))
+    if groups is None or not gains.any():
+        middle = mean_difference(gains, weights, level)
+    else:
+        middle, number = grouped_difference(gains, weights, groups, level)
     sides = surprises(base, after, terms)
     if max(side.largest for side in sides) <= NOTHING:
         return Difference(middle.point, middle.point, middle.point, middle.p_value)
-    unit = float(weights.max() * len(weights) / weights.sum())
-    away = weights * (gains - middle.point)
+    unit = number / float(weights.sum())
+    away = together(weights * (gains - middle.point), groups)
     seen = float((away**3).sum() / max(float((away**2).sum()) ** 1.5, 1e-300))
     low, high = (
-        _skewed(middle, max(side.skew, -sign * seen, 0.0), len(gains), level)
+        _skewed(middle, max(side.skew, -sign * seen, 0.0), number, level)
         if side.expected >= FEWEST_SURPRISES / 2 or side.largest <= NOTHING
-        else bounded_difference(middle.point, side.largest * unit, side.seen, len(gains), level)
+        else bounded_difference(middle.point, side.largest * unit, side.seen, number, level)
         for side, sign in zip(sides, (1, -1), strict=True)
     )
     p = low.p_value if middle.point > 0 else high.p_value
     return Difference(middle.point, low.low, high.high, p)
 
 
-def _skewed(middle: Difference, skew: float, n: int, level: float) -> Difference:
+def _skewed(middle: Difference, skew: float, n: float, level: float) -> Difference:
     """Student's interval with the quantile z moved outwards for a skewed mean, to z + skew (2 z^2 + 1) / 6."""
     z, freedom = float(student.ppf((1 + level) / 2, max(n - 1, 1))), max(n - 1, 1)
     error = (middle.high - middle.point) / z
@@ -82,28 +91,34 @@ def _skewed(middle: Difference, skew: float, n: int, level: float) -> Difference
 def surprises(
     base: Predictions, after: Predictions, terms: Callable[[Float64s], Float64s]
 ) -> tuple[Surprises, Surprises]:
-    """Of a row's gain below what is expected of it, and above."""
-    largest, sums, third, second_moment = np.zeros(2), np.zeros((2, 3)), 0.0, 0.0
+    """Of a row's gain below what is expected of it, and above; rows of a group taken together."""
+    n, groups = base.n_rows, base.row_groups
+    weights = np.ones(n) if base.weights is None else base.weights
+    most, seen, sums, third, second_moment = np.zeros((2, n)), np.zeros(n), np.zeros((2, 2)), 0.0, 0.0
     for where, block in base.rows.blocks():
         first, second = block.astype(np.float64), after.rows.part(where).array().astype(np.float64)
         gain, chance = terms(first) - terms(second), (first + second) / 2
         away = gain - np.einsum("ij,ij->i", chance, gain)[:, None]
-        true = base.true_labels[where]
+        seen[where] = np.take_along_axis(away, base.true_labels[where][:, None], axis=1)[:, 0]
         third += float((chance * away**3).sum())
         second_moment += float((chance * away**2).sum())
         for side, steps in enumerate((np.maximum(-away, 0.0), np.maximum(away, 0.0))):
             squares = np.square(steps)
-            largest[side] = max(largest[side], float(steps.max(initial=0.0)))
-            seen = float(np.take_along_axis(squares, true[:, None], axis=1).sum())
-            sums[side] += seen, float((chance * squares).sum()), float((chance * np.square(squares)).sum())
-    skew = third / max(second_moment**1.5, 1e-300)
-    below, above = (
-        Surprises(
-            most,
-            seen / most**2 if most > 0 else 0.0,
-            variance**2 / fourth if fourth > 0 else 0.0,
-            max(sign * skew, 0.0),
+            most[side, where] = steps.max(axis=1)
+            sums[side] += float((chance * squares).sum()), float((chance * np.square(squares)).sum())
+    # A whole group may come out alike: there are then as many surprises as groups, each of as many rows.
+    alike = 1.0 if groups is None else len(groups.values) / n
+    skew = third / max(second_moment**1.5, 1e-300) / alike**0.5
+    sides = []
+    for sign, steps, (variance, fourth) in zip((-1, 1), most, sums.tolist(), strict=True):
+        largest = float(together(weights * steps, groups).max())
+        squares = np.square(together(weights * np.maximum(sign * seen, 0.0), groups))
+        sides.append(
+            Surprises(
+                largest,
+                float(squares.sum()) / largest**2 if largest > 0 else 0.0,
+                alike * variance**2 / fourth if fourth > 0 else 0.0,
+                max(sign * skew, 0.0),
+            )
         )
-        for sign, most, (seen, variance, fourth) in zip((-1, 1), largest.tolist(), sums.tolist(), strict=True)
-    )
-    return below, above
+    return sides[0], sides[1]

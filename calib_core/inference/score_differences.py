@@ -11,6 +11,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Float64s
+from calib_core._row_groups import RowGroups
 from calib_core.estimators import traits
 from calib_core.inference.clusters import FEWEST, drawn_apart, few_groups, of_like_size, together
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
@@ -83,28 +84,40 @@ def _by_group(
 ) -> Difference:
     """Student's interval for the mean of the rows' differences (n,), those of a group added up.
 
-    NotAnswerable where fewer than ten groups differ, or would be surprised: their sums then say nothing of the noise.
+    NotAnswerable where fewer than ten groups differ, or are expected to be surprised: what could come is unseen then.
     """
     known = ~np.isnan(apart)
     groups = a.row_groups.take(np.flatnonzero(known)) if a.row_groups is not None else None
     assert groups is not None
     weight = np.ones(len(apart))[known] if a.weights is None else a.weights[known]
-    middle = float(apart[known] @ weight / weight.sum())
-    sums, number = together(weight * (apart[known] - middle), groups), len(groups.values)
-    differ, expected = int(np.count_nonzero(together(np.abs(apart[known]), groups))), float(FEWEST)
-    if terms is not None:
-        expected = _surprises(a, b, terms, known)[2] * number / len(groups.codes)
-    if differ == 0:
+    if not apart[known].any():
         return Difference(0.0, 0.0, 0.0, 1.0)
-    like = of_like_size(groups, weight)
-    if min(like, differ, expected) < FEWEST:
+    difference, _ = grouped_difference(apart[known], weight, groups, level)
+    if terms is not None and _surprises(a, b, terms, known)[2] * len(groups.values) / len(groups.codes) < FEWEST:
+        raise NotAnswerable(
+            f"rows belong to {groups.words}: by the models' own probabilities fewer than {FEWEST} of them hold an "
+            "outcome that tells the two apart much, so that what has not happened yet could change the difference; "
+            "give rows of more groups, or judge one row a group"
+        )
+    return difference
+
+
+def grouped_difference(apart: Float64s, weight: Float64s, groups: RowGroups, level: float) -> tuple[Difference, float]:
+    """Student's interval for the mean of ``apart`` (n,), summed over groups, and how many groups of one size tell it.
+
+    NotAnswerable where those, or the groups in which it is not 0, are fewer than ten.
+    """
+    middle, like = float(apart @ weight / weight.sum()), of_like_size(groups, weight)
+    if min(like, float(np.count_nonzero(together(np.abs(apart), groups)))) < FEWEST:
         raise NotAnswerable(few_groups(groups))
-    error = float(np.sqrt(np.square(drawn_apart(sums, groups, weight)).sum()) / weight.sum())
-    half, z = error * float(student.ppf((1 + level) / 2, like - 1)), abs(middle) / error
-    return Difference(middle, middle - half, middle + half, float(2 * student.sf(z, like - 1)))
+    sums = drawn_apart(together(weight * (apart - middle), groups), groups, weight)
+    error = float(np.sqrt(np.square(sums).sum()) / weight.sum())
+    half = error * float(student.ppf((1 + level) / 2, like - 1))
+    p = float(2 * student.sf(abs(middle) / error, like - 1)) if error > 0 else float(middle == 0.0)
+    return Difference(middle, middle - half, middle + half, p), like
 
 
-def bounded_difference(middle: float, largest: float, surprises: float, n: int, level: float) -> Difference:
+def bounded_difference(middle: float, largest: float, surprises: float, n: float, level: float) -> Difference:
     """Interval for a mean of n differences few of which can vary much: middle -+ D X(B) / n.
 
     D (``largest``) is the most one outcome can change a row's difference, B (``surprises``) the sum of squares of

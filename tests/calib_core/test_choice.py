@@ -1,11 +1,12 @@
 """The choice of a calibrator: nested, as its slow definition says; never blind to doing nothing; said in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from scipy.stats import t as student
 
 import calib_core as cc
@@ -13,6 +14,7 @@ from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choo
 from calib_core._arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.candidates import COLUMNS, Trial, candidates_for
+from calib_core.inference.joint_cells import Difference
 from calib_core.registry import Recipe, RegistryError
 
 FAST = ("temperature", "vector")
@@ -304,6 +306,17 @@ def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
     assert found.sentence.startswith("Leave the model as it is: with the best of the one calibrator tried the log loss")
     assert found.sentence.endswith("no gain is shown.")
     assert found.price[0].endswith("rows would show a gain of this size four times in five.")
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
+    """Of gains that are normal, whatever the level and however far away the upper end is, which decides nothing."""
+    z, error = norm.isf((1 - level) / 2), 2.0
+    gain = Difference(1.0, 1.0 - z * error, 1.0 + 30 * error, 0.5)
+    found = replace(choose(rows(60), ["temperature"]), recipe=Recipe("CALIBRATORS", "identity"), gain=gain, level=level)
+    said = float(found.price[0].split()[1].replace(",", ""))
+    assert norm.sf(z - 1.0 / (error * np.sqrt(60 / said))) == pytest.approx(0.8, abs=0.03)
+    assert not replace(found, gain=Difference(1.0, 0.5, 9.0, 0.01)).price, "what is shown needs no further rows"
 
 
 def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():

@@ -104,3 +104,9 @@ def test_too_few_rows_or_groups_are_refused_in_a_sentence():
         cross_fitted(few, "temperature", folds=2.5)
     with pytest.raises(NotAnswerable):
         cross_fitted(Predictions.from_confidence([0.7] * 10, [True, False] * 5), "vector")
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a"])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InputError, match=r"random_state is .*; it must be a whole number of at least 0"):
+        cross_fitted(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10), "temperature", random_state=seed)

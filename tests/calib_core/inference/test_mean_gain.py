@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_softmax
 from scipy.stats import t as student
 
-from calib_core import Predictions
+from calib_core import NotAnswerable, Predictions
 from calib_core.estimators import LogLoss
 from calib_core.inference.mean_gain import mean_gain, surprises
 
@@ -63,6 +63,32 @@ def test_what_has_not_been_seen_is_feared():
         alone += gains.mean() - student.ppf(0.95, 99) * gains.std(ddof=1) / 10 > 0
     assert shown <= 5
     assert alone > 25
+
+
+@pytest.mark.parametrize(("a", "b", "n"), [(1.4, 0.7, 150), (0.7, 1.4, 150), (4.0, 3.0, 30)])
+def test_rows_that_stand_three_times_in_a_group_tell_what_they_tell_alone(a, b, n):
+    """To the digit, Student's ends as well as bounds; taken for rows of their own they tell too much."""
+    base, after, gains = pair(a, b, n, np.random.default_rng(3))
+    alone, thrice = mean_gain(base, after, gains, TERMS, 0.9), np.tile(np.arange(n), 3)
+    grouped, apart = (
+        mean_gain(*(p.take(thrice).replace(groups=g) for p in (base, after)), gains[thrice], TERMS, 0.9)
+        for g in (thrice, None)
+    )
+    for name in ("point", "low", "high", "p_value"):
+        assert getattr(grouped, name) == pytest.approx(getattr(alone, name), rel=1e-6, abs=1e-9)
+    assert apart.high - apart.low < 0.8 * (alone.high - alone.low)
+
+
+def test_few_groups_tell_nothing_and_many_with_few_surprises_show_what_they_gain():
+    base, after, gains = pair(3.0, 1.0, 600, np.random.default_rng(3), spread=3.0)
+    few, many = ([p.replace(groups=np.arange(600) % g) for p in (base, after)] for g in (9, 120))
+    with pytest.raises(NotAnswerable, match="fewer than 10 that count"):
+        mean_gain(*few, gains, TERMS, 0.9)
+    assert surprises(*many, TERMS)[1].expected < 5 < 10 < surprises(*many, TERMS)[0].expected
+    found, alone = mean_gain(*many, gains, TERMS, 0.9), mean_gain(base, after, gains, TERMS, 0.9)
+    assert found.low == pytest.approx(alone.low, rel=0.2)
+    assert found.low > 0
+    assert found.high > 1.5 * alone.high, "a whole group could gain what one row gained"
 
 
 def test_models_that_are_alike_differ_by_nothing():
