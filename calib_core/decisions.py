@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from calib_core._arguments import as_share
 from calib_core._arrays import Codes, Float64s, rounding
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.decision_curve import DecisionCurve, above, class_acted_on, decision_curve
@@ -114,7 +115,7 @@ def decision_costs(
     >>> decision_costs({"net": p}, "0 5; 1 0")[columns].round(2).values.tolist()  # class 1: 0.8 is expected, 0.6 paid
     [[0.8, 0.6, -0.2]]
     """
-    named = bases or {}
+    as_share(level, "level")
     lines: list[dict[str, object]] = []
     for name, rows in models.items():
         try:
@@ -123,7 +124,7 @@ def decision_costs(
             lines.append({"model": name, "note": str(why)})
             continue
         lines.append(
-            {"model": name, "note": "", **line, **_change(rows, models.get(named.get(name, "")), costs, level)}
+            {"model": name, "note": "", **line, **_change(rows, models.get((bases or {}).get(name, "")), costs, level)}
         )
     frame = pd.DataFrame(lines, columns=list(_COLUMNS))
     if frame["realised"].isna().all():
@@ -152,7 +153,8 @@ def net_benefits(
     >>> net_benefits({"net": p}, 0.5)[["model", "acted", "benefit", "over_all"]].round(2).values.tolist()
     [['net', 0.4, 0.2, 0.4], ['acting on all', 1.0, -0.2, 0.0], ['acting on none', 0.0, 0.0, 0.2]]
     """
-    named = bases or {}
+    as_share(level, "level")
+    as_share(threshold, "threshold")
     lines: list[dict[str, object]] = []
     known: list[DecisionCurve] = []
     for name, rows in models.items():
@@ -162,7 +164,7 @@ def net_benefits(
             lines.append({"model": name, "note": str(why)})
             continue
         known.append(curve)
-        base = models.get(named.get(name, ""))
+        base = models.get((bases or {}).get(name, ""))
         lines.append(
             {"model": name, "note": "", **_at_threshold(curve), **_more_benefit(rows, base, threshold, positive, level)}
         )

@@ -295,3 +295,24 @@ def test_the_figure_draws_the_frame_where_it_can_be_seen() -> None:
     seen = found.benefit >= low
     np.testing.assert_array_equal(np.asarray(line.y)[seen], found.benefit[seen])
     assert np.isnan(np.asarray(line.y)[~seen]).all()
+
+
+@pytest.mark.parametrize("level", [-1, 0, 1, 2, np.nan, "x", True])
+def test_a_level_that_is_no_share_is_refused(level: object) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    for ask in (decision_costs, net_benefits):
+        with pytest.raises(InputError, match=r"level is .*; it must be a number between 0 and 1"):
+            ask({"a": p}, level=level)  # type: ignore[operator]
+    with pytest.raises(InputError, match="level is"):
+        decision_curve(p, level=level)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", ["x", None, 0, 1, np.nan, [0.5]])
+def test_a_threshold_that_is_no_share_is_refused(wrong: object) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    with pytest.raises(InputError, match=r"threshold is .*; it must be a number between 0 and 1"):
+        net_benefits({"a": p}, wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"threshold is .*; it must be a number between 0 and 1"):
+        decision_curve(p, thresholds=(0.5, wrong))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="positive is 'x'; it must be a whole number from 0 to 1"):
+        net_benefits({"a": p}, positive="x")  # type: ignore[arg-type]
