@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._arguments import as_share
+from calib_core._arguments import as_among, as_share
 from calib_core._arrays import Codes, Float64s, rounding
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.decision_curve import DecisionCurve, above, class_acted_on, decision_curve
@@ -116,6 +116,7 @@ def decision_costs(
     [[0.8, 0.6, -0.2]]
     """
     as_share(level, "level")
+    as_among((*(bases or {}), *(bases or {}).values()), "bases", models)
     lines: list[dict[str, object]] = []
     for name, rows in models.items():
         try:
@@ -155,6 +156,7 @@ def net_benefits(
     """
     as_share(level, "level")
     as_share(threshold, "threshold")
+    as_among((*(bases or {}), *(bases or {}).values()), "bases", models)
     lines: list[dict[str, object]] = []
     known: list[DecisionCurve] = []
     for name, rows in models.items():
