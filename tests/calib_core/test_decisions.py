@@ -324,3 +324,34 @@ def test_a_base_that_is_not_there_is_refused(bases: dict[str, str]) -> None:
     for ask in (decision_costs, net_benefits):
         with pytest.raises(InputError, match=r"bases name '.*', which is not among the models: before, after"):
             ask({"before": p, "after": p.with_probs(p.probs)}, bases=bases)  # type: ignore[operator]
+
+
+def test_what_acting_on_all_is_worth_does_not_depend_on_the_order_of_models() -> None:
+    """Models of other rows are refused; where models answer other rows, each set has its own lines."""
+    rng = np.random.default_rng(11)
+    score, labels = rng.random(60), rng.integers(0, 2, 60)
+    p = Predictions(np.column_stack([1 - score, score]), labels)
+    for other, why in (
+        (p.take(np.arange(30)), r"60 rows and the other 30|30 rows and the other 60"),
+        (p.replace(labels=1 - labels), "has the label"),
+        (p.replace(weights=np.arange(1, 61)), "has the weight"),
+        (p.replace(groups=np.arange(60) // 3), "other groups of rows"),
+    ):
+        for models in ({"a": other, "b": p}, {"b": p, "a": other}):
+            with pytest.raises(InputError, match=why):
+                net_benefits(models, 0.3)
+    silent = p.replace(probs=p.probs, abstained=np.arange(60) < 20)
+    for models in ({"a": silent, "b": p, "c": p}, {"b": p, "a": silent, "c": p}):
+        frame = net_benefits(models, 0.3).set_index("model")
+        assert len(frame) == 7
+        for names, rows in (("a", slice(20, 60)), ("b, c", slice(0, 60))):
+            every = frame.loc[f"acting on all, rows answered by {names}"]
+            hits = labels[rows].mean()
+            assert every["benefit"] == pytest.approx(hits - (1 - hits) * 0.3 / 0.7)
+            assert every["benefit_low"] < every["benefit"] < every["benefit_high"]
+            none = frame.loc[f"acting on none, rows answered by {names}"]
+            assert (none["benefit"], none["over_all"]) == (0, -every["benefit"])
+            for name in names.split(", "):
+                assert frame.loc[name, "over_all"] == pytest.approx(frame.loc[name, "benefit"] - every["benefit"])
+    alone = net_benefits({"a": silent, "b": silent}, 0.3)["model"].tolist()
+    assert alone == ["a", "b", "acting on all", "acting on none"]
