@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from numbers import Integral, Real
 
 from calib_core.errors import InputError
@@ -26,3 +27,10 @@ def as_whole(value: object, name: str, least: int, most: int | None = None) -> N
     if whole is None or whole < least or (most is not None and whole > most):
         limits = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
         raise InputError(f"{name} is {value!r:.80}; it must be a whole number {limits}")
+
+
+def as_among(names: Iterable[str], of: str, models: Collection[str]) -> None:
+    """Refuse names that are not among the models': what was wanted of them would be missing unseen."""
+    for name in names:
+        if name not in models:
+            raise InputError(f"{of} name {name!r:.80}, which is not among the models: {', '.join(models)}")

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from calib_core._arguments import as_among, as_share
 from calib_core._arrays import Codes, Float64s, rounding
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.decision_curve import DecisionCurve, above, class_acted_on, decision_curve
 from calib_core.inference.clusters import FEWEST, few_groups
 from calib_core.inference.draws import distributions
 from calib_core.inference.means import Losses
-from calib_core.inference.model_differences import same_rows
+from calib_core.inference.model_differences import check_comparable, same_rows
 from calib_core.inference.number_words import at_level, score
 from calib_core.inference.score_differences import of_losses
 from calib_core.predictions import InputError, NotAnswerable, Predictions
@@ -114,7 +115,8 @@ def decision_costs(
     >>> decision_costs({"net": p}, "0 5; 1 0")[columns].round(2).values.tolist()  # class 1: 0.8 is expected, 0.6 paid
     [[0.8, 0.6, -0.2]]
     """
-    named = bases or {}
+    as_share(level, "level")
+    as_among((*(bases or {}), *(bases or {}).values()), "bases", models)
     lines: list[dict[str, object]] = []
     for name, rows in models.items():
         try:
@@ -123,7 +125,7 @@ def decision_costs(
             lines.append({"model": name, "note": str(why)})
             continue
         lines.append(
-            {"model": name, "note": "", **line, **_change(rows, models.get(named.get(name, "")), costs, level)}
+            {"model": name, "note": "", **line, **_change(rows, models.get((bases or {}).get(name, "")), costs, level)}
         )
     frame = pd.DataFrame(lines, columns=list(_COLUMNS))
     if frame["realised"].isna().all():
@@ -144,7 +146,9 @@ def net_benefits(
     model, acted (share of the rows); benefit, its interval benefit_low to benefit_high; over_all, how much more that is
     than acting on all (over_all_low, over_all_high); change, how much more than the base's (change_low, change_high, p
     of no change); note, why there is no number. Acting on none is worth 0. Changes are paired: only rows count that one
-    model acts on and the other does not. What can mislead: as for ``diagrams.decision_curve``.
+    model acts on and the other does not. Acting on all and on none is about the rows answered: where models answer
+    other rows, each set of them has both lines. InputError for models of other rows, weights or groups. What can
+    mislead: as for ``diagrams.decision_curve``.
 
     References: Vickers & Elkin 2006.
 
@@ -152,17 +156,19 @@ def net_benefits(
     >>> net_benefits({"net": p}, 0.5)[["model", "acted", "benefit", "over_all"]].round(2).values.tolist()
     [['net', 0.4, 0.2, 0.4], ['acting on all', 1.0, -0.2, 0.0], ['acting on none', 0.0, 0.0, 0.2]]
     """
-    named = bases or {}
+    as_share(level, "level")
+    as_share(threshold, "threshold")
+    as_among((*(bases or {}), *(bases or {}).values()), "bases", models)
     lines: list[dict[str, object]] = []
-    known: list[DecisionCurve] = []
+    known: dict[str, tuple[Predictions, DecisionCurve]] = {}
     for name, rows in models.items():
         try:
             curve = decision_curve(rows, positive, (threshold,), level)
         except NotAnswerable as why:
             lines.append({"model": name, "note": str(why)})
             continue
-        known.append(curve)
-        base = models.get(named.get(name, ""))
+        known[name] = rows, curve
+        base = models.get((bases or {}).get(name, ""))
         lines.append(
             {"model": name, "note": "", **_at_threshold(curve), **_more_benefit(rows, base, threshold, positive, level)}
         )
@@ -170,13 +176,7 @@ def net_benefits(
         raise NotAnswerable(
             "; ".join(dict.fromkeys(str(line["note"]) for line in lines)) or "there is no model to show"
         )
-    first = known[0]
-    everywhere, low, high = (float(part[0]) for part in (first.treat_all, first.treat_all_low, first.treat_all_high))
-    nothing = {"benefit": 0.0, "benefit_low": 0.0, "benefit_high": 0.0}
-    lines += [
-        {"model": ALL, "acted": 1.0, "benefit": everywhere, "benefit_low": low, "benefit_high": high, "over_all": 0.0},
-        {"model": NONE, "acted": 0.0, **nothing, "over_all": -everywhere, "over_all_low": -high, "over_all_high": -low},
-    ]
+    lines += _without_a_model(known)
     return pd.DataFrame(lines, columns=list(_BENEFITS)).fillna({"note": ""})
 
 
@@ -193,6 +193,26 @@ _BENEFITS = (
     *("model", "acted", "benefit", "benefit_low", "benefit_high", "over_all", "over_all_low", "over_all_high"),
     *("change", "change_low", "change_high", "p", "note"),
 )
+
+
+def _without_a_model(known: Mapping[str, tuple[Predictions, DecisionCurve]]) -> list[dict[str, object]]:
+    """Acting on all and on none, for every set of rows that models answer: they are compared on what they answer."""
+    (first, _), *_ = known.values()
+    sets: dict[bytes, list[str]] = {}
+    for name, (rows, _) in known.items():
+        check_comparable(first, rows)
+        silent = np.zeros(rows.n_rows, dtype=bool) if rows.abstained is None else rows.abstained
+        sets.setdefault(silent.tobytes(), []).append(name)
+    lines: list[dict[str, object]] = []
+    for names in sets.values():
+        curve = known[names[0]][1]
+        low, value, high = (float(part[0]) for part in (curve.treat_all_low, curve.treat_all, curve.treat_all_high))
+        which = f", rows answered by {', '.join(names)}" if len(sets) > 1 else ""
+        every = {"acted": 1.0, "benefit": value, "benefit_low": low, "benefit_high": high, "over_all": 0.0}
+        none = {"acted": 0.0, "benefit": 0.0, "benefit_low": 0.0, "benefit_high": 0.0}
+        none |= {"over_all": -value, "over_all_low": -high, "over_all_high": -low}
+        lines += [{"model": f"{ALL}{which}", **every}, {"model": f"{NONE}{which}", **none}]
+    return lines
 
 
 def _at_threshold(curve: DecisionCurve) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Bools, Codes, Float64s, rounding
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
@@ -82,9 +83,12 @@ def decision_curve(
     >>> found.frame()[["threshold", "acted", "benefit", "treat_all"]].round(3).values.tolist()  # 0.3 - 0.1 * 1
     [[0.1, 1.0, 0.333, 0.333], [0.5, 0.4, 0.2, -0.2]]
     """
+    as_share(level, "level")
+    if not len(thresholds):
+        raise InputError("thresholds is empty; it must hold numbers between 0 and 1, both excluded")
+    for threshold in thresholds:
+        as_share(threshold, "threshold")
     t = np.asarray(thresholds, dtype=np.float64)
-    if not len(t) or not ((t > 0) & (t < 1)).all():
-        raise InputError("thresholds must be numbers between 0 and 1, both excluded")
     rows = predictions.written_out().answered
     names, code = rows.class_names or (), class_acted_on(rows, positive)
     score, true = rows.rows.column(code), rows.true_labels == code
@@ -186,6 +190,5 @@ def class_acted_on(predictions: Predictions, positive: int | None) -> int:
         if k != 2:
             raise NotAnswerable(f"a decision curve is about one class, and there are {k}: choose the one to act on")
         return 1
-    if not 0 <= positive < k:
-        raise InputError(f"positive is {positive}; the classes are 0 to {k - 1}")
+    as_whole(positive, "positive", 0, k - 1)
     return positive

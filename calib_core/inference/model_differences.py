@@ -129,8 +129,8 @@ def declared_bins(
     return (Distinct(), "first" if first else "second") if alike else (None, "each")
 
 
-def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]:
-    """Both models' rows, checked to be the same, with the same weights and answered by both or by none."""
+def check_comparable(a: Predictions, b: Predictions) -> None:
+    """InputError unless two models are judged on the same rows, with the same weights and in the same groups."""
     check_same_rows(a, b)
     weights = [np.ones(p.n_rows) if p.weights is None else p.weights for p in (a, b)]
     differ = np.flatnonzero(weights[0] != weights[1])
@@ -144,6 +144,11 @@ def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]
         raise InputError(
             "the models name other groups of rows: models are compared on the same rows in the same groups"
         )
+
+
+def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]:
+    """Both models' rows, checked to be the same, with the same weights and answered by both or by none."""
+    check_comparable(a, b)
     declined = [np.zeros(p.n_rows, dtype=bool) if p.abstained is None else p.abstained for p in (a, b)]
     differ = np.flatnonzero(declined[0] != declined[1])
     if len(differ):

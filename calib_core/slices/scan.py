@@ -66,6 +66,8 @@ class SliceScan(Diagram):
         if not self.looked:
             return "No slice has rows enough to look at."
         if not len(self.found) or not self.found["stands_out"].iloc[0]:
+            if self.looked == 1:
+                return "The only slice looked at is not shown to be off."
             return f"None of {self.looked:,} slices is shown to be off."
         worst = self.found.iloc[0]
         says, right = in_percent(worst["claimed"]), in_percent(worst["right"])
@@ -78,8 +80,9 @@ class SliceScan(Diagram):
         """How many were looked at, on which rows, and after which corrections."""
         crossings = " and crossings of two" if len(self.columns) > 1 else ""
         looked = (
-            f"{self.looked:,} slices of {len(self.columns)} {'column' if len(self.columns) == 1 else 'columns'}"
-            f"{crossings} were looked at on {self.first:,} rows; {self.picked:,} stood out there (Benjamini and "
+            f"{self.looked:,} {'slice' if self.looked == 1 else 'slices'} of {len(self.columns)} "
+            f"{'column' if len(self.columns) == 1 else 'columns'}{crossings} {'was' if self.looked == 1 else 'were'} "
+            f"looked at on {self.first:,} rows; {self.picked:,} stood out there (Benjamini and "
             "Yekutieli), and not only as parts of larger ones"
         )
         if not len(self.found):

@@ -43,7 +43,7 @@ class Bias(Exhibit):
             of.share("happens", "right"),
             of.points("gap"),
             of.between("interval", "low", "high"),
-            of.share("its level", "level"),
+            of.level("its level", "level"),
             *row_columns(frame),
             of.probability("p"),
             of.probability("p (corrected)", "p_corrected"),

@@ -157,6 +157,11 @@ def share(heading: str, name: str | None = None, best: str = "") -> Column:
     return Column(heading, (name or heading,), _known(_one_decimal), digits="percent", best=best)
 
 
+def level(heading: str, name: str | None = None) -> Column:
+    """A column of levels of confidence: percent, with a decimal only where there is one."""
+    return Column(heading, (name or heading,), _known(_end), digits="percent")
+
+
 def between(heading: str, low: str, high: str) -> Column:
     """A column of intervals of probabilities or shares, from two columns of the frame."""
     return Column(heading, (low, high), span, digits="percent", end=_known(_end))

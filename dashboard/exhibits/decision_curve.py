@@ -147,5 +147,6 @@ def _changed(line: dict[Any, Any]) -> str:
 
 
 def base_titles(scene: Scene) -> dict[str, str]:
-    """The title of the model that each recalibrated one was made of."""
-    return {model.title: model.base.title for model in scene.models.recalibrated}
+    """The title of the model that each recalibrated one was made of, where that is shown too."""
+    shown = scene.titles
+    return {model.title: model.base.title for model in scene.models.recalibrated if model.base.title in shown}

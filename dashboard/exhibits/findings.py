@@ -35,7 +35,7 @@ class Findings(Exhibit):
             of.share("says"),
             of.share("right"),
             of.between("interval", "low", "high"),
-            of.share("its level", "level"),
+            of.level("its level", "level"),
             *row_columns(frame),
             of.number("rows off, at least", "rows_off"),
             of.probability("p"),

@@ -295,3 +295,63 @@ def test_the_figure_draws_the_frame_where_it_can_be_seen() -> None:
     seen = found.benefit >= low
     np.testing.assert_array_equal(np.asarray(line.y)[seen], found.benefit[seen])
     assert np.isnan(np.asarray(line.y)[~seen]).all()
+
+
+@pytest.mark.parametrize("level", [-1, 0, 1, 2, np.nan, "x", True])
+def test_a_level_that_is_no_share_is_refused(level: object) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    for ask in (decision_costs, net_benefits):
+        with pytest.raises(InputError, match=r"level is .*; it must be a number between 0 and 1"):
+            ask({"a": p}, level=level)  # type: ignore[operator]
+    with pytest.raises(InputError, match="level is"):
+        decision_curve(p, level=level)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", ["x", None, 0, 1, np.nan, [0.5]])
+def test_a_threshold_that_is_no_share_is_refused(wrong: object) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    with pytest.raises(InputError, match=r"threshold is .*; it must be a number between 0 and 1"):
+        net_benefits({"a": p}, wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"threshold is .*; it must be a number between 0 and 1"):
+        decision_curve(p, thresholds=(0.5, wrong))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="positive is 'x'; it must be a whole number from 0 to 1"):
+        net_benefits({"a": p}, positive="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bases", [{"after": "befor"}, {"aftr": "before"}])
+def test_a_base_that_is_not_there_is_refused(bases: dict[str, str]) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    for ask in (decision_costs, net_benefits):
+        with pytest.raises(InputError, match=r"bases name '.*', which is not among the models: before, after"):
+            ask({"before": p, "after": p.with_probs(p.probs)}, bases=bases)  # type: ignore[operator]
+
+
+def test_what_acting_on_all_is_worth_does_not_depend_on_the_order_of_models() -> None:
+    """Models of other rows are refused; where models answer other rows, each set has its own lines."""
+    rng = np.random.default_rng(11)
+    score, labels = rng.random(60), rng.integers(0, 2, 60)
+    p = Predictions(np.column_stack([1 - score, score]), labels)
+    for other, why in (
+        (p.take(np.arange(30)), r"60 rows and the other 30|30 rows and the other 60"),
+        (p.replace(labels=1 - labels), "has the label"),
+        (p.replace(weights=np.arange(1, 61)), "has the weight"),
+        (p.replace(groups=np.arange(60) // 3), "other groups of rows"),
+    ):
+        for models in ({"a": other, "b": p}, {"b": p, "a": other}):
+            with pytest.raises(InputError, match=why):
+                net_benefits(models, 0.3)
+    silent = p.replace(probs=p.probs, abstained=np.arange(60) < 20)
+    for models in ({"a": silent, "b": p, "c": p}, {"b": p, "a": silent, "c": p}):
+        frame = net_benefits(models, 0.3).set_index("model")
+        assert len(frame) == 7
+        for names, rows in (("a", slice(20, 60)), ("b, c", slice(0, 60))):
+            every = frame.loc[f"acting on all, rows answered by {names}"]
+            hits = labels[rows].mean()
+            assert every["benefit"] == pytest.approx(hits - (1 - hits) * 0.3 / 0.7)
+            assert every["benefit_low"] < every["benefit"] < every["benefit_high"]
+            none = frame.loc[f"acting on none, rows answered by {names}"]
+            assert (none["benefit"], none["over_all"]) == (0, -every["benefit"])
+            for name in names.split(", "):
+                assert frame.loc[name, "over_all"] == pytest.approx(frame.loc[name, "benefit"] - every["benefit"])
+    alone = net_benefits({"a": silent, "b": silent}, 0.3)["model"].tolist()
+    assert alone == ["a", "b", "acting on all", "acting on none"]

@@ -460,3 +460,11 @@ def test_a_column_that_was_picked_pays_for_the_others():
     p = Predictions.from_confidence([0.75] * 80, ([True] * 3 + [False]) * 10 + [True, False] * 20, metadata=site)
     alone, picked = cc.slices.table(p, "site"), cc.slices.table(p, "site", picked_from=7)
     np.testing.assert_allclose(picked["p_bh"], np.minimum(7 * alone["p_bh"], 1))
+
+
+def test_a_scan_of_one_slice_says_one():
+    site = pd.DataFrame({"site": ["a"] * 390 + ["b"] * 10})
+    found = cc.slices.scan(Predictions.from_confidence([0.75] * 400, [True, True, True, False] * 100, metadata=site))
+    assert found.looked == 1
+    assert found.headline == "The only slice looked at is not shown to be off."
+    assert found.basis.startswith("1 slice of 1 column was looked at on ")

@@ -104,3 +104,8 @@ def test_a_grid_is_as_high_as_its_lines_up_to_a_limit(scene: Scene, monkeypatch:
     for lines in (frame.head(3), pd.concat([frame] * 20)):
         sortable.grid(exhibit, lines, "grid")
     assert heights == [35 * 4 + 3, sortable.TALLEST]
+
+
+def test_levels_have_a_decimal_where_there_is_one() -> None:
+    frame = pd.DataFrame({"level": [0.97, 0.975, np.nan]})
+    assert of.written(frame, (of.level("its level", "level"),)) == [["97 %"], ["97.5 %"], ["–"]]

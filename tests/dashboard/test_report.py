@@ -165,6 +165,12 @@ def test_a_report_says_what_is_so_and_never_what_to_do(made: Report) -> None:
     assert not re.search(r"\b(ship|deploy|you should)\b", text_of(made), re.IGNORECASE)
 
 
+def test_no_line_ends_between_a_number_and_its_percent_sign(made: Report) -> None:
+    body = re.sub(r"<(script|style|pre)\b.*?</\1>", " ", made.html.decode(), flags=re.DOTALL)
+    assert "\N{NO-BREAK SPACE}%" in body
+    assert re.findall(r"[^<>]{0,60}\d %", re.sub(r"<[^>]+>", "|", body)) == []
+
+
 def test_what_is_a_click_away_holds_no_figure(made: Report) -> None:
     # A figure that is drawn while it is folded away has no size.
     closed = [b for section in made.document.sections for b in within(section.blocks) if isinstance(b, Folded)]
