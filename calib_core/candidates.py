@@ -17,7 +17,7 @@ from calib_core.estimators import as_estimator
 from calib_core.inference.influences import Answers, Influence, auroc
 from calib_core.inference.joint_cells import Difference
 from calib_core.inference.mean_gain import mean_gain
-from calib_core.inference.score_differences import of_losses, of_scores
+from calib_core.inference.score_differences import of_scores
 from calib_core.predictions import NotAnswerable, Predictions, whole
 from calib_core.registry import Part, Recipe
 
@@ -26,6 +26,8 @@ FEWEST = 10
 """Right rows, and wrong ones, from which on the interval of an AUROC was simulated."""
 _NEVER = Predictions([[1.0, 0.0]], [1])
 """A row in which happened what was given a probability of 0."""
+_CLAIMS = ("top-label", "confidence")
+"""Kinds of rows that claim one probability, of being right."""
 _ZERO = -np.log(LOG_FLOOR)
 """The log loss of a row in which happened what was given a probability of 0."""
 _UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
@@ -75,11 +77,17 @@ class Trial:
     def __init__(self, rows: Predictions, fold: Codes, folds: int, score: str, level: float) -> None:
         self.rows, self.fold, self.folds, self.score, self.level = rows, fold, folds, score, level
         self.base = _whole(rows, rows)
-        exact = SCORES[score](self.base)
+        # Summed over the classes right and wrong the Brier score of a claim is twice (c - z)^2, what it is elsewhere.
+        self.unit = 0.5 if score == "brier" and rows.kind in _CLAIMS else 1.0
+        exact = self.terms(self.base)
         self.impossible = np.isinf(exact)
         self.losses = frozen(np.where(self.impossible, _ZERO, exact))
         self.weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
         self.nothing = np.zeros(rows.n_rows)
+
+    def terms(self, rows: Predictions) -> Float64s:
+        """Each row's term of the score, (n,)."""
+        return self.unit * SCORES[self.score](rows)
 
     def mean(self, values: Float64s) -> float:
         return float(self.weights @ values / self.weights.sum())
@@ -110,7 +118,7 @@ class Trial:
         if where is not None:
             base, losses, impossible = base.take(where), losses[where], impossible[where]
         seen = self.seen(after, where)
-        new = SCORES[self.score](seen)
+        new = self.terms(seen)
         if judged:
             new = np.minimum(new, _ZERO)
         elif np.isinf(SCORES[self.score](_NEVER)).any():
@@ -145,10 +153,9 @@ class Trial:
         copies = np.repeat(np.arange(len(apart)), w.astype(np.intp)) if w is not None and whole(w) else slice(None)
         score: Any = as_estimator(self.score)
         both, apart = (self.base.written_out(), after.written_out()), apart[copies]
-        if self.rows.row_groups is None:
-            return mean_gain(*both, apart, score.label_terms, self.level), w is None, ""
+        tested = w is None and self.rows.row_groups is None
         try:
-            return of_losses(*both, apart, score.label_terms, self.level)[0], False, ""
+            return mean_gain(*both, apart, lambda probs: self.unit * score.label_terms(probs), self.level), tested, ""
         except NotAnswerable as why:
             return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
 
@@ -197,7 +204,7 @@ def _whole(base: Predictions, after: Predictions) -> Predictions:
     """
     if after.abstained is not None:
         raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")
-    if base.kind in ("top-label", "confidence"):
+    if base.kind in _CLAIMS:
         h = after.confidence.astype(np.float64)
         both = np.column_stack([1.0 - h, h])
         return Predictions(both, after.correct.astype(np.intp), weights=base.weights, groups=base.grouping)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from calib_core._arguments import as_whole
 from calib_core._arrays import LOG_FLOOR
 from calib_core._repr import OneLine
 from calib_core._text import count, inside
@@ -28,6 +29,8 @@ from calib_core.registry import Recipe, RegistryError
 
 __all__ = ["MOST_NUMBERS", "SCORES", "Choice", "candidates_for", "choose"]
 
+FEWEST_FOLDS = 3
+"""One to judge on, one to choose on and one to fit on."""
 MOST_NUMBERS = 1_000_000
 """Rows times classes that are looked at: of larger predictions so many rows are drawn, class by class."""
 
@@ -210,13 +213,13 @@ def choose(
     least score in plain cross-validation over all rows is recommended, else the model as it is.
 
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model as it is is always among
-    them. Rows of the predicted class alone are judged as two classes, right and wrong; where a candidate recalibrates
-    the predicted class alone, the other classes get the rest in the old proportions. A candidate that gives any class
-    of a row a probability of 0, where the model did not, has an infinite log loss once that happens: it is never picked
-    or recommended. Where one picked on other folds does so on the fold it is judged on and it happens, and for the
-    model's own zeros, the row counts as in every log loss of this library, -log of ``LOG_FLOOR``. A candidate that
-    cannot be fitted, or leaves rows unanswered, stands in the table with the reason. Above ``MOST_NUMBERS`` rows times
-    classes rows are drawn. ``progress`` is told percent.
+    them. Rows of the predicted class alone are judged as two classes, right and wrong, by Brier as (c - z)^2; where a
+    candidate recalibrates the predicted class alone, the other classes get the rest in the old proportions. A candidate
+    that gives any class of a row a probability of 0, where the model did not, has an infinite log loss once that
+    happens: it is never picked or recommended. Where one picked on other folds does so on the fold it is judged on and
+    it happens, and for the model's own zeros, the row counts as in every log loss of this library, -log of
+    ``LOG_FLOOR``. A candidate that cannot be fitted, or leaves rows unanswered, stands in the table with the reason.
+    Above ``MOST_NUMBERS`` rows times classes rows are drawn. ``progress`` is told percent.
 
     What can mislead: folds share rows to fit on, and the interval takes the fitted maps as they are; where the rows to
     come are others than these, nothing is said.
@@ -236,9 +239,15 @@ def choose(
         raise NotAnswerable("log loss is not defined for rows that need not sum to one: choose by the Brier score")
     given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]
     recipes = tuple(dict.fromkeys((IDENTITY, *given)))
+    as_whole(random_state, "random_state", 0)
+    as_whole(folds, "folds", FEWEST_FOLDS)
     rows = _drawn(counting(predictions), random_state)
-    if folds < 3:
-        raise InputError(f"folds is {folds}; choosing inside of folds needs 3 or more")
+    parts = rows.n_rows if rows.row_groups is None else len(rows.row_groups.values)
+    if parts < folds:
+        there = f"there are {_rows(parts) if rows.row_groups is None else rows.row_groups.words}"
+        if parts < FEWEST_FOLDS:
+            raise NotAnswerable(f"choosing inside of folds needs 3 folds with something in each, and {there}")
+        raise InputError(f"folds is {folds}, but {there}: take fewer folds, from 3 on")
     trial = Trial(rows, rows.folds(folds, random_state=random_state), folds, score, level)
     inner, lines = np.zeros((len(recipes), folds)), [trial.line(IDENTITY, rows)]
     for i, recipe in enumerate(recipes[1:], start=1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,20 +63,12 @@ def command(
 
     import pandas as pd
 
-    import calib_core as cc
-
     by_model = _each_model.load_models(file, models_in, read, "")
     first = next(iter(by_model.values()))
     if not as_json:
         _shared.warn(first)
-    found = {}
-    with _shared.progress("Candidates", 100 * len(by_model)) as bar:
-        for i, (name, loaded) in enumerate(by_model.items()):
-            which = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
-            found[name] = cc.choose(
-                loaded.rows(which), list(keys) or None, score, folds, seed, level,
-                lambda percent, before=100 * i: bar.update(before + percent - bar.pos),
-            )  # fmt: skip
+    how = {"candidates": list(keys) or None, "score": score, "folds": folds, "random_state": seed, "level": level}
+    found = {name: _chosen(name, loaded, rows, **how) for name, loaded in by_model.items()}
     if as_csv:
         frames = [choice.frame() for choice in found.values()]
         if models_in is not None:
@@ -93,6 +85,15 @@ def command(
         return
     for i, (name, choice) in enumerate(found.items()):
         _show(choice, score, ([""] if i else []) + ([f"{name}:"] if name else []))
+
+
+def _chosen(name: str, loaded: _shared.Loaded, rows: str, **how: Any) -> Choice:
+    """What is chosen for a model, on the rows asked for."""
+    import calib_core as cc
+
+    given = loaded.rows("calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows)
+    with _shared.progress(f"Candidates, {name}" if name else "Candidates", 100) as bar:
+        return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos))
 
 
 def _show(found: Choice, score: str, head: list[str]) -> None:

@@ -228,6 +228,10 @@ def test_rows_that_belong_together_are_counted_together():
     again = rows(400, seed=2).take(np.tile(np.arange(400), 9))
     alone, together = choose(again, FAST), choose(again.replace(groups=np.tile(np.arange(400), 9)), FAST)
     assert together.gain.high - together.gain.low > 2 * (alone.gain.high - alone.gain.low)
+    few = choose(p := rows(600, sharp=3.0).replace(groups=np.arange(600) % 60), FAST)
+    assert few.recalibrate, few.sentence
+    assert not few.tested
+    assert few.gain.low < choose(p.replace(groups=None), FAST).gain.low * 1.2
     none = choose(again.replace(groups=np.tile(np.arange(400) // 80, 9)), FAST)
     assert not none.recalibrate
     assert none.sentence.startswith("Leave the model as it is: no gain can be shown, since rows belong to 5 groups")
@@ -247,7 +251,9 @@ def test_what_cannot_be_tried_says_why_and_the_rest_is_chosen_from():
     ("change", "error", "words"),
     [
         ({"score": "ece"}, InputError, "score is 'ece'; it must be one of log-loss, brier"),
-        ({"folds": 2}, InputError, "folds is 2; choosing inside of folds needs 3 or more"),
+        ({"folds": 2}, InputError, "folds is 2; it must be a whole number of at least 3"),
+        ({"folds": 3.5}, InputError, "folds is 3.5; it must be a whole number of at least 3"),
+        ({"random_state": -1}, InputError, "random_state is -1; it must be a whole number of at least 0"),
         ({"level": 1.0}, RegistryError, "level is 1.0"),
         ({"candidates": ["temperatur"]}, RegistryError, "did you mean 'temperature'"),
     ],
@@ -255,6 +261,46 @@ def test_what_cannot_be_tried_says_why_and_the_rest_is_chosen_from():
 def test_what_makes_no_sense_is_refused(change, error, words):
     with pytest.raises(error, match=words):
         choose(rows(60), **change)
+
+
+@pytest.mark.parametrize("groups", [2, 3, 4])
+def test_as_many_folds_as_there_are_groups_or_rows_can_be_taken(groups):
+    p = rows(40, groups=np.arange(40) % groups)
+    for few, named in ((p, "groups"), (rows(groups), "rows")):
+        if groups < 3:
+            with pytest.raises(NotAnswerable, match=f"needs 3 folds with something in each, and there are 2 {named}"):
+                choose(few, FAST)
+        else:
+            with pytest.raises(InputError, match=f"folds is 5, but there are {groups} {named}: take fewer folds, from"):
+                choose(few, FAST)
+            assert len(choose(few, FAST, folds=groups).picks) == groups
+
+
+def _two(claims):
+    return Predictions(np.column_stack([1 - claims.confidence, claims.confidence]), claims.correct.astype(int))
+
+
+def test_the_brier_score_of_claims_is_the_mean_square_of_what_they_miss():
+    p = rows(300)
+    claims = Predictions.from_confidence(p.confidence, p.correct)
+    found, whole = (choose(each, [key], score="brier") for each, key in ((claims, "confidence-hb"), (p, "temperature")))
+    assert found.before == pytest.approx(np.mean((p.confidence - p.correct) ** 2))
+    after = cc.cross_fitted(claims, "confidence-hb")
+    line = found.frame().iloc[1]
+    assert line["score"] == pytest.approx(np.mean((after.confidence - p.correct) ** 2))
+    apart = (p.confidence - p.correct) ** 2 - (after.confidence - p.correct) ** 2
+    half = apart.std(ddof=1) / np.sqrt(300) * student.ppf(0.95, 299)
+    assert line["low"] == pytest.approx(apart.mean() - half, abs=0.2 * half)
+    few, sure = (
+        Predictions.from_confidence([0.99] * 20, [True] * 20),
+        Predictions.from_confidence([0.9] * 20, [True] * 20),
+    )
+    one, two = Trial(few, few.folds(3), 3, "brier", 0.9), Trial(_two(few), few.folds(3), 3, "brier", 0.9)
+    ends, twice = (
+        each.test(each.seen(s, None), each.gains(s, None))[0] for each, s in ((one, sure), (two, _two(sure)))
+    )
+    assert (2 * ends.low, 2 * ends.high) == pytest.approx((twice.low, twice.high)), "bounds know the size of a step"
+    assert whole.before == pytest.approx(cc.scores.brier_scores(p).mean()), "whole rows are summed over classes"
 
 
 def test_rows_that_need_not_sum_to_one_have_no_log_loss():
