@@ -103,6 +103,16 @@ def folded(found: Shown, *, title: str | None = "", width: str = "full") -> Iter
     yield Folded(NUMBERS, found.numbers)
 
 
+def finding(found: Shown) -> Iterator[Block]:
+    """Heading and finding; the table and the notes a click away, and not on paper."""
+    yield from found.headed()
+    if found.refused:
+        yield found.refused
+        return
+    yield from found.finding
+    yield Folded(NUMBERS, (*([found.table] if found.table else []), *found.notes))
+
+
 def side_by_side(*pair: tuple[Shown, str]) -> Iterator[Block]:
     """Two figures, each below its heading, beside each other; their tables and notes a click away (`folded`).
 

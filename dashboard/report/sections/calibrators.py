@@ -10,7 +10,7 @@ from dashboard.exhibits.decision_curve import at_these_costs
 from dashboard.exhibits.rates import keeping_rates
 from dashboard.report.document import Block
 from dashboard.report.exhibited import blocks as exhibit
-from dashboard.report.exhibited import shown, side_by_side
+from dashboard.report.exhibited import finding, folded, shown, side_by_side
 from dashboard.report.request import Request
 from dashboard.session import scene_of
 
@@ -18,7 +18,7 @@ from dashboard.session import scene_of
 def blocks(request: Request) -> Iterator[Block | None]:
     """Numbers, differences, promises, what recalibration does to the decisions, and the maps."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
-    yield from exhibit(chosen("recommendation"), scene)
+    yield from finding((yield from shown(chosen("recommendation"), scene)))
     yield from exhibit(chosen("calibrator-errors"), scene, name="calibrators-errors")
     yield from exhibit(chosen("scores"), scene, name="calibrators-scores")
     if len(scene.models.shown) > 1:
@@ -26,7 +26,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     if scene.models.recalibrated:
         yield from exhibit(chosen("promises"), scene)
         yield from exhibit(chosen("side-effects"), scene)
-        yield from exhibit(chosen("uses"), scene)
+        yield from folded((yield from shown(chosen("uses"), scene)))
         if chosen("score-parts").build().slow:
             yield from exhibit(chosen("score-parts"), scene)
     if chosen("decisions").params:
