@@ -25,8 +25,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
         yield from exhibit(chosen("pairs"), scene, name="differences")
     if scene.models.recalibrated:
         yield from exhibit(chosen("promises"), scene)
-        yield from exhibit(chosen("side-effects"), scene)
-        yield from folded((yield from shown(chosen("uses"), scene)))
+        # A click away: on paper accuracy and scores before and after stand in the tables above.
+        for key in ("side-effects", "uses"):
+            yield from folded((yield from shown(chosen(key), scene)))
         if chosen("score-parts").build().slow:
             yield from exhibit(chosen("score-parts"), scene)
     if chosen("decisions").params:
