@@ -67,7 +67,7 @@ def test_claims_of_the_predicted_class_alone_are_right_or_wrong():
     top = CALIBRATORS.make("top-label-hb").fit_on(p).apply(p)
     found = lines(parts_of_scores({"hb": p}, {"hb": top}, ["confidence"]), "brier")
     apart = np.square(p.confidence - p.correct).mean()
-    assert found.loc["score", "before"] == pytest.approx(2 * apart)
+    assert found.loc["score", "before"] == pytest.approx(apart)
 
 
 def test_what_cannot_be_told_says_why():
