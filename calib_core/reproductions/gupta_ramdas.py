@@ -150,7 +150,7 @@ def _drawn(probs: Float64s, rng: np.random.Generator) -> np.ndarray:
     "p1-theorem-1",
     "What top-label histogram binning promises",
     "Theorem 1, eq. (10)",
-    (1, 8),
+    (2, 21),
     "data=demo:synthetic-three-class&view=calibrators&calibrators=%5B%22top-label-hb%22%5D",
 )
 def theorem_1(quick: bool, progress: Progress) -> list[PaperLine]:
@@ -190,7 +190,7 @@ def _off(strata: np.ndarray, scores: Floats, truth: Float64s) -> tuple[Float64s,
     "p1-theorem-2",
     "What class-wise histogram binning promises",
     "Theorem 2, eq. (15)",
-    (1.5, 12),
+    (2.5, 24),
     "data=demo:synthetic-three-class&view=calibrators&calibrators=%5B%22class-wise-hb%22%5D",
 )
 def theorem_2(quick: bool, progress: Progress) -> list[PaperLine]:
@@ -227,7 +227,7 @@ RARE = (3, 4, 5)
     "p1-figure-4",
     "As many rows a bin serve rare classes, as many bins a class do not",
     "Figure 4 and Appendix B.2",
-    (3, 20),
+    (1, 5),
     "data=demo:imbalanced-forest&view=classes",
 )
 def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:

@@ -89,9 +89,9 @@ class Reproduced(Exhibit):
     def words(self, scene: Scene) -> Words:
         entry = REPRODUCTIONS[self.which]
         frame = scene.get(self.table(scene))
-        differing = [reason for reason in dict.fromkeys(frame["why"]) if reason]
+        differing = [f"What differs: {reason}." for reason in dict.fromkeys(frame["why"]) if reason]
         bases = [f"Tolerances: {basis}." for basis in dict.fromkeys(frame["basis"])]
-        return Words(entry.caption).also(*(f"What differs: {reason}." for reason in differing), *bases, HOW_TO_READ)
+        return Words(" ".join([entry.caption, *differing])).also(*bases, HOW_TO_READ)
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(i for i, within in enumerate(frame["within"]) if not within)
