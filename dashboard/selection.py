@@ -15,13 +15,11 @@ from calib_core.registry import Choice, Param, Text
 from calib_core.slices import Slice
 from calib_core.three_classes import OTHERS
 from dashboard.navigation import view_key
-from dashboard.schemes import NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
+from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
 MOST_POINTS = 2000
-AUTO = "auto"
-"""In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
 READING_CHARS = 30_000
 MOST_OTHERS = 7
 MOST_CALIBRATORS = 12

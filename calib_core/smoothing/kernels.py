@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import scipy.fft
+import scipy
 
 from calib_core._arrays import Float64s
 from calib_core.registry import Registry

@@ -96,9 +96,11 @@ class Loaded:
     @property
     def among(self) -> str:
         """Which rows are judged, to follow their number; nothing where all are."""
+        if not self.where:
+            return ""
         from calib_core.slices import as_slice
 
-        return f" with {as_slice(self.where).title}" if self.where else ""
+        return f" with {as_slice(self.where).title}"
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -138,9 +140,11 @@ class Loaded:
         return self._judged(self.marked[which != "calibration"])
 
     def _judged(self, rows: Predictions) -> Predictions:
+        if not self.where:
+            return rows
         from calib_core.slices import part
 
-        return part(rows, self.where) if self.where else rows
+        return part(rows, self.where)
 
 
 def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
@@ -272,8 +276,7 @@ def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
 def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:
     """The binning scheme of the options; None where predictions are judged as they are declared."""
     from calib_core import BINNINGS
-    from dashboard.schemes import counted_by
-    from dashboard.selection import AUTO
+    from dashboard.schemes import AUTO, counted_by
 
     numbers = {name: value for name, value in (("bins", bins), ("points", points)) if value is not None}
     if binning == AUTO:
@@ -287,7 +290,7 @@ def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | No
 
 def binning_record(scheme: Recipe | None) -> Any:
     """The bins of a record's options."""
-    from dashboard.selection import AUTO
+    from dashboard.schemes import AUTO
 
     return AUTO if scheme is None else scheme.to_dict()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import gamma, norm
+import scipy
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._distributions import gamma, norm
 from calib_core.claims import Stratum
 from calib_core.smoothing.kernels import Kernel, footprint
 from calib_core.smoothing.score_grid import Grid
@@ -83,7 +83,7 @@ def _tail(path: float, pieces: int, level: float) -> float:
     def beyond(c: float) -> float:
         return float(2 * pieces * norm.sf(c) + path / np.pi * np.exp(-(c**2) / 2)) - (1.0 - level)
 
-    return float(norm.sf(brentq(beyond, 0.0, 20.0)))
+    return float(norm.sf(scipy.optimize.brentq(beyond, 0.0, 20.0)))
 
 
 def _weights(f: Float64s, taps: int) -> Iterator[tuple[slice, slice, Float64s]]:
