@@ -34,7 +34,9 @@ def test_what_is_no_public_name_is_refused():
 
 def test_an_estimate_needs_neither_scikit_learn_nor_scipy_stats():
     """scikit-learn alone takes longer to load than `calib gate` may take on a small file."""
-    ask = "import sys, calib_core as cc; p = cc.Predictions([[.9, .1], [.7, .3]] * 50, [0, 1, 0, 0, 0] * 20); cc.estimate(p).interval()\n"
-    ask += "print([name for name in ('sklearn', 'scipy.stats', 'scipy.optimize') if name in sys.modules])"
+    ask = """import sys, calib_core as cc
+p = cc.Predictions([[0.9, 0.1], [0.7, 0.3]] * 50, [0, 1, 0, 0, 0] * 20)
+assert cc.estimate(p).interval().low < cc.estimate(p).noise_floor.p95
+print([name for name in ("sklearn", "scipy.stats", "scipy.optimize") if name in sys.modules])"""
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
