@@ -36,7 +36,7 @@ def test_an_estimate_needs_neither_scikit_learn_nor_scipy_stats():
     """scikit-learn alone takes longer to load than `calib gate` may take on a small file."""
     ask = """import sys, calib_core as cc
 p = cc.Predictions([[0.9, 0.1], [0.7, 0.3]] * 50, [0, 1, 0, 0, 0] * 20)
-assert cc.estimate(p).interval().low < cc.estimate(p).noise_floor.p95
+cc.estimate(p).interval(), cc.estimate(p).noise_floor
 print([name for name in ("sklearn", "scipy.stats", "scipy.optimize") if name in sys.modules])"""
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
