@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
         exporting,
         guarantees,
         inference,
+        lab,
         paper_tables,
         prediction_sets,
         readers,
@@ -80,6 +81,7 @@ __all__ = [
     "fitted",
     "guarantees",
     "inference",
+    "lab",
     "load_calibrator",
     "marked_rows",
     "measured",
@@ -117,6 +119,7 @@ _FROM = {
     ),
     "choice": ("choose",),
     "cross_fitting": ("cross_fitted",),
+    "discoveries": ("findings",),
     "division": (
         "described",
         "divide",
@@ -130,9 +133,9 @@ _FROM = {
     "estimators": (
         "BANDWIDTHS",
         "ESTIMATORS",
+        "Estimate",
         "KERNELS",
         "SCALES",
-        "Estimate",
         "estimate",
     ),
     "inference": ("compare",),
@@ -155,7 +158,6 @@ _FROM = {
         "RegistryError",
     ),
     "side_by_side": ("measured",),
-    "discoveries": ("findings",),
     "study": (
         "evaluate",
         "stacked",

@@ -133,6 +133,9 @@ def examples(rows):
         study.compared(rows, fitted.apply(rows)),
         cc.corners(rows, NAMES),
         cc.paper_tables.method_table(cc.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)),
+        (laboratory := cc.lab.repeated("drawn", 20, 2)),
+        laboratory.lines[0],
+        cc.lab.true_error("drawn"),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
