@@ -15,6 +15,7 @@ from calib_core import (
     guarantees,
     inference,
     paper_tables,
+    planning,
     prediction_sets,
     readers,
     reductions,
@@ -34,6 +35,7 @@ from calib_core.findings import findings
 from calib_core.inference import compare
 from calib_core.lookup import row_table
 from calib_core.paper_tables import method_tables
+from calib_core.planning import PLANS
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.readers import read_models, read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
@@ -52,6 +54,7 @@ __all__ = [
     "CALIBRATORS",
     "ESTIMATORS",
     "KERNELS",
+    "PLANS",
     "REDUCTIONS",
     "SCALES",
     "Estimate",
@@ -86,6 +89,7 @@ __all__ = [
     "measured",
     "method_tables",
     "paper_tables",
+    "planning",
     "prediction_sets",
     "read_as",
     "read_models",
