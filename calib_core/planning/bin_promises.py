@@ -69,6 +69,10 @@ class HistogramBinning(Plan):
     )
 
     @property
+    def idle(self) -> tuple[str, ...]:
+        return {"top-label": ("classes",), "class-wise": ("rarest",)}.get(self.notion, ("classes", "rarest"))
+
+    @property
     def _alpha(self) -> float:
         """The chance of failure left to a class."""
         return (1.0 - self.level) / ((self.classes or 1) if self.notion == "class-wise" else 1)

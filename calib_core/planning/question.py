@@ -62,6 +62,11 @@ class Plan:
                 raise NotAnswerable(f"not known: {inside(param.label)}; say a number, or give a file to take it from")
         return dataclasses.replace(self, **found)  # type: ignore[type-var]
 
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Names of the fields that change nothing as the others stand."""
+        return ()
+
     def _fact(self, name: str, rows: RowsInUse) -> Any:
         part = rows.fit if self.rows_of == "fit" else rows.test
         known = part if part is not None else rows.test if rows.test is not None else rows.fit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -54,10 +55,11 @@ class PlanShown(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene)).answer
+        finding, *more = re.split(r"(?<=\.) ", found.sentence)
         return Words(
             found.basis,
             f"{found.title}: {self.plan.y_title} against {self.plan.x_title}. {found.sentence}",
-            headline=tuple(filter(None, (found.sentence, found.inverse))),
+            headline=(finding, *filter(None, (" ".join(more), found.inverse))),
         )
 
 

@@ -38,7 +38,8 @@ def render() -> None:
     left, right = st.columns([0.32, 0.68], gap="medium")
     with left:
         _question(chosen)
-        for param in PLANS[chosen.key].params:
+        idle = chosen.build().idle
+        for param in (param for param in PLANS[chosen.key].params if param.name not in idle):
             _control(param, chosen, whole[param.name])
         if any(param.default is None and param.name in dict(chosen.params) for param in PLANS[chosen.key].params):
             st.button("As in the data in use", key="planner.data", on_click=lambda: _put(_unfilled(chosen)))
@@ -110,7 +111,9 @@ def _control(param: Param, chosen: Recipe, value: Any) -> None:
         st.slider(**look, **ends, **widgets.tied(key, int(value), put))
     else:
         shares = widgets.tied(key, 100.0 * value, lambda new: put(round(new / 100.0, 6)))
-        st.slider(**look, min_value=100 * domain.low, max_value=100 * domain.high, step=0.1, format="%.4g %%", **shares)
+        st.slider(
+            **look, min_value=100.0 * domain.low, max_value=100.0 * domain.high, step=0.1, format="%.4g %%", **shares
+        )
 
 
 def _ratios(domain: Range, integer: bool, value: float) -> list[Any]:
