@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
         inference,
         lab,
         paper_tables,
+        planning,
         prediction_sets,
         readers,
         reductions,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.inference import compare
     from calib_core.lookup import row_table
     from calib_core.paper_tables import method_tables
+    from calib_core.planning import PLANS
     from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
     from calib_core.readers import read_models, read_predictions, read_table
     from calib_core.reductions import REDUCTIONS
@@ -52,6 +54,7 @@ __all__ = [
     "CALIBRATORS",
     "ESTIMATORS",
     "KERNELS",
+    "PLANS",
     "REDUCTIONS",
     "SCALES",
     "Estimate",
@@ -87,6 +90,7 @@ __all__ = [
     "measured",
     "method_tables",
     "paper_tables",
+    "planning",
     "prediction_sets",
     "read_as",
     "read_models",
@@ -141,6 +145,7 @@ _FROM = {
     "inference": ("compare",),
     "lookup": ("row_table",),
     "paper_tables": ("method_tables",),
+    "planning": ("PLANS",),
     "predictions": (
         "InputError",
         "Logits",
