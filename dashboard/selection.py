@@ -14,7 +14,7 @@ from calib_core.defaults import BINS, SEED, TOLERANCE
 from calib_core.registry import Choice, Param, Text
 from calib_core.slices import Slice
 from calib_core.three_classes import OTHERS
-from dashboard.navigation import view_key
+from dashboard.navigation import STOPS, view_key
 from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 
 FEWEST, MOST = 5, 25
@@ -68,7 +68,7 @@ class Selection:
 
     ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
     are those whose options differ from the defaults. ``question`` is what is asked of the ticked calibrators, the first
-    where it is empty.
+    where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
     """
 
     source: Source = Source()
@@ -98,6 +98,7 @@ class Selection:
     left_out: tuple[str, ...] = ()
     column: str = "double"
     question: str = ""
+    tour: int = 0
     exhibits: tuple[Recipe, ...] = ()
 
     def exhibit(self, key: str) -> Recipe:
@@ -369,5 +370,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "left_out": lambda text: _sections(text),
     "column": _one_of(*COLUMNS),
     "question": _short,
+    "tour": _within(0, STOPS, int),
     "exhibits": lambda text: _recipes("exhibits", "EXHIBITS", 60)(text),
 }

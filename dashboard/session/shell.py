@@ -11,7 +11,7 @@ from dashboard.session.files import file
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
-    *("view", "title", "author", "left_out", "column"),
+    *("view", "tour", "title", "author", "left_out", "column"),
 )
 """Choices the command says in a way of its own, or that change no number."""
 
