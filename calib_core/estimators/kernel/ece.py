@@ -44,11 +44,11 @@ class KernelECE:
     of the stratum. Scores are binned linearly on 4,097 nodes (a step of at most 0.00025) and mirrored at 0 (at 1/K
     where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds (``scale``); the beta
     kernel needs no mirrors. Strata are averaged by their weights: class-wise this is the plain mean over classes, each
-    with its own bandwidth. In [0, 1]. With ``smoothed`` = "gaps" the curve is s plus the smoothed z - s instead, which leaves a calibrated model on the
-    diagonal but for noise whatever the bandwidth, at the ends too; the paper's formula smooths outcomes. What can
-    mislead: on confident networks Silverman's bandwidth falls below the grid's step and the value is noise far above
-    the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing either. Of outcomes that
-    are all 0 the paper's curve is 0 and the error the mean score.
+    with its own bandwidth. In [0, 1]. With ``smoothed`` = "gaps" the curve is s plus the smoothed z - s instead, which
+    leaves a calibrated model on the diagonal but for noise whatever the bandwidth, at the ends too; the paper's formula
+    smooths outcomes. What can mislead: on confident networks Silverman's bandwidth falls below the grid's step and the
+    value is noise far above the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing
+    either. Of outcomes that are all 0 the paper's curve is 0 and the error the mean score.
 
     References: P5 §4.4-4.5, Definition 6.
 
