@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sklearn import datasets
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     ExtraTreesClassifier,
@@ -180,7 +180,9 @@ OTHERS = {
     "extra trees": lambda: ExtraTreesClassifier(60, random_state=0),
     "AdaBoost": lambda: AdaBoostClassifier(random_state=0),
     "linear discriminant": LinearDiscriminantAnalysis,
-    "quadratic discriminant": lambda: QuadraticDiscriminantAnalysis(reg_param=0.1),
+    "quadratic discriminant": lambda: make_pipeline(
+        PolynomialFeatures(2), LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+    ),
     "tree": lambda: DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
     "hasty boosted": lambda: HistGradientBoostingClassifier(learning_rate=0.5, max_iter=80, random_state=0),
     "broad forest": lambda: RandomForestClassifier(100, min_samples_leaf=8, random_state=0),
