@@ -71,7 +71,12 @@ def left_out() -> tuple[str, ...]:
 
 def change(**changes: Any) -> None:
     """Change choices; the widgets bound to them follow."""
-    st.session_state[_SELECTION] = selection().replace(**changes)
+    choose(selection().replace(**changes))
+
+
+def choose(choices: Selection) -> None:
+    """Put these choices in place of all there were."""
+    st.session_state[_SELECTION] = choices
 
 
 def change_exhibit(recipe: Recipe) -> None:

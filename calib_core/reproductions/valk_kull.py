@@ -37,25 +37,26 @@ def method(name: str) -> Calibrator:
 
 
 def experiment(seed: int, neighbours: int, fit_rows: int = 5000, test_rows: int = 100_000) -> dict[str, Float64s]:
-    """The numbers of Table 1 from one seed, by column; LECE is judged on the first ``neighbours`` test rows (0: none).
-
-    The conventions of the authors' code: confidence CE is the mean of |max q - max c| for the output q and the truth c,
-    class-wise CE the mean over rows and classes of |q - c|, the Brier score a sum over classes, log loss clipped.
-    """
+    """Table 1 from one seed, by column; LECE is judged on the first ``neighbours`` test rows (0: none)."""
     rng = np.random.default_rng(seed)
     fit, test = datasets.valk_kull(fit_rows, rng), datasets.valk_kull(test_rows, rng)
-    found = {TRUE: _measured(test.true_probs, test.true_probs, test.predictions.true_labels)}
+    found = {TRUE: metrics(test.true_probs, test.true_probs, test.predictions.true_labels)}
     for name in TABLE_1:
         rows = min(neighbours, test_rows) if name == NEIGHBOURS else test_rows
         if name == TRUE or not rows:
             continue
         judged = test.predictions.take(np.arange(rows)) if rows < test_rows else test.predictions
         outputs = method(name).fit_on(fit.predictions).apply(judged).probs
-        found[name] = _measured(outputs, test.true_probs[:rows], judged.true_labels)
+        found[name] = metrics(outputs, test.true_probs[:rows], judged.true_labels)
     return found
 
 
-def _measured(outputs: Floats, truth: Float64s, labels: np.ndarray) -> Float64s:
+def metrics(outputs: Floats, truth: Float64s, labels: np.ndarray) -> Float64s:
+    """``METRICS`` by the conventions of the authors' code, for outputs q and truths c (n, K).
+
+    Confidence CE is the mean of |max q - max c|, class-wise CE that of |q - c| over rows and classes, the Brier score
+    a sum over classes, log loss clipped.
+    """
     q = outputs.astype(float)
     rows = np.arange(len(labels))
     return np.array(

@@ -127,7 +127,8 @@ def _reader(path: Path, read: tuple[str, ...]) -> Reader:
     def rows() -> Predictions | tuple[Predictions, Predictions]:
         loaded = _shared.load(path, read)
         _shared.warn(loaded)
-        return loaded.marked or loaded.predictions
+        rows = loaded.predictions
+        return rows if loaded.marked is None else (rows.take(loaded.marked.fit), rows.take(loaded.marked.test))
 
     return rows
 

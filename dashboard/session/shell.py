@@ -7,11 +7,12 @@ from urllib.parse import urlencode
 
 from calib_core import Recipe
 from dashboard.selection import Selection
-from dashboard.session.files import Missing, file
+from dashboard.session.files import file
+from dashboard.session.shelf import Missing
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
-    *("view", "title", "author", "left_out", "column"),
+    *("view", "tour", "title", "author", "left_out", "column"),
 )
 """Choices the command says in a way of its own, or that change no number."""
 
@@ -57,6 +58,10 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     query = selection.to_query()
     rest = {name: text for name, text in query.items() if name not in (*_NAMED, *leaving)}
     words: list[str] = []
+    folds = rest.pop("folds", str(selection.source.folds))
+    if rest.get("by") == "folds":
+        rest = {name: text for name, text in rest.items() if name not in ("by", "share")}
+        words += ["--folds", folds]
     for flag in ("binning", "bins", "points", "share", "seed"):
         words += [f"--{flag}", rest.pop(flag)] if flag in rest else []
     for flag, name in (("tolerance", "eps"), ("where", "within")):

@@ -1,0 +1,48 @@
+"""Ways in, through and out of the tour; own files that were in use before it are in use again after it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from dashboard import session, widgets
+from dashboard.selection import Selection
+from dashboard.tour.stops import TOUR
+
+_BEFORE = "calib.tour.before"
+
+
+def enter(number: int) -> None:
+    """Show a stop, the first being 1."""
+    choices = widgets.selection()
+    if not choices.tour:
+        st.session_state[_BEFORE] = choices
+    widgets.choose(dataclasses.replace(TOUR[number - 1].selection, tour=number))
+
+
+def arrive() -> None:
+    """Open the stop that a link names when it says nothing else."""
+    choices = widgets.selection()
+    if choices.tour and dataclasses.replace(choices, tour=0) == Selection():
+        enter(choices.tour)
+
+
+def own() -> Selection | None:
+    """The choices before the tour, where they were about a file of somebody's own."""
+    before: Selection | None = st.session_state.get(_BEFORE)
+    if before is None or before.source.data.startswith("demo:") or not session.is_here(before.source.data):
+        return None
+    return before
+
+
+def leave() -> None:
+    """Leave the tour: to the own file and its choices where there is one, else everything stays as it is."""
+    widgets.choose(own() or dataclasses.replace(widgets.selection(), tour=0))
+
+
+def finish() -> None:
+    """After the last stop: to the own file, or to where one is opened."""
+    leave()
+    if own() is None:
+        widgets.change(view="data")
