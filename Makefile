@@ -54,6 +54,7 @@ simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/verdicts.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/paired_coverage.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/kernel_curves.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/p3_table1.py
 
 # What the choice of a calibrator gains on test rows, on 71 data sets and models: about four minutes on one core.
 choices: $(VENV)/.dev-installed

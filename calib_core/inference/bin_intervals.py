@@ -174,16 +174,16 @@ class InBins:
         if not self.disjoint or of is None or of[0] != 1:
             return None
         low, factor = 1.0, 2.0
-        while self._high_with(factor, level) >= limit:
+        while self.high_with(factor, level) >= limit:
             low, factor = factor, 2.0 * factor
             if factor > _MOST_TIMES:
                 return None
         for _ in range(_HALVINGS):
             middle = float(np.sqrt(low * factor))
-            low, factor = (middle, factor) if self._high_with(middle, level) >= limit else (low, middle)
+            low, factor = (middle, factor) if self.high_with(middle, level) >= limit else (low, middle)
         return float(self._worth.sum()) * factor
 
-    def _high_with(self, factor: float, level: float) -> float:
+    def high_with(self, factor: float, level: float) -> float:
         """The median upper end of calibrated models with so many times the rows."""
         gaps = self._cells_with(factor)
         s, cells = gaps.score, len(gaps.rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from calib_core._arrays import Codes, Float64s
 from calib_core._repr import OneLine
@@ -187,7 +187,9 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
     # One line a claim with a single entry, its cell: a sparse product counts what was drawn.
-    cells = csr_array((weight, table.cells(claims.scores, claims.codes), np.arange(m + 1)), shape=(m, table.count.size))
+    cells = scipy.sparse.csr_array(
+        (weight, table.cells(claims.scores, claims.codes), np.arange(m + 1)), shape=(m, table.count.size)
+    )
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
         sums = np.zeros((table.count.size, count))

@@ -120,7 +120,8 @@ def _reader(path: Path, read: tuple[str, ...]) -> Callable[[], Predictions | tup
     def rows() -> Predictions | tuple[Predictions, Predictions]:
         loaded = _shared.load(path, read)
         _shared.warn(loaded)
-        return loaded.marked or loaded.predictions
+        rows = loaded.predictions
+        return rows if loaded.marked is None else (rows.take(loaded.marked.fit), rows.take(loaded.marked.test))
 
     return rows
 

@@ -35,6 +35,7 @@ from dashboard.exhibits import (  # noqa: F401
     overall,
     pairs,
     paper_tables,
+    plan_answers,
     promises,
     ranking_and_sets,
     rates,

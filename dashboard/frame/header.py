@@ -91,7 +91,7 @@ def _data_in_use(selection: Selection) -> str:
         return ":material/database: **No data** · choose a file"
     title = " and ".join(names[:1] if len(names) == 1 else session.short_names(selection))
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
-    rows = f"judged on {count(parts.test.n_rows)} rows"
+    rows = f"judged on {count(parts.test.n_rows)} rows{', cross-fitted' if parts.note else ''}"
     return f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
 
 
@@ -102,8 +102,8 @@ def _slice(selection: Selection) -> None:
             markdown_plain(Slice.read(selection.source.within).title),
             icon=":material/close:",
             icon_position="right",
-            help="Every number is of these test rows alone; calibrators are fitted on all calibration rows. A click "
-            "takes all test rows again.",
+            help="Every number is of these rows alone; calibrators are fitted on rows outside the slice, too. A click "
+            "takes all rows again.",
             on_click=lambda: widgets.change(within="", zoom=None, between=None, cell=None),
             key="frame.slice",
         )

@@ -57,6 +57,10 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     query = selection.to_query()
     rest = {name: text for name, text in query.items() if name not in (*_NAMED, *leaving)}
     words: list[str] = []
+    folds = rest.pop("folds", str(selection.source.folds))
+    if rest.get("by") == "folds":
+        rest = {name: text for name, text in rest.items() if name not in ("by", "share")}
+        words += ["--folds", folds]
     for flag in ("binning", "bins", "points", "share", "seed"):
         words += [f"--{flag}", rest.pop(flag)] if flag in rest else []
     for flag, name in (("tolerance", "eps"), ("where", "within")):
