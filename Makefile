@@ -7,7 +7,7 @@ AXE := axe-core@4.14.1
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test wide lint laws oldest mutants bench simulations reproduce choices demo-data chromium
+.PHONY: run test wide lint laws oldest mutants bench simulations reproduce choices docs demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -64,6 +64,10 @@ reproduce: $(VENV)/.dev-installed
 # What the choice of a calibrator gains on test rows, on 71 data sets and models: about four minutes on one core.
 choices: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/calibrator_choice.py
+
+# Pages of the library's docstrings, read from the disk: build/docs/index.html.
+docs: $(VENV)/.dev-installed
+	$(BIN)/python -W ignore tests/docs/build.py build/docs
 
 demo-data: $(VENV)/.dev-installed
 	$(BIN)/python -m demo_data.make_demo_data

@@ -31,8 +31,15 @@ def render() -> None:
     """Draw the examples."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown("## Or start with one that teaches something", width="content")
-        begin = {"help": "Six stops, a question each.", "on_click": enter, "args": (1,)}
-        st.button("New to this? Take the tour", key="tour.begin", type="tertiary", icon=":material/school:", **begin)
+        st.button(
+            "New to this? Take the tour",
+            key="tour.begin",
+            type="tertiary",
+            icon=":material/school:",
+            help="Six stops, a question each.",
+            on_click=enter,
+            args=(1,),
+        )
         st.caption("Across: what it says. Up: how often it is right. On the dashed line both agree.", width="content")
     for first in range(0, len(DEMOS), IN_A_ROW):
         places = st.columns(IN_A_ROW, gap="small")
