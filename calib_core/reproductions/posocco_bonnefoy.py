@@ -100,6 +100,6 @@ def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
         against("kernel", "convex, square root of the rows", FEW, level),
         printed("Median over models of the error of the kernel estimate, 30 rows", "Section 5.2: around 10 %", "0.1",
                 float(np.median(worst["kernel", FEW])),
-                why="no estimate comes near that on 30 rows: an accuracy alone is then known to several points, about as "
-                "many as these models are off"),
+                why="no estimate comes near that on 30 rows: an accuracy alone is then known to several points, "
+                "about as many as these models are off"),
     ]  # fmt: skip
