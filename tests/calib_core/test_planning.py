@@ -171,7 +171,7 @@ def test_what_nobody_says_is_refused_by_name():
         answer(PLANS.make("within", rows=100))
 
 
-@pytest.mark.parametrize("key", ["histogram-binning", "balance", "miscoverage", "within", "error-interval", "verified"])
+@pytest.mark.parametrize("key", ["histogram-binning", "balance", "miscoverage", "within", "verified"])
 def test_rows_that_belong_together_are_not_counted_as_independent(key):
     rows = drawn(400, 4, groups=np.arange(400) // 4)
     with pytest.raises(NotAnswerable, match="belong to 100 groups"):
@@ -205,6 +205,16 @@ def test_from_the_rows_needed_on_a_calibrated_model_is_shown_within_about_every_
     assert 0.2 <= share_within(int(plan.needed), 0.05, 24) <= 0.85
     assert share_within(int(plan.needed / 3), 0.05, 10) < 0.15
     assert share_within(int(plan.needed * 3), 0.05, 8) > 0.8
+
+
+def test_the_rows_needed_are_those_that_the_verdict_names():
+    rows = drawn(200, 6)
+    for error in (0.01, 0.05):
+        named = cc.inference.primary(rows, error).estimate.verdict(error).rows_needed
+        found = answer("within", test=rows, tolerance=error)
+        assert found.limit == error
+        assert found.needed == pytest.approx(named, rel=0.01)
+        assert cc.inference.number_words.rows(named) in found.inverse
 
 
 def test_few_outputs_are_verified_with_about_the_rows_told():
