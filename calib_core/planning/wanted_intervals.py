@@ -198,8 +198,8 @@ class Within(_OfTheData):
         shown = "is typically" if self.bound < self.tolerance else "is typically not"
         return (
             f"From {self.rows:,} rows a calibrated model with scores like these {shown} shown to be within "
-            f"{percent(self.tolerance)}: the {at_level(self.level)} interval of its calibration error typically reaches "
-            f"up to {percent(self.bound)}."
+            f"{percent(self.tolerance)}: the {at_level(self.level)} interval of its calibration error typically "
+            f"reaches up to {percent(self.bound)}."
         )
 
     def inverse(self) -> str:

@@ -66,6 +66,14 @@ def test_growth_is_told_in_ratios_alone():
     assert answer(PLANS.make("scaling-binning", bins=10)).bound == 1.0
 
 
+def test_the_debiased_estimate_grows_with_the_root_of_the_bins():
+    found = answer(PLANS.make("estimating", bins=40, risk=0.1))
+    grows = np.log(400) / np.log(100)
+    curves = [curve[0] for curve in found.plan.curves(np.array([40.0])).values()]
+    assert curves == [pytest.approx(2 * grows), pytest.approx(4 * grows)]
+    assert answer(PLANS.make("estimating", bins=10)).bound == 1.0
+
+
 def test_rows_held_out_by_hand():
     found = answer(PLANS.make("miscoverage", rows=200))
     assert found.needed == 59  # .95 ** 59 <= .05 < .95 ** 58
@@ -140,7 +148,12 @@ def test_the_marks_lie_on_the_curve_and_the_frame_is_all_that_is_drawn(key):
         (x, y) for trace in cc.figures.plan_curve(curve).data for x, y in zip(trace.x, trace.y, strict=True)
     ]
     assert sorted(drawn_points) == sorted(zip(frame["amount"], frame["bound"], strict=True))
-    assert np.all(np.diff(first["bound"]) <= 1e-9) or key in ("balance", "scaling-binning", "abstaining-gain")
+    assert np.all(np.diff(first["bound"]) <= 1e-9) or key in (
+        "balance",
+        "scaling-binning",
+        "estimating",
+        "abstaining-gain",
+    )
     assert curve.answer.bound == pytest.approx(first[first["amount"] == curve.answer.amount]["bound"].iloc[0])
 
 
@@ -164,7 +177,7 @@ def test_numbers_left_open_are_those_of_the_data():
 def test_what_nobody_says_is_refused_by_name():
     frame = answers()
     assert frame["key"].tolist() == list(PLANS)
-    assert (frame["note"] != "").sum() == len(PLANS) - 1
+    assert (frame["note"] != "").sum() == len(PLANS) - 2
     with pytest.raises(NotAnswerable, match=r"^not known: number of calibration rows; say a number"):
         answer("balance")
     with pytest.raises(NotAnswerable, match="give the predictions"):
