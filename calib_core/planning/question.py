@@ -109,9 +109,9 @@ class Plan:
 
     def grid(self) -> Float64s:
         """Whole places along, evenly spread over orders of magnitude, those planned and needed among them."""
-        marked = [x for x in (self.amount, self.needed()) if x is not None and x >= self.least]
-        most = max(self.most, 4.0 * self.least, *(4.0 * x for x in marked))
-        return np.unique(np.append(np.round(np.geomspace(self.least, most, POINTS)), marked))
+        marked = [float(x) for x in (self.amount, self.needed()) if x is not None]
+        first, most = min(self.least, *marked), max(self.most, 4.0 * self.least, *(4.0 * x for x in marked))
+        return np.unique(np.append(np.round(np.geomspace(first, most, POINTS)), marked))
 
 
 PLANS: Registry[Plan] = Registry("PLANS")

@@ -119,7 +119,7 @@ class ErrorInterval(_OfTheData):
     level: _LEVEL = LEVEL
     measured: tuple[tuple[float, float], ...] = ()
 
-    wanted = "width"
+    wanted, least = "width", _LEAST_IN_BIN
     x_title = "test rows"
     y_title = "width of the interval"
     basis = (
@@ -165,6 +165,7 @@ class Within(_OfTheData):
     level: _LEVEL = LEVEL
     measured: tuple[tuple[float, float], ...] = ()
 
+    least = _LEAST_IN_BIN
     x_title = "test rows"
     y_title = "typical upper end of a calibrated model"
     basis = (
