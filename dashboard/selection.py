@@ -21,8 +21,6 @@ FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
 MOST_POINTS = 2000
 MOST_FOLDS = 20
-AUTO = "auto"
-"""In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
 READING_CHARS = 30_000
 MOST_OTHERS = 7
 MOST_CALIBRATORS = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Float64s
 from calib_core._distributions import gamma, norm
 from calib_core.claims import Stratum
 from calib_core.smoothing.kernels import Kernel
@@ -80,21 +80,3 @@ def _tail(path: float, pieces: int, level: float) -> float:
         return float(2 * pieces * norm.sf(c) + path / np.pi * np.exp(-(c**2) / 2)) - (1.0 - level)
 
     return float(norm.sf(scipy.optimize.brentq(beyond, 0.0, 20.0)))
-
-
-def _weights(f: Float64s, taps: int) -> Iterator[tuple[slice, slice, Float64s]]:
-    """Runs of nodes, the nodes they see and the weights between, from a footprint; runs share their border nodes."""
-    cells = len(f) - 1
-    for start in range(0, cells, _BLOCK):
-        stop = min(start + _BLOCK, cells)
-        seen = np.arange(max(0, start - taps), min(cells, stop + taps) + 1)
-        point = np.arange(start, stop + 1)[:, None]
-        w = f[_folded(point - seen, cells)] + f[_folded(point + seen, cells)]
-        yield slice(start, stop + 1), slice(int(seen[0]), int(seen[-1]) + 1), w
-
-
-def _folded(d: Codes, cells: int) -> Codes:
-    """Distances on a circle of 2 cells nodes."""
-    d = np.abs(d) % (2 * cells)
-    return np.minimum(d, 2 * cells - d)
-    return float(norm.sf(brentq(beyond, 0.0, 20.0)))
