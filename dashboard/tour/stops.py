@@ -169,7 +169,6 @@ TOUR = (
             "data": "demo:synthetic-three-class",
             "view": "calibrators",
             "calibrators": (_BINNED, _TEMPERATURE),
-            "question": "promises",
         },
     ),
 )

@@ -189,6 +189,23 @@ def test_ones_own_file_is_in_use_again_after_the_tour() -> None:
     assert chosen(app) == replace(before, view=views_of(LEARN)[0].key)
 
 
+def test_a_file_opened_on_the_way_stays_in_use() -> None:
+    first, second = (
+        session.hold(
+            "\n".join(["p_a,p_b,label", *([f"0.{n},0.{10 - n},0", f"0.{10 - n},0.{n},1"] * 40)]).encode(), f"{n}.csv"
+        )
+        for n in (6, 7)
+    )
+    app = opened(Selection(Source(data=first.key), view="learn"))
+    app.button("learn.3").click().run()
+    app.session_state["calib.selection"] = replace(chosen(app), source=Source(data=second.key))
+    app.run()
+    assert "other rows are shown now" in strip_of(app)
+    app.button("tour.leave").click().run()
+    assert chosen(app).source.data == second.key
+    assert not chosen(app).tour
+
+
 def test_a_link_that_names_a_stop_alone_opens_it_and_one_beyond_is_left_out() -> None:
     app = AppTest.from_file(str(APP), default_timeout=60)
     app.query_params["tour"] = "3"
