@@ -186,10 +186,6 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
         return lambda rng, count: _column_outcomes(claims, table, rng, count)
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
-    # One line a claim with a single entry, its cell: a sparse product counts what was drawn.
-    cells = scipy.sparse.csr_array(
-        (weight, table.cells(claims.scores, claims.codes), np.arange(m + 1)), shape=(m, table.count.size)
-    )
     cell = table.cells(claims.scores, claims.codes)
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
@@ -202,7 +198,8 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
             # reach few of many cells in a block.
             mine = cell[where]
             low, size = int(mine.min()), int(np.ptp(mine)) + 1
-            cells = csr_array((weight[where], mine - low, np.arange(len(mine) + 1)), shape=(len(mine), size))
+            entries = weight[where], mine - low, np.arange(len(mine) + 1)
+            cells = scipy.sparse.csr_array(entries, shape=(len(mine), size))
             sums[:, low : low + size] += np.asarray(cells.T @ came_true.astype(np.float64), dtype=np.float64).T
         return sums.reshape(count, *table.count.shape)
 
