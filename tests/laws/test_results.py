@@ -103,6 +103,7 @@ def examples(rows):
         diagrams.recalibration("sierpinski", rows, rows),
         reliability,
         diagrams.error_sweep(rows, bins=[5, 10], floor=False),
+        cc.calibrators.refitted(rows, rows, "confidence-hb"),
         diagrams.temperature_path(rows),
         diagrams.trade_off(rows, ["histogram"], "confidence", bins=[1, 2], repeats=2),
         diagrams.trade_points({"net": rows}, "confidence"),
@@ -136,6 +137,9 @@ def examples(rows):
         study.compared(rows, fitted.apply(rows)),
         cc.corners(rows, NAMES),
         cc.paper_tables.method_table(cc.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)),
+        (laboratory := cc.lab.repeated("drawn", 20, 2)),
+        laboratory.lines[0],
+        cc.lab.true_error("drawn"),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
