@@ -33,6 +33,7 @@ from calib_core.division import described, divide, fitted, marked_rows, read_as,
 from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
 from calib_core.findings import findings
 from calib_core.inference import compare
+from calib_core.lab import TRUTHS
 from calib_core.lookup import row_table
 from calib_core.paper_tables import method_tables
 from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
@@ -55,6 +56,7 @@ __all__ = [
     "KERNELS",
     "REDUCTIONS",
     "SCALES",
+    "TRUTHS",
     "Estimate",
     "InputError",
     "Logits",

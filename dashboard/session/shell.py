@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from calib_core import Recipe
 from dashboard.selection import Selection
-from dashboard.session.files import file
+from dashboard.session.files import file, is_here
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
@@ -69,6 +69,8 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
 
 def _file_name(key: str) -> str:
     """What the command calls a file; a name that begins like an option gets its folder."""
+    if not is_here(key):
+        return "FILE"
     found = file(key)
     if found.demo:
         return key
