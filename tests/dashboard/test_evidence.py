@@ -30,7 +30,7 @@ def texts(app: AppTest) -> str:
 
 
 def test_the_room_has_its_views_in_order() -> None:
-    assert [view.key for view in views_of("evidence")] == ["estimators", "tests", "curves", "coverage", "tables"]
+    assert [view.key for view in views_of("evidence")] == ["estimators", "tests", "curves", "coverage", "tables", "lab"]
 
 
 def test_the_forest_is_the_exhibits_and_its_finding_stands_above_it() -> None:
