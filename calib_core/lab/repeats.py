@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom, norm
 from sklearn.base import clone
 
 from calib_core._arguments import as_whole
 from calib_core._arrays import Float64s
+from calib_core._distributions import binom, norm
 from calib_core._parallel import one_blas_thread, shared_out
 from calib_core._repr import OneLine
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, Reduced

@@ -7,10 +7,10 @@ from typing import Annotated, Protocol
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import beta
 
 from calib_core._arguments import as_whole
 from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._distributions import beta
 from calib_core.datasets import Seed, Synthetic, true_valk_kull, valk_kull
 from calib_core.defaults import SEED
 from calib_core.params import Choice, Range, RegistryError, Shares
