@@ -140,6 +140,8 @@ def examples(rows):
         (laboratory := cc.lab.repeated("drawn", 20, 2)),
         laboratory.lines[0],
         cc.lab.true_error("drawn"),
+        cc.lab.truth_curve("drawn", 50),
+        cc.lab.error_curves("eces", "drawn", draws=2),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
@@ -172,7 +174,7 @@ def test_the_repr_of_a_result_is_one_short_line(examples):
 @pytest.fixture(scope="module")
 def shown(examples):
     """An example of every kind of diagram there is."""
-    public = [*vars(diagrams).values(), *vars(slices).values()]
+    public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10
