@@ -30,7 +30,9 @@ _SPELT = {"resnetwide32": ("wideresnet32", "wrn32"), "wrn2610": ("wideresnet2610
 def published() -> pd.DataFrame:
     """The numbers that the papers print about networks: table, dataset, network, measure, method, number, scale.
 
-    ``scale`` is what the paper multiplies by (100: percent).
+    ``scale`` is what the paper multiplies by (100: percent). What can mislead: P1's Table 5 prints the CIFAR-100 rows
+    of its Table 3 once more, though it is about networks trained with another loss; P3's Tables 4 and 8 do not agree on
+    LECE for CIFAR-100.
 
     >>> published().query("table == 'p1-table-2' and network == 'ResNet-50'")["published"].iloc[0]
     '0.025'

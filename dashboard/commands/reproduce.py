@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("reproduce")
 @click.argument("keys", metavar="[FIGURE]...", nargs=-1)
 @click.option("--quick", is_flag=True, help="Fewer runs, and wider tolerances.")
-@click.option("--kept", is_flag=True, help="Nothing is run: what `make reproduce` found at full size.")
+@click.option("--kept", is_flag=True, help="Nothing is run: what was found at full size, as it comes with the program.")
 @click.option("--files", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
 @click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
