@@ -98,7 +98,7 @@ class Tally(OneLine):
         if len(ends) == 1 and np.array_equal(ends[0], np.arange(cells + 1)):
             return [self]
         positions = np.concatenate(ends)
-        upto = [_running(part).take(positions, axis=1) for part in (self.count, self.score, self.outcome)]
+        upto = [running(part).take(positions, axis=1) for part in (self.count, self.score, self.outcome)]
         stops = np.cumsum([len(end) for end in ends])
         return [
             Tally(*(np.diff(part[:, stop - len(end) : stop], axis=1) for part in upto))
@@ -106,10 +106,10 @@ class Tally(OneLine):
         ]
 
 
-def _running(part: Float64s) -> Float64s:
-    """Sums of the first 0, 1, 2, ... cells."""
-    sums = np.zeros((part.shape[0], part.shape[1] + 1))
-    np.cumsum(part, axis=1, out=sums[:, 1:])
+def running(part: Float64s) -> Float64s:
+    """Sums of the first 0, 1, 2, ... cells, the last axis."""
+    sums = np.zeros((*part.shape[:-1], part.shape[-1] + 1))
+    np.cumsum(part, axis=-1, out=sums[..., 1:])
     return sums
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -66,7 +67,7 @@ class BinTable(OneLine):
         """Number of bins of each stratum, empty ones included: ties can leave fewer than were asked for."""
         return np.asarray((~np.isnan(self.lower)).sum(axis=1), dtype=np.intp)
 
-    @property
+    @cached_property
     def same_edges(self) -> bool:
         """Have all strata of the claims the same bins, each its own?"""
         alike = np.array_equal(self.lower, np.broadcast_to(self.lower[0], self.lower.shape), equal_nan=True)

@@ -14,7 +14,7 @@ from calib_core.defaults import BINS
 from calib_core.registry import Numbers, Range, RegistryError
 
 
-@BINNINGS.register("equal-width", "Equal width", reference="P1 §2")
+@BINNINGS.register("equal-width", "Equal width", reference="P1 §2", flags=Cuts(bins="bins"))
 @dataclass(frozen=True)
 class EqualWidth:
     """B bins of width 1/B: [0, 1/B), [1/B, 2/B), ..., [1 - 1/B, 1].
@@ -38,7 +38,7 @@ class EqualWidth:
         return self.fixed_edges().astype(ordered.dtype)
 
 
-@BINNINGS.register("equal-mass", "Equal mass", reference="P2 §3; P5 §4.3")
+@BINNINGS.register("equal-mass", "Equal mass", reference="P2 §3; P5 §4.3", flags=Cuts(bins="bins"))
 @dataclass(frozen=True)
 class EqualMass:
     """B bins holding equally many rows; equal scores are never parted, so fewer bins can result.
@@ -62,7 +62,7 @@ class EqualMass:
         return _cuts(ordered, weights, self.bins)
 
 
-@BINNINGS.register("points-per-bin", "Points per bin", reference="P1 Alg. 8")
+@BINNINGS.register("points-per-bin", "Points per bin", reference="P1 Alg. 8", flags=Cuts(rows="points"))
 @dataclass(frozen=True)
 class PointsPerBin:
     """Bins of equal mass, as many as can each hold k rows.

@@ -186,19 +186,22 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
         return lambda rng, count: _column_outcomes(claims, table, rng, count)
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
-    # One line a claim with a single entry, its cell: a sparse product counts what was drawn.
-    cells = scipy.sparse.csr_array(
-        (weight, table.cells(claims.scores, claims.codes), np.arange(m + 1)), shape=(m, table.count.size)
-    )
+    cell = table.cells(claims.scores, claims.codes)
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
-        sums = np.zeros((table.count.size, count))
+        sums = np.zeros((count, table.count.size))
         blocks = (
             draws.hits(claims.scores, rng, count) if ranks == 1 else draws.ranked_hits(claims.scores, ranks, rng, count)
         )
         for where, came_true in blocks:
-            sums += np.asarray(cells[where].T @ came_true.astype(np.float64), dtype=np.float64)
-        return np.ascontiguousarray(sums.T).reshape(count, *table.count.shape)
+            # One line a claim with a single entry, its cell: a sparse product counts what was drawn. Claims in order
+            # reach few of many cells in a block.
+            mine = cell[where]
+            low, size = int(mine.min()), int(np.ptp(mine)) + 1
+            entries = weight[where], mine - low, np.arange(len(mine) + 1)
+            cells = scipy.sparse.csr_array(entries, shape=(len(mine), size))
+            sums[:, low : low + size] += np.asarray(cells.T @ came_true.astype(np.float64), dtype=np.float64).T
+        return sums.reshape(count, *table.count.shape)
 
     return outcomes
 

@@ -41,6 +41,7 @@ from dashboard.exhibits import (  # noqa: F401
     rates,
     recommendation,
     reliability,
+    reproductions,
     rows,
     scores,
     selective,

@@ -103,6 +103,7 @@ def examples(rows):
         diagrams.recalibration("sierpinski", rows, rows),
         reliability,
         diagrams.error_sweep(rows, bins=[5, 10], floor=False),
+        cc.calibrators.refitted(rows, rows, "confidence-hb"),
         diagrams.temperature_path(rows),
         diagrams.trade_off(rows, ["histogram"], "confidence", bins=[1, 2], repeats=2),
         diagrams.trade_points({"net": rows}, "confidence"),
