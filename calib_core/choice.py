@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from calib_core._arguments import as_whole
 from calib_core._arrays import LOG_FLOOR
+from calib_core._distributions import norm
 from calib_core._repr import OneLine
 from calib_core._text import count, inside
 from calib_core.calibrators import CALIBRATORS, Calibrator, Contract

@@ -13,6 +13,18 @@ from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, SEED
 from calib_core.predictions import InputError, Predictions
 
+CROSS_FITTED = (
+    "Every row is a test row, judged after a map fitted on the other folds. The map that is used afterwards is fitted "
+    "on all rows: a little better, as a rule. Intervals and tests take the maps as they are, as if none had seen any "
+    "row: what they say holds nearly, not exactly, and does not tell how other rows would have changed the fits."
+)
+"""What is to be known of cross-fitted rows."""
+OF_ALL_ROWS = (
+    "This is the map to use afterwards, fitted on all rows; what is judged comes from maps of its kind that were each "
+    "fitted on the other folds."
+)
+"""What is to be known of a map where rows are cross-fitted."""
+
 
 def cross_fitted(
     predictions: Predictions,
@@ -29,14 +41,15 @@ def cross_fitted(
 
     What can mislead: ``folds`` maps are judged, each fitted on a share 1 - 1/folds of the rows, where the one that is
     used afterwards is fitted on all: a little better, as a rule. Intervals and tests of what comes out take the maps as
-    they are: they cover other rows judged by these maps, not how other rows would have changed the fits.
+    they are: they cover other rows judged by these maps, nearly, not how other rows would have changed the fits. Folds
+    that hold every label alike make scores of tens of rows look a little better than they are.
 
     References: Bayle, Bayle, Janson & Mackey 2020, on intervals from rows that were each left out once.
 
     >>> p = Predictions([[0.9, 0.1], [0.1, 0.9]] * 50, [0, 1, 1, 0, 0] * 20)
     >>> fair = cross_fitted(p, "temperature", folds=4)
     >>> fair.n_rows, fair.notes[-1]
-    (100, 'cross-fitted in 4 folds: every row is judged after a map fitted on the other folds')
+    (100, 'cross-fitted in 4 folds, class by class: every row is judged after a map fitted on the other folds')
     """
     return over_folds(predictions, predictions, calibrator, *2 * (predictions.folds(folds, random_state=random_state),))
 
@@ -57,8 +70,13 @@ def over_folds(fit: Predictions, test: Predictions, calibrator: Any, of_fit: Cod
 
 def note_of(folds: int, rows: Predictions) -> str:
     """What predictions say that were cross-fitted."""
+    return f"{in_folds(folds, rows)}: every row is judged after a map fitted on the other folds"
+
+
+def in_folds(folds: int, rows: Predictions) -> str:
+    """How rows were divided that are cross-fitted, for the middle of a sentence."""
     kept = "" if rows.row_groups is None else f", each group{rows.row_groups.kind} in one fold"
-    return f"cross-fitted in {folds} folds{kept}: every row is judged after a map fitted on the other folds"
+    return f"cross-fitted in {folds} folds, class by class{kept}"
 
 
 def _each(folds: Codes) -> Iterator[tuple[int, Codes]]:

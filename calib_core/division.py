@@ -15,6 +15,7 @@ from calib_core._repr import OneLine
 from calib_core._row_groups import groups_on_both_sides
 from calib_core._text import count, percent
 from calib_core.calibrators import Calibrator, as_calibrator
+from calib_core.cross_fitting import CROSS_FITTED, in_folds, over_folds
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
 from calib_core.slices import Slice, as_slice
@@ -28,7 +29,8 @@ class Division(OneLine):
 
     ``whole`` holds all rows before they were divided; None where the test rows are predictions of their own.
     ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle, and
-    ``where`` which slice of them is judged, in words.
+    ``where`` which slice of them is judged, in words. ``folds`` is the fold of every row of the file where rows are
+    cross-fitted: all are calibration rows and test rows, each in its turn; None where rows are divided in two.
     """
 
     fit: Predictions
@@ -39,6 +41,36 @@ class Division(OneLine):
     whole: Predictions | None = None
     merging: str = ""
     where: str = ""
+    folds: Codes | None = None
+
+    @property
+    def note(self) -> str:
+        """What is to be known of cross-fitted rows, in sentences; empty where rows are divided in two.
+
+        >>> import calib_core as cc
+        >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
+        >>> divide(p).note, divide(p, folds=2).note[:43]
+        ('', 'Every row is a test row, judged after a map')
+        """
+        return "" if self.folds is None else CROSS_FITTED
+
+    @property
+    def apart(self) -> Predictions:
+        """The calibration rows, where none of them is judged; NotAnswerable where rows are cross-fitted.
+
+        For what is learnt next to a calibrator and shown on the test rows.
+
+        >>> import calib_core as cc
+        >>> rows = divide(cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2))
+        >>> rows.apart is rows.fit
+        True
+        """
+        if self.folds is not None:
+            raise NotAnswerable(
+                "rows are cross-fitted, so that every row is judged and none is left to learn this from: divide the "
+                "rows in two"
+            )
+        return self.fit
 
     @property
     def warning(self) -> str:
@@ -50,7 +82,7 @@ class Division(OneLine):
         '1 group has rows on both sides: calibrators can k'
         """
         first, second = self.fit.grouping, self.test.grouping
-        shared = groups_on_both_sides(first, second)
+        shared = 0 if self.folds is not None else groups_on_both_sides(first, second)
         if first is None or not shared:
             return ""
         has = f"group{'' if shared == 1 else 's'}{first.kind} {'has' if shared == 1 else 'have'}"
@@ -63,10 +95,15 @@ class Division(OneLine):
     def frame(self) -> pd.DataFrame:
         """Calibration rows and test rows, a line each: how many, their accuracy, and how sure the model is on average.
 
-        ``accuracy`` and ``confidence`` weigh rows by their weights. What can mislead: two parts of one file differ by
-        chance; a distance between accuracy and confidence is looked into with an estimate, which knows how much.
+        Of cross-fitted rows a line for the rows of each fold, and one for the rows that are judged. ``accuracy`` and
+        ``confidence`` weigh rows by their weights. What can mislead: parts of one file differ by chance; a distance
+        between accuracy and confidence is looked into with an estimate, which knows how much.
         """
         parts = {"calibration": self.fit, "test": self.test}
+        if self.folds is not None:
+            of_fit = self.folds[self.fit_rows]
+            each = {f"fold {f + 1}": self.fit.take(np.flatnonzero(of_fit == f)) for f in np.unique(of_fit)}
+            parts = {**each, "judged": self.test}
         return pd.DataFrame(
             {
                 "part": list(parts),
@@ -162,6 +199,7 @@ def divide(
     *,
     share: float = 0.5,
     random_state: int = 0,
+    folds: int | None = None,
     marked: Marked | None = None,
     test: Predictions | None = None,
     like: Division | None = None,
@@ -171,21 +209,31 @@ def divide(
     Parameters
     ----------
     share, random_state : of the rows that become calibration rows, at random, class by class; and the seed.
+    folds : in place of a share, in how many folds the rows are cross-fitted: all are judged, each after a map fitted
+        on the other folds (``recalibrated``); the map used afterwards is fitted on all (``fitted``).
     marked : in place of that, the rows a column of the file marks (``marked_rows``).
     test : in place of that, predictions for other rows: then ``whole`` are all calibration rows.
     like : in place of that, the division of another model's predictions for the same rows.
 
-    InputError where ``test`` has other classes, or ``like`` other rows. Grouped rows stay together where rows are
-    divided here; where a column or two files divide them and a group has rows on both sides, ``warning`` says so. What
-    can mislead: rows that belong together, but whose groups are not known, may stand on both sides.
+    InputError where ``test`` has other classes, ``like`` other rows, ``folds`` is given beside one of these, or there
+    are fewer rows or groups than folds. Grouped rows stay together where rows are divided here; where a column or two
+    files divide them and a group has rows on both sides, ``warning`` says so. What can mislead: rows that belong
+    together, but whose groups are not known, may stand on both sides.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")), random_state=3)
     >>> rows.fit.n_rows, rows.test.n_rows, rows.rule
     (89, 89, 'split at random, class by class')
     """
+    if folds is not None and not (like is None and test is None and marked is None):
+        raise InputError(
+            "folds divide the rows by themselves: leave out the rows that are marked, of a test file or alike"
+        )
     if like is not None:
         return _alike(whole, like)
+    if folds is not None:
+        fold, every = whole.folds(folds, random_state=random_state), np.arange(whole.n_rows)
+        return Division(whole, whole, every, every, in_folds(folds, whole), whole, folds=fold)
     if test is not None:
         _check_classes(whole, test)
         rule = "calibrated on all rows of one file, judged on all rows of another"
@@ -198,7 +246,9 @@ def divide(
 
 
 def _parts(whole: Predictions, fit_rows: Codes, test_rows: Codes, rule: str) -> Division:
-    return Division(whole.take(fit_rows), whole.take(test_rows), fit_rows, test_rows, rule, whole)
+    every = np.arange(whole.n_rows)
+    fit, test = (whole if np.array_equal(rows, every) else whole.take(rows) for rows in (fit_rows, test_rows))
+    return Division(fit, test, fit_rows, test_rows, rule, whole)
 
 
 def _alike(first: Predictions, like: Division) -> Division:
@@ -206,7 +256,8 @@ def _alike(first: Predictions, like: Division) -> Division:
     if like.whole is None:
         raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
     check_same_rows(like.whole, first)
-    return replace(_parts(first, like.fit_rows, like.test_rows, "divided as the first file"), where=like.where)
+    rule = "divided as the first file" if like.folds is None else f"{like.rule}, as the first file"
+    return replace(_parts(first, like.fit_rows, like.test_rows, rule), where=like.where, folds=like.folds)
 
 
 def _check_classes(first: Predictions, second: Predictions) -> None:
@@ -264,6 +315,8 @@ def within(division: Division, where: str | Slice) -> Division:
 def fitted(division: Division, calibrator: str | Calibrator) -> Calibrator:
     """A calibrator fitted on the calibration rows; the one given stays unfitted.
 
+    Of cross-fitted rows these are all: it is the map to use afterwards, and judges none of them (``recalibrated``).
+
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
     >>> fitted(rows, "temperature").temperature_ > 0
@@ -276,8 +329,10 @@ def fitted(division: Division, calibrator: str | Calibrator) -> Calibrator:
 def recalibrated(division: Division, calibrator: Calibrator, part: Literal["test", "fit"] = "test") -> Predictions:
     """The test rows after a calibrator fitted on the calibration rows (``fitted``).
 
-    ``part="fit"``: the calibration rows themselves after it, which what is fitted next to it learns from. What can
-    mislead: they are the rows it was fitted on, so no error of it is judged on them.
+    Of cross-fitted rows each after the same calibrator fitted afresh on the rows of the other folds, whatever the one
+    given was fitted on. ``part="fit"``: the calibration rows themselves after it, which what is fitted next to it
+    learns from; NotAnswerable where rows are cross-fitted (``Division.apart``). What can mislead: they are the rows it
+    was fitted on, so no error of it is judged on them.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
@@ -286,4 +341,9 @@ def recalibrated(division: Division, calibrator: Calibrator, part: Literal["test
     """
     if part not in ("test", "fit"):
         raise InputError(f"part is {part!r}; it must be 'test' or 'fit'")
-    return calibrator.apply(division.test if part == "test" else division.fit)
+    if part == "fit":
+        return calibrator.apply(division.apart)
+    if division.folds is None:
+        return calibrator.apply(division.test)
+    of_fit, of_test = (division.folds[rows] for rows in (division.fit_rows, division.test_rows))
+    return over_folds(division.fit, division.test, calibrator, of_fit, of_test)

@@ -127,6 +127,23 @@ class Counts(Numbers):
 
 
 @dataclass(frozen=True)
+class Shares(Numbers):
+    """A tuple of shares, each from 0 to 1: at least so many, at most so many.
+
+    >>> Shares(2, 3).check((0.1, 1)), Shares(2, 3).check((0.1,))
+    (None, 'a tuple of 2 to 3 numbers, each from 0 to 1')
+    """
+
+    least: int = 2
+    most: int = 21
+
+    def check(self, value: Any) -> str | None:
+        good = isinstance(value, tuple) and self.least <= len(value) <= self.most
+        good = good and all(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v <= 1 for v in value)
+        return None if good else f"a tuple of {self.least} to {self.most} numbers, each from 0 to 1"
+
+
+@dataclass(frozen=True)
 class Text:
     """A text of one's own, of at most so many characters.
 

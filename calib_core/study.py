@@ -186,7 +186,7 @@ def evaluate(
     Brier score. Without ``bins`` outputs declared discrete are judged one bin a value, others in 15 bins of equal width
     (``binning.bins_of``), so that lines can differ in their bins: the column says so. Where a calibrator abstains all
     lines are over the same rows, ``over_same_rows`` says which. ``fit`` and ``test`` must not share rows: a calibrator
-    judged on the rows it was fitted on looks better than it is.
+    judged on the rows it was fitted on looks better than it is. InputError where both are the same predictions.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> fit, test = p.split(0.5, random_state=0)
@@ -195,6 +195,8 @@ def evaluate(
     (['accuracy', 'log-loss', 'brier', 'ece'], ['', '', '', '15 equal width'])
     """
     recipes = [CALIBRATORS.recipe(calibrator) for calibrator in calibrators]
+    if fit is test and any(CALIBRATORS[recipe.key].flags.output != "same" for recipe in recipes):
+        raise InputError("fit and test are the same rows: divide them in two, or judge what cross_fitted makes of them")
     outcomes = [_recalibrated_or_why(fit, test, calibrator) for calibrator in calibrators]
     judged = iter(over_same_rows([outcome for outcome in outcomes if isinstance(outcome, Predictions)], rows))
     lines: list[dict[str, Any]] = []

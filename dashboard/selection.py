@@ -10,18 +10,17 @@ from typing import Any
 
 from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
-from calib_core.defaults import BINS, SEED, TOLERANCE
+from calib_core.defaults import BINS, FOLDS, SEED, TOLERANCE
 from calib_core.registry import Choice, Param, Text
 from calib_core.slices import Slice
 from calib_core.three_classes import OTHERS
-from dashboard.navigation import view_key
-from dashboard.schemes import NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
+from dashboard.navigation import STOPS, view_key
+from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
 MOST_POINTS = 2000
-AUTO = "auto"
-"""In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
+MOST_FOLDS = 20
 READING_CHARS = 30_000
 MOST_OTHERS = 7
 MOST_CALIBRATORS = 12
@@ -39,7 +38,8 @@ class Source:
     """Which rows calibrators are fitted on and which they are judged on.
 
     ``data`` and ``test`` name files: "demo:KEY", or "sha256:HASH" of an upload. With ``test`` the calibration rows
-    are all of ``data``; else ``data`` is split by its split column (``by`` = "column") or at random ("share").
+    are all of ``data``; else ``data`` is split by its split column (``by`` = "column"), at random ("share"), or judged
+    whole, cross-fitted in so many ``folds`` ("folds").
     ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON. Another model's
     predictions on the same rows are divided ``like`` those they are compared with. ``corners`` makes three classes of
     them (`written_corners`); empty for all classes. ``within`` is the slice of the test rows that is judged, as its
@@ -52,6 +52,7 @@ class Source:
     test_reading: str = ""
     by: str = "auto"
     share: float = 0.5
+    folds: int = FOLDS
     seed: int = SEED
     like: Source | None = None
     corners: str = ""
@@ -70,7 +71,7 @@ class Selection:
 
     ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
     are those whose options differ from the defaults. ``question`` is what is asked of the ticked calibrators, the first
-    where it is empty.
+    where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
     """
 
     source: Source = Source()
@@ -100,6 +101,7 @@ class Selection:
     left_out: tuple[str, ...] = ()
     column: str = "double"
     question: str = ""
+    tour: int = 0
     exhibits: tuple[Recipe, ...] = ()
 
     def exhibit(self, key: str) -> Recipe:
@@ -341,8 +343,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "reading": _reading,
     "test": _short,
     "test_reading": _reading,
-    "by": _one_of("auto", "column", "share"),
+    "by": _one_of("auto", "column", "share", "folds"),
     "share": _within(0.05, 0.95, float),
+    "folds": _within(2, MOST_FOLDS, int),
     "seed": _within(0, 2**31 - 1, int),
     "within": _slice,
     "others": _others,
@@ -371,5 +374,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "left_out": lambda text: _sections(text),
     "column": _one_of(*COLUMNS),
     "question": _short,
+    "tour": _within(0, STOPS, int),
     "exhibits": lambda text: _recipes("exhibits", "EXHIBITS", 60)(text),
 }

@@ -58,11 +58,11 @@ def left_out() -> tuple[str, ...]:
     Of what the first visit ticks nothing is said: nobody has asked for it.
     """
     choices = selection()
+    asked_for = () if choices.calibrators == Selection().calibrators else choices.calibrators
     try:
-        kind = session.parts(choices.source).fit.kind
+        kind = session.parts(choices.source).fit.kind if asked_for else ""
     except InputError:
         return ()
-    asked_for = () if choices.calibrators == Selection().calibrators else choices.calibrators
     why = {recipe.title: CALIBRATORS[recipe.key].flags.unfit(kind) for recipe in asked_for}
     found = tuple(f"{title} is not used: {reason}." for title, reason in why.items() if reason)
     before, st.session_state[_LEFT_OUT] = st.session_state.get(_LEFT_OUT, ()), found
@@ -71,7 +71,12 @@ def left_out() -> tuple[str, ...]:
 
 def change(**changes: Any) -> None:
     """Change choices; the widgets bound to them follow."""
-    st.session_state[_SELECTION] = selection().replace(**changes)
+    choose(selection().replace(**changes))
+
+
+def choose(choices: Selection) -> None:
+    """Put these choices in place of all there were."""
+    st.session_state[_SELECTION] = choices
 
 
 def change_exhibit(recipe: Recipe) -> None:

@@ -412,6 +412,7 @@ ALIKE = {
     "decision_curve": 3,
     "decisions": 2,
     "movement": 3,
+    "plan_curve": 2,
     "recalibration": 2,
     "reliability": 5,
     "trade": 3,

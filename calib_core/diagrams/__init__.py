@@ -27,6 +27,7 @@ from calib_core.diagrams.local_accuracy import LocalAccuracy, LocalAnswer, local
 from calib_core.diagrams.movement import Movement, movement
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
 from calib_core.diagrams.overall_gap import OverallGap, overall_gap
+from calib_core.diagrams.plan_curve import PlanCurve, plan_curve
 from calib_core.diagrams.recalibration import (
     RecalibrationDiagram,
     canonical_validity,
@@ -86,6 +87,7 @@ __all__ = [
     "LocalAnswer",
     "Movement",
     "OverallGap",
+    "PlanCurve",
     "RecalibrationDiagram",
     "ReliabilityBands",
     "ReliabilityDiagram",
@@ -136,6 +138,7 @@ __all__ = [
     "models_in_range",
     "movement",
     "overall_gap",
+    "plan_curve",
     "ranked_classes",
     "recalibration",
     "reconciled",

@@ -31,6 +31,7 @@ from calib_core.figures.overlay import (
     reliability_bands,
     wilson_intervals,
 )
+from calib_core.figures.plan_curve import plan_curve
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
 from calib_core.figures.selective import selective
@@ -66,6 +67,7 @@ __all__ = [
     "levels",
     "models_in_range",
     "movement",
+    "plan_curve",
     "recalibration",
     "reliability",
     "reliability_bands",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 from calib_core._arrays import Float64s
+from calib_core._distributions import t as student
 from calib_core.inference.clusters import together
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
 from calib_core.inference.score_differences import bounded_difference, grouped_difference, mean_difference

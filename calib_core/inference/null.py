@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from calib_core._arrays import Codes, Float64s
 from calib_core._parallel import chunks
@@ -202,8 +202,8 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
             for part in chunks(len(block), _CLAIMS):
                 mine, came_true = cell[where][part], block[part].astype(np.float64)
                 low, size = int(mine.min()), int(np.ptp(mine)) + 1
-                single = (weight[where][part], mine - low, np.arange(len(mine) + 1))
-                cells = csr_array(single, shape=(len(mine), size))
+                single = weight[where][part], mine - low, np.arange(len(mine) + 1)
+                cells = scipy.sparse.csr_array(single, shape=(len(mine), size))
                 sums[:, low : low + size] += np.asarray(cells.T @ came_true, dtype=np.float64).T
         return sums.reshape(count, *table.count.shape)
 

@@ -29,6 +29,8 @@ _OPTIONS = (
     click.option("--counting", type=click.Choice(["answered", "all"]),
                  help="Where a model abstains: tables over the rows all answer, by default, or over all."),
     click.option("--share", type=float, help="Share of the rows calibrators are fitted on; by default 0.5."),
+    click.option("--folds", type=int, help="Judge every row instead, in so many folds, each after maps fitted on the "
+                 "others."),
     click.option("--seed", type=int, help="Seed of that division; by default 0."),
     click.option("--tolerance", type=float,
                  help="The error that would not matter, for the verdicts; by default as in the other commands."),
@@ -72,9 +74,12 @@ def selection(
     from dashboard.selection import Selection
     from dashboard.session.reading_changes import written_changes
 
+    if numbers.get("folds") is not None and (test is not None or numbers.get("share") is not None):
+        raise click.UsageError("--folds does not go with --test or --share: every row is judged.")
     key = read_file(file)
     given = {"eps": tolerance, **numbers}
     query = dict(parse_qsl(choices)) | {name: str(value) for name, value in given.items() if value is not None}
+    query |= {} if numbers.get("folds") is None else {"by": "folds"}
     # Keys and recipes as the JSON list a link holds.
     recipes = (text if text.startswith("{") else json.dumps(text) for text in calibrators)
     query |= {"calibrators": f"[{','.join(recipes)}]", "data": key}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
     import pandas as pd
 
     from calib_core import Predictions, Recipe
+    from calib_core.division import Division, Marked
     from calib_core.readers import Finding, Reading, Table
     from calib_core.registry import Registry
 
@@ -96,9 +97,9 @@ class Loaded:
     @property
     def among(self) -> str:
         """Which rows are judged, to follow their number; nothing where all are."""
-        from calib_core.slices import as_slice
+        import calib_core as cc
 
-        return f" with {as_slice(self.where).title}" if self.where else ""
+        return f" with {cc.slices.as_slice(self.where).title}" if self.where else ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -108,26 +109,27 @@ class Loaded:
         return examine(self.table, self.reading)
 
     @functools.cached_property
-    def marked(self) -> tuple[Predictions, Predictions] | None:
+    def marked(self) -> Marked | None:
         """Calibration and test rows where a column of the file marks them."""
+        if (column := self.reading.split) is None:
+            return None
+        from calib_core.division import Marked
         from calib_core.readers import split_rows
 
-        if self.reading.split is None:
-            return None
-        fit, test = split_rows(self.table, self.reading)
-        return self.predictions.take(fit), self.predictions.take(test)
+        return Marked(*split_rows(self.table, self.reading), column)
 
-    def parts(self, share: float, seed: int, like: Predictions | None = None) -> tuple[Predictions, Predictions]:
-        """Calibration and test rows: those a column marks, else divided at random, class by class, as on screen.
+    def division(self, share: float, seed: int, folds: int | None, like: Division | None = None) -> Division:
+        """Calibration and test rows: in folds, those a column marks, else at random, class by class, as on screen.
 
         Another model's rows are divided as those it is compared with.
         """
-        if self.marked is not None:
-            fit, test = self.marked
-        else:
-            chosen = (self.predictions if like is None else like).first_part(share, random_state=seed)
-            fit, test = (self.predictions.take(rows.nonzero()[0]) for rows in (chosen, ~chosen))
-        return fit, self._judged(test)
+        from calib_core import divide, within
+
+        if like is not None:
+            return divide(self.predictions, like=like)
+        marked = None if folds else self.marked
+        rows = divide(self.predictions, share=share, random_state=seed, folds=folds, marked=marked)
+        return within(rows, self.where) if self.where else rows
 
     def rows(self, which: str) -> Predictions:
         """The rows to judge: "all", those marked "test" or "calibration", or "auto": marked test rows, else all."""
@@ -135,12 +137,12 @@ class Loaded:
             return self._judged(self.predictions)
         if self.marked is None:
             fail(f"{self.table.name} has no column that marks calibration and test rows; leave --rows out")
-        return self._judged(self.marked[which != "calibration"])
+        return self._judged(self.predictions.take(self.marked.fit if which == "calibration" else self.marked.test))
 
     def _judged(self, rows: Predictions) -> Predictions:
-        from calib_core.slices import part
+        import calib_core as cc
 
-        return part(rows, self.where) if self.where else rows
+        return cc.slices.part(rows, self.where) if self.where else rows
 
 
 def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
@@ -247,8 +249,10 @@ def split_options(function: Command) -> Command:
         show_default=True,
         help="Share of the rows calibrators are fitted on, where no column marks them.",
     )
+    folds = click.option("--folds", type=click.IntRange(2), help="Judge every row instead, in so many folds, each "
+                         "after maps fitted on the others.")  # fmt: skip
     seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of that division.")
-    return share(seed(function))
+    return share(folds(seed(function)))
 
 
 def bins_options(function: Command) -> Command:
@@ -272,8 +276,7 @@ def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
 def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:
     """The binning scheme of the options; None where predictions are judged as they are declared."""
     from calib_core import BINNINGS
-    from dashboard.schemes import counted_by
-    from dashboard.selection import AUTO
+    from dashboard.schemes import AUTO, counted_by
 
     numbers = {name: value for name, value in (("bins", bins), ("points", points)) if value is not None}
     if binning == AUTO:
@@ -287,7 +290,7 @@ def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | No
 
 def binning_record(scheme: Recipe | None) -> Any:
     """The bins of a record's options."""
-    from dashboard.selection import AUTO
+    from dashboard.schemes import AUTO
 
     return AUTO if scheme is None else scheme.to_dict()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dashboard.commands import _each_model, _exhibited, _shared
 
@@ -54,6 +55,7 @@ def command(
     counting: str,
     calibrators: tuple[str, ...],
     share: float,
+    folds: int | None,
     seed: int,
     rows: str,
     where: str,
@@ -73,6 +75,7 @@ def command(
       calib audit predictions.csv
       calib audit predictions.npz --notion top-label --estimator ece --bins 10
       calib audit predictions.parquet --calibrator temperature --calibrator top-label-hb
+      calib audit few-rows.csv --calibrator temperature --folds 5
       calib audit answers.jsonl --read confidence=conf --read correct=ok --json
       calib audit answers.jsonl --models-in model
     """
@@ -86,7 +89,11 @@ def command(
     if not as_json:
         _shared.warn(loaded)
     scheme = _shared.scheme_of(binning, bins, points)
-    models, over = _same_rows(_models(by_model, calibrators, share, seed, rows), counting)
+    share_given = click.get_current_context().get_parameter_source("share") is not ParameterSource.DEFAULT
+    if folds is not None and (rows != "auto" or share_given):
+        raise click.UsageError("--folds does not go with --share or --rows: every row is judged.")
+    judged, note = _models(by_model, calibrators, rows, share=share, seed=seed, folds=folds)
+    models, over = _same_rows(judged, counting)
     built = None if scheme is None else scheme.build()
     lines = estimate_lines(_answers(models, _questions(notions, keys, slow), built, level, bool(keys) or slow),
                            tolerance, level)  # fmt: skip
@@ -102,33 +109,38 @@ def command(
             "share": share,
             "seed": seed,
             "rows": rows,
+            **({} if folds is None else {"folds": folds, "note": note}),
         }
         _write_json(loaded, options, models, over, first, bounds, lines, level)
         return
-    _show(loaded, models, over, verdicts(first, tolerance, level), bounds, lines)
+    _show(loaded, models, over, verdicts(first, tolerance, level), bounds, lines, note)
 
 
 def _models(
-    by_model: Mapping[str, _shared.Loaded], calibrators: tuple[str, ...], share: float, seed: int, rows: str
-) -> dict[str, Predictions]:
-    """The predictions to judge by name: as they are, and after each calibrator."""
-    from calib_core import CALIBRATORS
+    by_model: Mapping[str, _shared.Loaded], calibrators: tuple[str, ...], rows: str, **divided: Any
+) -> tuple[dict[str, Predictions], str]:
+    """The predictions to judge by name, as they are and after each calibrator; and what is to be known of these."""
+    from calib_core import CALIBRATORS, fitted, recalibrated
+    from calib_core._text import begun
 
     if not calibrators:
-        return {name or "as given": loaded.rows(rows) for name, loaded in by_model.items()}
+        which = rows if divided["folds"] is None else "all"
+        return {name or "as given": loaded.rows(which) for name, loaded in by_model.items()}, ""
     if rows != "auto":
         raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
-    from calib_core.study import recalibrated
 
     recipes = [_shared.recipe_of(CALIBRATORS, key) for key in calibrators]
-    models = {}
-    first = next(iter(by_model.values())).predictions
+    models, first = {}, None
     for name, loaded in by_model.items():
-        fit, test = loaded.parts(share, seed, first)
-        models[name or "as given"] = test
+        parts = loaded.division(**divided, like=first)
+        first = first or parts
+        models[name or "as given"] = parts.test
         for recipe in recipes:
-            models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(fit, test, recipe.build())
-    return models
+            calibrator = recipe.build()
+            ready = calibrator if parts.folds is not None else fitted(parts, calibrator)
+            models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
+    assert first is not None
+    return models, first.note and f"{begun(first.rule)}, seed {divided['seed']}. {first.note}"
 
 
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
@@ -206,6 +218,7 @@ def _show(
     first: pd.DataFrame,
     bounds: pd.DataFrame | None,
     lines: pd.DataFrame,
+    note: str,
 ) -> None:
     from dashboard.exhibits import columns as of
     from dashboard.exhibits import line_words
@@ -222,5 +235,5 @@ def _show(
     for name, coverage in over.items():
         if coverage < 1:
             texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
-    for text in (*texts, line_words.VALUE, line_words.FLOOR, *line_words.notes(lines)):
+    for text in (*texts, *filter(None, [note]), line_words.VALUE, line_words.FLOOR, *line_words.notes(lines)):
         click.echo(_shared.plain(text))

@@ -44,7 +44,7 @@ class BeforeAndAfter(Exhibit):
             *(f"{title}: {note}." for title, note in missing if note),
             *_abstentions(scene),
             *(
-                f"{model.title}: {remark}"
+                f"{model.title}{', fitted on all rows' if scene.cross_fitted else ''}: {remark}"
                 for model in scene.models.recalibrated
                 for remark in scene.get(model.fitted).remarks(LISTED)
             ),

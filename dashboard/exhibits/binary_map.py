@@ -50,7 +50,7 @@ class BinaryMap(Exhibit):
             f"{model.title}{whose}: {inside(OWN[diagram.own])} {band}Bars: share of the "
             f"{diagram.rows:,} test rows at each score; where no bar stands the map is extrapolation.",
             f"What {model.title} makes of a score{whose}.",
-        )
+        ).also(scene.of_all_rows)
 
     def _diagram(self, scene: Scene) -> Call[Any]:
         model = mapped(scene)

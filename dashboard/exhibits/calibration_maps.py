@@ -56,7 +56,9 @@ class CalibrationMaps(Exhibit):
             f"{wrong if self.wrong else arrow} {colours} Full colour: a change of {scale} or more, "
             "in all maps of these data.",
             f"{'What is still wrong' if self.wrong else 'Calibration maps'}: {largest}.",
-        ).also(*(f"{each.title}: {each.note}." for each in drawn if each.note), *self._learned(scene)[1])
+        ).also(
+            *(f"{each.title}: {each.note}." for each in drawn if each.note), *self._learned(scene)[1], scene.of_all_rows
+        )
 
     def _drawn(self, scene: Scene) -> Maps:
         """The maps drawn."""
@@ -83,7 +85,7 @@ class CalibrationMaps(Exhibit):
 
 def _scale(scene: Scene) -> Call[float]:
     """The change that has full colour in every map of these data: the calibration rows decide, not what is ticked."""
-    return call(cc.diagrams.map_scale, scene.models.shown[0].base.calibration, stem="scale")
+    return call(cc.diagrams.map_scale, scene.models.shown[0].division.part("fit"), stem="scale")
 
 
 def _map(scene: Scene, model: Model) -> Call[CalibrationMap]:

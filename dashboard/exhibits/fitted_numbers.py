@@ -49,7 +49,7 @@ class Fitted(Exhibit):
         return Words(
             f"{title}: {diagram.short}. {diagram.sentence}{''.join(notes)}",
             f"What {title} has fitted: {picture}." if picture else "",
-        )
+        ).also(scene.of_all_rows)
 
 
 def recalibrated(scene: Scene) -> Model:

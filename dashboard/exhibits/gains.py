@@ -8,7 +8,6 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import count
 from calib_core.defaults import LEVEL
 from calib_core.inference.number_words import at_level, between, percent
 from dashboard.exhibits import columns as of
@@ -55,7 +54,7 @@ class Gains(Exhibit):
     def words(self, scene: Scene) -> Words:
         rows = scene.get(scene.models.shown[0].predictions).n_rows
         return Words(
-            f"Judged on {count(rows)} rows that no calibrator was fitted on. The estimate is what its interval is "
+            f"Judged on {scene.unseen(rows)}. The estimate is what its interval is "
             "about. Log loss: over the rows each calibrator answers; empty where it gives no whole rows."
         )
 

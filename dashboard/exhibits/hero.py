@@ -49,6 +49,9 @@ class Hero(Exhibit):
         after = (f"{name}: {answer.headline} {answer.basis}." for name, answer in others)
         return Words(f"{first[1].headline} {first[1].basis}.").also(
             *after,
+            "Rows are cross-fitted: a recalibrated model's are each judged after a map fitted on other rows."
+            if others and scene.cross_fitted
+            else "",
             "Rows count whose confidence lies within 3 points of what is asked; where they are fewer than 200, within "
             "up to 12 points, as long as they say what is asked to within 3 points on average. Each interval is exact "
             "(Clopper and Pearson 1934) and stands alone: a confidence chosen for its answer is one of many looked at.",

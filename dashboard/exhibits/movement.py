@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import count
 from calib_core.diagrams import Movement as Diagram
 from calib_core.diagrams import TemperaturePath
 from dashboard.exhibits import columns as of
@@ -48,7 +47,7 @@ class Movement(Exhibit):
         rows = scene.get(model.predictions)
         bins = "" if scene.bins is None else f" Bins: {scene.in_bins}."
         return Words(
-            f"Judged on {count(rows.n_rows)} rows it was not fitted on. Filled: bins of 10 rows or more.{bins}",
+            f"Judged on {scene.unseen(rows.n_rows)}. Filled: bins of 10 rows or more.{bins}",
             f"It says against it is right, before and after {model.title}.",
         )
 
@@ -57,7 +56,8 @@ def path(scene: Scene) -> tuple[Call[TemperaturePath], float] | None:
     """Where marks stand at other temperatures, and the one fitted; None where the calibrator is no temperature."""
     model = recalibrated(scene)
     fitted = scene.get(model.fitted).insides().temperature
-    if fitted is None or not COLDEST <= fitted <= HOTTEST:
+    # Cross-fitted marks are of several temperatures: no one of them puts them where they stand.
+    if fitted is None or scene.cross_fitted or not COLDEST <= fitted <= HOTTEST:
         return None
     wanted = call(cc.diagrams.temperature_path, model.base.predictions, bins=scene.bins, also=(fitted,))
     return None if scene.refusal(wanted) else (wanted, fitted)

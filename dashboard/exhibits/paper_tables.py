@@ -61,10 +61,10 @@ class PaperTables(Exhibit):
 
 def _rows(source: Source) -> Any:
     """All rows of a file, or its two parts where a column, a second file or a slice says which they are."""
-    if split_by(source) == "share" and not (source.within or source.corners):
+    if split_by(source) in ("share", "folds") and not (source.within or source.corners):
         return whole_call(source.data, source.reading)
     rows = division(source)
-    return rows.part("fit"), rows.part("test")
+    return rows.part("apart"), rows.part("test")
 
 
 def columns(frame: pd.DataFrame) -> tuple[Column, ...]:

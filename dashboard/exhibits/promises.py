@@ -31,7 +31,11 @@ class Promises(Exhibit):
         return of.text("calibrator"), of.flag("holds"), of.text("what is promised, or why nothing", "sentence"), *aside
 
     def words(self, scene: Scene) -> Words:
-        return Words(
+        words = Words(
             "A promise is about new rows drawn like the calibration rows, and needs no assumption on what they are "
             "like. A calibrator without one is judged by its error on the test rows."
         )
+        folds = (
+            "A promise holds for this map on new rows; of the cross-fitted rows that are judged nothing is promised."
+        )
+        return words.also(scene.of_all_rows and f"{scene.of_all_rows} {folds}")

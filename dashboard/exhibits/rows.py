@@ -28,12 +28,14 @@ class Rows(Exhibit):
     def words(self, scene: Scene) -> Words:
         source = scene.sources[0]
         rows = division(source)
-        by_share = split_by(source) == "share"
-        how = f", a share of {source.share:g} to the calibration rows, seed {source.seed}" if by_share else ""
-        part = scene.get(rows).where
-        judged = f"the test rows with {part}" if part else "the test rows"
-        repeated = shared(source)
-        return Words(
-            f"How the rows were divided: {scene.get(rows).rule}{how}. Calibrators are fitted on the calibration rows; "
-            f"every number is of {judged}."
-        ).also(repeated.message if repeated else "", scene.get(rows).warning)
+        divided, repeated = scene.get(rows), shared(source)
+        how = {
+            "share": f", a share of {source.share:g} to the calibration rows, seed {source.seed}",
+            "folds": f", seed {source.seed}",
+        }.get(split_by(source), "")
+        every = "all rows" if scene.cross_fitted else "the test rows"
+        judged = f"{every} with {divided.where}" if divided.where else every
+        fitted = f"{divided.note} Every" if divided.note else "Calibrators are fitted on the calibration rows; every"
+        return Words(f"How the rows were divided: {divided.rule}{how}. {fitted} number is of {judged}.").also(
+            repeated.message if repeated else "", divided.warning
+        )

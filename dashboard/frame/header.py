@@ -10,7 +10,7 @@ from calib_core import InputError
 from calib_core._text import begun, count
 from calib_core.slices import Slice
 from dashboard import session, widgets
-from dashboard.navigation import DATA, ROOMS, VIEWS, views_of
+from dashboard.navigation import DATA, LEARN, ROOMS, VIEWS, views_of
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 
@@ -28,12 +28,15 @@ def header(selection: Selection) -> None:
         if view.key == "start":
             st.markdown("**:material/target: Calibration**")
             st.caption(":material/lock: Your rows stay on the computer this runs on.")
+            _learn()
             return
         with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
-            st.button(_data_in_use(selection), on_click=lambda: widgets.change(view=DATA), key="frame.data")
+            label, note = _data_in_use(selection)
+            st.button(label, help=note, on_click=lambda: widgets.change(view=DATA), key="frame.data")
             _slice(selection)
         _rooms(view.room)
         with st.container(horizontal=True, width="content", gap="small"):
+            _learn()
             _link(selection)
             present = {"present": not selection.present}
             st.button(
@@ -80,17 +83,18 @@ def _rooms(room: str) -> None:
     )
 
 
-def _data_in_use(selection: Selection) -> str:
-    """The data in use on a button: its name, and on how many rows everything is judged."""
+def _data_in_use(selection: Selection) -> tuple[str, str | None]:
+    """The data in use on a button: its name, and on how many rows everything is judged; and what to know of these."""
     try:
         names = session.file_names(selection)
         parts = session.parts(selection.source)
     except InputError:
-        return ":material/database: **No data** · choose a file"
+        return ":material/database: **No data** · choose a file", None
     title = " and ".join(names[:1] if len(names) == 1 else session.short_names(selection))
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
-    rows = f"judged on {count(parts.test.n_rows)} rows"
-    return f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
+    rows = f"judged on {count(parts.test.n_rows)} rows{', cross-fitted' if parts.note else ''}"
+    label = f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
+    return label, parts.note or None
 
 
 def _slice(selection: Selection) -> None:
@@ -100,8 +104,8 @@ def _slice(selection: Selection) -> None:
             markdown_plain(Slice.read(selection.source.within).title),
             icon=":material/close:",
             icon_position="right",
-            help="Every number is of these test rows alone; calibrators are fitted on all calibration rows. A click "
-            "takes all test rows again.",
+            help="Every number is of these rows alone; calibrators are fitted on rows outside the slice, too. A click "
+            "takes all rows again.",
             on_click=lambda: widgets.change(within="", zoom=None, between=None, cell=None),
             key="frame.slice",
         )
@@ -111,6 +115,17 @@ def _warnings(selection: Selection) -> str:
     """How many warnings there are about how the file was read, where there are any; a click leads to them."""
     number = sum(f.severity == "warning" for f in session.findings(selection.source.data, selection.source.reading))
     return f" · :material/warning: {number} warning{'s' if number > 1 else ''}" if number else ""
+
+
+def _learn() -> None:
+    st.button(
+        "Learn",
+        type="tertiary",
+        icon=":material/school:",
+        help="A tour of six stops, and a glossary.",
+        on_click=lambda: widgets.change(view=views_of(LEARN)[0].key),
+        key="frame.learn",
+    )
 
 
 def _link(selection: Selection) -> None:

@@ -30,9 +30,13 @@ BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key]
 
 
 def split_by(source: Source) -> str:
-    """How the rows are divided: "files", "column" or "share"."""
+    """How the rows are divided: "files", "folds", "column" or "share"; another model's as those it is compared with."""
+    if source.like is not None:
+        return split_by(source.like)
     if source.test:
         return "files"
+    if source.by == "folds":
+        return "folds"
     has_column = reading(source.data, source.reading).split is not None
     return "column" if source.by == "column" or (source.by == "auto" and has_column) else "share"
 
@@ -55,6 +59,8 @@ def division(source: Source) -> Call[Division]:
     if by == "column":
         marked = call(cc.marked_rows, file(source.data), changes(source.data, source.reading))
         return call(cc.divide, rows, marked=marked, stem="rows")
+    if by == "folds":
+        return call(cc.divide, rows, folds=source.folds, random_state=source.seed, stem="rows")
     return call(cc.divide, rows, share=source.share, random_state=source.seed, stem="rows")
 
 
@@ -65,7 +71,7 @@ def parts(source: Source) -> Division:
 
 def shared(source: Source) -> Finding | None:
     """What there is to say about test rows that are calibration rows too."""
-    if source.test == source.data:
+    if source.test == source.data or split_by(source) == "folds":
         return None
     rows = division(source)
     n = RESULTS.get(call(cc.readers.shared_rows, rows.part("fit"), rows.part("test")))
@@ -169,7 +175,7 @@ class Model:
 
     @cached_property
     def fitted(self) -> Call[Calibrator]:
-        """Its calibrator, fitted on the calibration rows."""
+        """Its calibrator, fitted on the calibration rows: of cross-fitted rows on all, to be used afterwards."""
         # On all calibration rows, so that one fit serves every slice of the test rows.
         every = division(self.source.everywhere)
         fresh = call(cc.fitted, every, self.recipe.fitting, stem=self.recipe.key)
@@ -181,13 +187,18 @@ class Model:
         """What it says of the test rows."""
         if self.is_base:
             return self.division.part("test")
-        return call(cc.recalibrated, self.division, self.fitted, stem=f"{self.recipe.key} test")
+        rows, stem = self.division, f"{self.recipe.key} test"
+        if not (self.source.within and split_by(self.source) == "folds"):
+            return call(cc.recalibrated, rows, self.fitted, stem=stem)
+        # Every fold's fit serves all slices, too.
+        every = call(cc.recalibrated, division(self.source.everywhere), self.fitted, stem=stem)
+        return call(cc.slices.part, every, self.source.within, stem=f"part {stem}")
 
     @cached_property
     def calibration(self) -> Call[Predictions]:
-        """What it says of the calibration rows, its own among them."""
+        """What it says of the calibration rows; it cannot be answered where these are judged, too."""
         if self.is_base:
-            return self.division.part("fit")
+            return self.division.part("apart")
         return call(cc.recalibrated, self.division, self.fitted, "fit", stem=f"{self.recipe.key} fit")
 
 

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
+from calib_core._text import count
 from calib_core.binning import bins_said
+from calib_core.cross_fitting import OF_ALL_ROWS
 from calib_core.defaults import BINS, TOLERANCE
 from dashboard.selection import Selection, Source
 from dashboard.session import model_looks
@@ -112,6 +114,21 @@ class Scene:
         whole = [model.title for model in shown.shown if self.get(model.predictions).kind == "full"]
         looked_at = shown.titled(self.focus.model).title
         return dataclasses.replace(self, models=shown).focused(model=looked_at if looked_at in whole else whole[0])
+
+    @property
+    def cross_fitted(self) -> bool:
+        """Whether every row is judged, each after maps fitted on the others."""
+        return self.get(self.models.shown[0].division).folds is not None
+
+    @property
+    def of_all_rows(self) -> str:
+        """What is to be known of fitted maps where rows are cross-fitted; empty where they are divided in two."""
+        return OF_ALL_ROWS if self.cross_fitted else ""
+
+    def unseen(self, rows: int) -> str:
+        """On which rows maps are judged, for the middle of a sentence."""
+        none = "each after maps fitted on other rows" if self.cross_fitted else "that no calibrator was fitted on"
+        return f"{count(rows)} rows{',' if self.cross_fitted else ''} {none}"
 
     @property
     def bases(self) -> tuple[Model, ...]:

@@ -9,14 +9,16 @@ from calib_core._text import count
 from calib_core.division import Division
 from calib_core.readers import Finding
 from dashboard import session, widgets
-from dashboard.selection import Source
+from dashboard.selection import MOST_FOLDS, Source
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect, data_reading
 from dashboard.views.data_choice import another, demo_keys, files_of_session
 from dashboard.views.data_trial import SAME_FILE, drop, trial
 from dashboard.views.exhibited import exhibited
 
-_WORDS = {"share": "Split at random", "column": "Split column", "files": "Two files"}
+_WORDS = {"share": "Split at random", "folds": "Every row, by folds", "column": "Split column", "files": "Two files"}
+FEW = 1_000
+"""Rows up to which it is offered to judge all of them by folds: half of so few tell little."""
 _TWO = "calib.data.two-files"
 
 
@@ -24,7 +26,7 @@ def draw() -> None:
     """Draw the ways to divide rows, the controls of the one in use, and what came of it."""
     source = widgets.selection().source
     by = _by(source)
-    options = ("share", "column", "files") if _has_column(source) else ("share", "files")
+    options = tuple(way for way in _WORDS if way != "column" or _has_column(source))
     st.segmented_control(
         "Calibration rows and test rows",
         options,
@@ -34,6 +36,8 @@ def draw() -> None:
     )
     if by == "share":
         _share()
+    elif by == "folds":
+        _folds()
     result = st.container()
     if by == "files":
         _second_file()
@@ -42,13 +46,23 @@ def draw() -> None:
 
 
 def line() -> None:
-    """Say which rows are which, in one line."""
+    """Say which rows are which, in one line; where they are few, offer to judge all."""
     source = widgets.selection().source
     try:
-        st.caption(f"{markdown_plain(sentence(source, session.parts(source)))}.")
+        parts = session.parts(source)
     except InputError:
         # The sentence that says why stands where the rows are divided.
         return
+    st.caption(f"{markdown_plain(sentence(source, parts))}.")
+    if session.split_by(source) == "share" and parts.fit.n_rows + parts.test.n_rows <= FEW:
+        st.button(
+            "Judge every row",
+            help=f"Of so few rows only {count(parts.test.n_rows)} are judged. By folds all are, each after maps fitted "
+            "on the others.",
+            on_click=divide,
+            args=("folds",),
+            key="data.rows.offer",
+        )
 
 
 def divide(by: str | None) -> None:
@@ -64,10 +78,14 @@ def divide(by: str | None) -> None:
 def sentence(source: Source, parts: Division) -> str:
     """Which rows are which, in one line."""
     how = parts.rule
-    if session.split_by(source) == "share":
-        how += f", share {source.share:g}, seed {source.seed}"
+    by_share = session.split_by(source) == "share"
+    if by_share or parts.note:
+        how += f"{f', share {source.share:g}' if by_share else ''}, seed {source.seed}"
     fit, test = parts.fit, parts.test
     part = f" with {parts.where}" if parts.where else ""
+    if parts.note:
+        judged = f"{count(test.n_rows)} of {count(fit.n_rows)}" if part else f"All {count(fit.n_rows)}"
+        return f"{judged} rows{part} are judged{test.worth_note} ({how})"
     return f"{count(fit.n_rows)} calibration rows ({how}), {count(test.n_rows)} test rows{test.worth_note}{part}"
 
 
@@ -84,6 +102,12 @@ def _has_column(source: Source) -> bool:
 def _share() -> None:
     a, b = st.columns([2, 1])
     a.slider("Share of calibration rows", 0.05, 0.95, step=0.05, **widgets.bound("share", zoom=None, cell=None))
+    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None, cell=None))
+
+
+def _folds() -> None:
+    a, b = st.columns([2, 1])
+    a.slider("Folds", 2, MOST_FOLDS, step=1, **widgets.bound("folds", zoom=None, cell=None))
     b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None, cell=None))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import begun, count
+from calib_core._text import begun
 from calib_core.choice import Choice
 from dashboard import widgets
-from dashboard.exhibits.recommendation import Recommendation
+from dashboard.exhibits.recommendation import Recommendation, chosen_on
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.views.exhibited import progress
@@ -26,7 +26,7 @@ def draw(scene: Scene) -> None:
         found = chosen(exhibit, watched)
     if found is None:
         return
-    headline, effect, reason = words(found)
+    headline, effect, reason = words(found, scene)
     with st.container(border=True, key="next-step", horizontal=True, wrap=False, vertical_alignment="center"):
         first, then = markdown_plain(unbroken(headline)), markdown_plain(unbroken(effect))
         st.markdown(f"**{first}** {then}  \n{markdown_plain(reason)}", width="stretch")
@@ -42,11 +42,10 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
         return None
 
 
-def words(found: Choice) -> tuple[str, str, str]:
+def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
     """What to do; the gain with its interval; and what it costs, or would take to show."""
     headline, _, effect = found.sentence.partition(": ")
-    rows = f"Chosen on the {count(found.among)} rows that calibrators are fitted on; the test rows had no say."
-    return f"{headline}.", begun(effect), " ".join((*found.price[:1], rows))
+    return f"{headline}.", begun(effect), " ".join((*found.price[:1], chosen_on(found.among, scene)))
 
 
 def _lead(found: Choice) -> None:

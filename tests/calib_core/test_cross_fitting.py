@@ -89,7 +89,8 @@ def test_the_calibrator_given_stays_unfitted_and_the_rows_say_what_they_are():
     found = cross_fitted(FULL, ready)
     assert not hasattr(ready, "temperature_")
     assert found.notes[-1] == (
-        "cross-fitted in 5 folds, each group in one fold: every row is judged after a map fitted on the other folds"
+        "cross-fitted in 5 folds, class by class, each group in one fold: every row is judged after a map fitted "
+        "on the other folds"
     )
 
 

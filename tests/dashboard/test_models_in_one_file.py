@@ -147,7 +147,9 @@ def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Pat
     lines = [f"{m},{q},0.{q % 8 + 1},{(q * q + i) % 3 == 0:d}" for q in range(60) for i, m in enumerate("ab")]
     (tmp_path / "m.csv").write_text("\n".join(["model,question,confidence,correct", *lines]))
     first, second = load_models(tmp_path / "m.csv", "model", (), "").values()
-    for one, two in zip(first.parts(0.5, 3), second.parts(0.5, 3, first.predictions), strict=True):
+    alone = first.division(0.5, 3, None)
+    beside = second.division(0.5, 3, None, like=alone)
+    for one, two in ((alone.fit, beside.fit), (alone.test, beside.test)):
         assert one.metadata is not None
         assert two.metadata is not None
         assert one.metadata["question"].tolist() == two.metadata["question"].tolist()

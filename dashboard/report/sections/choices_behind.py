@@ -46,9 +46,11 @@ def settings_table(request: Request) -> Table:
 
 def _division(source: Source) -> dict[str, str]:
     """How the rows were divided."""
-    if session.split_by(source) != "share":
-        return {"calibration and test rows": session.parts(source).rule}
-    return {"share of calibration rows": f"{source.share:g}", "seed of the split": str(source.seed)}
+    by = session.split_by(source)
+    seed = {"seed of the split": str(source.seed)} if by in ("share", "folds") else {}
+    if by == "share":
+        return {"share of calibration rows": f"{source.share:g}", **seed}
+    return {"calibration and test rows": session.parts(source).rule, **seed}
 
 
 def versions_table() -> Table:

@@ -7,6 +7,7 @@ from collections.abc import Generator
 import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
+from calib_core.division import Division
 from calib_core.inference.number_words import percent
 from dashboard import session
 from dashboard.exhibits import line_words
@@ -26,7 +27,7 @@ def card(request: Request) -> Generator[None, None, Facts]:
     items = [
         ("Predictions", f"{file.title}{classes}"),
         ("File", f"{file.table.name}, SHA-256 {file.digest[:8]}"),
-        ("Rows", f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge{rows.test.worth_note}"),
+        ("Rows", _rows(rows)),
         ("Split", _split(request)),
         *([("Only rows with", rows.where)] if rows.where else []),
     ]
@@ -35,10 +36,16 @@ def card(request: Request) -> Generator[None, None, Facts]:
     return Facts((*items, *_measure(request)))
 
 
+def _rows(rows: Division) -> str:
+    if rows.note:
+        return f"{rows.test.n_rows:,} to judge{rows.test.worth_note}, each after maps fitted on others"
+    return f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge{rows.test.worth_note}"
+
+
 def _split(request: Request) -> str:
     source = request.scene.sources[0]
-    by_share = f", seed {source.seed}" if session.split_by(source) == "share" else ""
-    return f"{session.parts(source).rule}{by_share}".removeprefix("split ")
+    seeded = f", seed {source.seed}" if session.split_by(source) in ("share", "folds") else ""
+    return f"{session.parts(source).rule}{seeded}".removeprefix("split ")
 
 
 def _score(request: Request, key: str) -> tuple[str, str]:

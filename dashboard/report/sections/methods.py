@@ -46,8 +46,9 @@ SCALE = caption(on_scale_of)
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """Words first, then what is defined, and the works cited."""
+    divided = "Calibrators are fitted on the calibration rows only and judged on the test rows only."
     yield Paragraph(
-        "Calibrators are fitted on the calibration rows only and judged on the test rows only. A noise floor is the "
+        f"{request.scene.get(request.scene.models.shown[0].division).note or divided} A noise floor is the "
         f"95 % quantile of the same estimator over {RESAMPLES:,} redraws of the labels from the predictions "
         "themselves, as if the model were perfectly calibrated; its p-value is (1 + the number of redraws at least as "
         f"large) / ({RESAMPLES:,} + 1). Bins hold their scores from the left edge on, the last also its "

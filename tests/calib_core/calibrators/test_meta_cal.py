@@ -273,7 +273,9 @@ def test_few_rows_are_answered_in_full_by_the_papers_rule_and_refused_by_the_oth
         MetaCalMiscoverage(rule="guaranteed").fit_on(p)
     with pytest.raises(NotAnswerable, match="needs at least 10 rows"):
         MetaCalAccuracy().fit_on(model(9))
-    table = evaluate(p, p, [CALIBRATORS.make("metacal-miscoverage", rule="guaranteed")], ["confidence"], ["ece"])
+    table = evaluate(
+        p, model(100), [CALIBRATORS.make("metacal-miscoverage", rule="guaranteed")], ["confidence"], ["ece"]
+    )
     assert "needs 59 held-out rows" in table["note"][0]
 
 
