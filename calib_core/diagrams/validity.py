@@ -129,8 +129,9 @@ def validity_tables(
 ) -> tuple[BinTable, BinTable]:
     """Both models' claims in the bins of the recalibrated one's scores, of the rows that it answers."""
     if before.n_rows != after.n_rows:
-        raise InputError(
-            f"{before.n_rows:,} and {after.n_rows:,} rows given; bins can be shared over the same rows only"
+        raise NotAnswerable(
+            f"the models are of {before.n_rows:,} and of {after.n_rows:,} rows, and only models of the "
+            "same rows can share bins"
         )
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
