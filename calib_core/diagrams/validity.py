@@ -11,7 +11,7 @@ import pandas as pd
 from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate, tabulate_alike
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction, claims_of
 
 
