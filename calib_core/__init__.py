@@ -3,47 +3,51 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from calib_core import (
-    binning,
-    calibrators,
-    choice,
-    datasets,
-    decisions,
-    diagrams,
-    estimators,
-    exporting,
-    guarantees,
-    inference,
-    paper_tables,
-    prediction_sets,
-    readers,
-    reductions,
-    score_parts,
-    side_by_side,
-    slices,
-    study,
-    uses,
-)
-from calib_core.binning import BINNINGS
-from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
-from calib_core.choice import choose
-from calib_core.cross_fitting import cross_fitted
-from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
-from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
-from calib_core.findings import findings
-from calib_core.inference import compare
-from calib_core.lookup import row_table
-from calib_core.paper_tables import method_tables
-from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.readers import read_models, read_predictions, read_table
-from calib_core.reductions import REDUCTIONS
-from calib_core.registry import Recipe, RegistryError
-from calib_core.side_by_side import measured
-from calib_core.study import evaluate, stacked
-from calib_core.three_classes import corners
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
+    from calib_core import (
+        binning,
+        calibrators,
+        choice,
+        datasets,
+        decisions,
+        diagrams,
+        estimators,
+        exporting,
+        guarantees,
+        inference,
+        lab,
+        paper_tables,
+        planning,
+        prediction_sets,
+        readers,
+        reductions,
+        reproductions,
+        score_parts,
+        side_by_side,
+        slices,
+        study,
+        uses,
+    )
     from calib_core import figures as figures
+    from calib_core.binning import BINNINGS
+    from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
+    from calib_core.choice import choose
+    from calib_core.cross_fitting import cross_fitted
+    from calib_core.discoveries import findings
+    from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
+    from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
+    from calib_core.inference import compare
+    from calib_core.lab import TRUTHS
+    from calib_core.lookup import row_table
+    from calib_core.paper_tables import method_tables
+    from calib_core.planning import PLANS
+    from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
+    from calib_core.readers import read_models, read_predictions, read_table
+    from calib_core.reductions import REDUCTIONS
+    from calib_core.registry import Recipe, RegistryError
+    from calib_core.side_by_side import measured
+    from calib_core.study import evaluate, stacked
+    from calib_core.three_classes import corners
 
 __all__ = [
     "BANDWIDTHS",
@@ -52,8 +56,10 @@ __all__ = [
     "CALIBRATORS",
     "ESTIMATORS",
     "KERNELS",
+    "PLANS",
     "REDUCTIONS",
     "SCALES",
+    "TRUTHS",
     "Estimate",
     "InputError",
     "Logits",
@@ -81,11 +87,13 @@ __all__ = [
     "fitted",
     "guarantees",
     "inference",
+    "lab",
     "load_calibrator",
     "marked_rows",
     "measured",
     "method_tables",
     "paper_tables",
+    "planning",
     "prediction_sets",
     "read_as",
     "read_models",
@@ -94,6 +102,7 @@ __all__ = [
     "readers",
     "recalibrated",
     "reductions",
+    "reproductions",
     "row_table",
     "score_parts",
     "side_by_side",
@@ -108,9 +117,75 @@ __all__ = [
 
 __version__ = "0.3.0.dev0"
 
+_FROM = {
+    "binning": ("BINNINGS",),
+    "calibrators": (
+        "BINARY_CALIBRATORS",
+        "CALIBRATORS",
+        "load_calibrator",
+        "with_options",
+    ),
+    "choice": ("choose",),
+    "cross_fitting": ("cross_fitted",),
+    "discoveries": ("findings",),
+    "division": (
+        "described",
+        "divide",
+        "fitted",
+        "marked_rows",
+        "read_as",
+        "recalibrated",
+        "three_corners",
+        "within",
+    ),
+    "estimators": (
+        "BANDWIDTHS",
+        "ESTIMATORS",
+        "Estimate",
+        "KERNELS",
+        "SCALES",
+        "estimate",
+    ),
+    "inference": ("compare",),
+    "lab": ("TRUTHS",),
+    "lookup": ("row_table",),
+    "paper_tables": ("method_tables",),
+    "planning": ("PLANS",),
+    "predictions": (
+        "InputError",
+        "Logits",
+        "NotAnswerable",
+        "Predictions",
+    ),
+    "readers": (
+        "read_models",
+        "read_predictions",
+        "read_table",
+    ),
+    "reductions": ("REDUCTIONS",),
+    "registry": (
+        "Recipe",
+        "RegistryError",
+    ),
+    "side_by_side": ("measured",),
+    "study": (
+        "evaluate",
+        "stacked",
+    ),
+    "three_classes": ("corners",),
+}
+"""The module of each public name that is no module itself: it is loaded when it is first asked for."""
+
 
 def __getattr__(name: str) -> object:
-    """The figures, when first asked for: they need Plotly (extra `plot`), and nothing else does."""
-    if name == "figures":
-        return import_module("calib_core.figures")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """A public name, loaded when it is first asked for: scikit-learn alone takes longer than most questions."""
+    module = next((each for each, names in _FROM.items() if name in names), None)
+    if module is None and name not in __all__ and name != "figures":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = import_module(f"{__name__}.{module or name}")
+    globals()[name] = value = getattr(found, name) if module else found
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "figures"]

@@ -19,6 +19,8 @@ WORKS = {
     "Bröcker and Smith (2007)": "Bröcker J, Smith LA. Increasing the reliability of reliability diagrams. Weather and "
     "Forecasting 22, 2007.",
     "Casella and Berger (2002)": "Casella G, Berger RL. Statistical inference, 2nd ed. Duxbury 2002.",
+    "Chen (1999)": "Chen SX. Beta kernel estimators for density functions. Computational Statistics & Data "
+    "Analysis 31, 1999.",
     "Clopper and Pearson (1934)": "Clopper CJ, Pearson ES. The use of confidence or fiducial limits illustrated in "
     "the case of the binomial. Biometrika 26, 1934.",
     "Dimitriadis et al. (2021)": "Dimitriadis T, Gneiting T, Jordan AI. Stable reliability diagrams for probabilistic "

@@ -127,6 +127,23 @@ class Counts(Numbers):
 
 
 @dataclass(frozen=True)
+class Shares(Numbers):
+    """A tuple of shares, each from 0 to 1: at least so many, at most so many.
+
+    >>> Shares(2, 3).check((0.1, 1)), Shares(2, 3).check((0.1,))
+    (None, 'a tuple of 2 to 3 numbers, each from 0 to 1')
+    """
+
+    least: int = 2
+    most: int = 21
+
+    def check(self, value: Any) -> str | None:
+        good = isinstance(value, tuple) and self.least <= len(value) <= self.most
+        good = good and all(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v <= 1 for v in value)
+        return None if good else f"a tuple of {self.least} to {self.most} numbers, each from 0 to 1"
+
+
+@dataclass(frozen=True)
 class Text:
     """A text of one's own, of at most so many characters.
 
@@ -171,7 +188,7 @@ NO_REFIT = NoRefit()
 class Key:
     """The key of a member of another family as it is, without parameters; or one of a few words beside them.
 
-    ``titles`` say those words to a reader, in turn.
+    ``titles`` say those words to a reader, in turn; ``able`` narrows the members to those it says yes to.
 
     >>> Key("NO_FAMILY", ("all",)).words
     ('all',)
@@ -180,6 +197,7 @@ class Key:
     family: str
     words: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
+    able: Callable[[str], bool] = lambda key: True
 
     def title(self, option: str) -> str:
         """An option as a reader sees it: the member's title, or the word's."""
@@ -191,7 +209,7 @@ class Key:
     @property
     def options(self) -> tuple[str, ...]:
         """The words, then the keys there are."""
-        return (*self.words, *FAMILIES[self.family])
+        return (*self.words, *filter(self.able, FAMILIES[self.family]))
 
     def check(self, value: Any) -> str | None:
         return None if value in self.options else f"one of {', '.join(map(repr, self.options))}"

@@ -27,6 +27,7 @@ from calib_core.params import (
     Part,
     Range,
     RegistryError,
+    Shares,
     Text,
     params_of,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Recipe",
     "Registry",
     "RegistryError",
+    "Shares",
     "Text",
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from dashboard import frame, session, widgets
+from dashboard import frame, session, tour, widgets
 from dashboard.frame.header import tabs
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
@@ -22,9 +22,12 @@ def main() -> None:
     st.set_page_config(page_title="calib", layout="wide", initial_sidebar_state="collapsed")
     widgets.selection()
     data.open_launched()
+    tour.arrive()
     selection = widgets.selection()
     frame.dress(present=selection.present, opens=selection.view in _OPENS)
     frame.header(selection)
+    with st.container(key="frame-tour"):
+        tour.strip(selection)
     view = VIEWS[selection.view]
     with st.container(key="frame-choices", horizontal=True, horizontal_alignment="distribute", gap="small"):
         tabs(selection)
@@ -33,7 +36,7 @@ def main() -> None:
     # Each in a place of its own, filled or not: where one comes or goes, what follows moves up or down, the browser
     # makes it anew, and a file under way to its field is lost.
     with st.container(key="frame-chips"):
-        if view.room in _CHOOSES:
+        if view.room in _CHOOSES and view.needs_data:
             frame.model_chips(selection)
     with st.container(key="frame-problems"):
         for problem in (*widgets.link_problems(), *widgets.left_out()):

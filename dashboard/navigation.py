@@ -21,6 +21,10 @@ ROOMS = {
 """Titles of the rooms, in the order in which questions come up."""
 DATA = "data"
 """The room behind the name of the data in use, which is no step of the way."""
+LEARN = "learn"
+"""The room behind "Learn": the guided tour and the terms."""
+STOPS = 6
+"""Stops of the guided tour."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def view(
     >>> VIEWS.pop("blank").title
     'Blank'
     """
-    rooms = [*ROOMS, DATA]
+    rooms = [*ROOMS, DATA, LEARN]
     if room not in rooms:
         raise RegistryError(f"there is no room {room!r}; there are {', '.join(rooms)}")
 

@@ -14,22 +14,25 @@ from calib_core.defaults import BINS, FOLDS, SEED, TOLERANCE
 from calib_core.registry import Choice, Param, Text
 from calib_core.slices import Slice
 from calib_core.three_classes import OTHERS
-from dashboard.navigation import view_key
-from dashboard.schemes import NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
+from dashboard.navigation import STOPS, view_key
+from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 
 FEWEST, MOST = 5, 25
 """Numbers of bins that can be chosen."""
 MOST_POINTS = 2000
 MOST_FOLDS = 20
-AUTO = "auto"
-"""In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
 READING_CHARS = 30_000
 MOST_OTHERS = 7
 MOST_CALIBRATORS = 12
 MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
-SHARED = {"coverage": ("selective", "skills"), "threshold": ("decision-curve", "net-benefit")}
+SHARED = {
+    "coverage": ("selective", "skills"),
+    "threshold": ("decision-curve", "net-benefit"),
+    "truth": ("lab-curve", "lab-errors"),
+    "seed": ("lab-curve", "lab-errors"),
+}
 """Options that several exhibits have in common: chosen in one, chosen in all."""
 MIN_ROWS = (1, 100)
 """Numbers of rows that can be asked of a cell for an arrow."""
@@ -73,7 +76,7 @@ class Selection:
 
     ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
     are those whose options differ from the defaults. ``question`` is what is asked of the ticked calibrators, the first
-    where it is empty.
+    where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
     """
 
     source: Source = Source()
@@ -103,6 +106,7 @@ class Selection:
     left_out: tuple[str, ...] = ()
     column: str = "double"
     question: str = ""
+    tour: int = 0
     exhibits: tuple[Recipe, ...] = ()
 
     def exhibit(self, key: str) -> Recipe:
@@ -375,5 +379,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "left_out": lambda text: _sections(text),
     "column": _one_of(*COLUMNS),
     "question": _short,
+    "tour": _within(0, STOPS, int),
     "exhibits": lambda text: _recipes("exhibits", "EXHIBITS", 60)(text),
 }

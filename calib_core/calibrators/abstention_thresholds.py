@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, binom
 from sklearn.isotonic import IsotonicRegression
 
 from calib_core import guarantees
 from calib_core._arrays import Bools, Float64s, Rows
+from calib_core._distributions import beta, binom
 from calib_core.calibrators.row_weights import as_rows
 from calib_core.predictions import NotAnswerable
 

@@ -22,9 +22,7 @@ from calib_core.smoothing import (
     Scale,
     StandardDeviation,
     Triweight,
-    height,
     local_calibration,
-    response,
 )
 
 _ENOUGH = 0.25
@@ -79,13 +77,14 @@ class BinaryKernel(BinaryCalibrator):
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         counted_rows = Stratum(scores, outcomes, None if weights is None else as_rows(weights)).counted()
-        grid = Grid(0.0, scale=self.scale)
+        grid = Grid(0.0, self.kernel.cells, self.scale)
         low, high = grid.ends
         width = min(self.bandwidth(self.scale.there(counted_rows.scores), counted_rows.weights), high - low)
-        smooth = local_calibration(counted_rows, response(self.kernel, width, grid), grid, gaps=True)
-        dense = smooth.all > _ENOUGH * height(self.kernel, width, grid) / (counted_rows.total or 1.0)
+        spread = self.kernel.on(grid, width)
+        smooth = local_calibration(counted_rows, spread, gaps=True)
+        dense = smooth.all > _ENOUGH * spread.height / (counted_rows.total or 1.0)
         nodes = np.flatnonzero(dense)
-        nodes = nodes[(nodes % grid.stride(width) == 0) | (nodes == nodes[0]) | (nodes == nodes[-1])]
+        nodes = nodes[(nodes % spread.stride == 0) | (nodes == nodes[0]) | (nodes == nodes[-1])]
         points = grid.scores[nodes]
         error = smooth.true[nodes] / smooth.all[nodes] - points
         # The last error is kept up to 0 and 1.

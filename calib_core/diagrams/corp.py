@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta
 from sklearn.isotonic import isotonic_regression
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._distributions import beta
 from calib_core._row_groups import refuse_groups
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.curve import BANDS, band_title

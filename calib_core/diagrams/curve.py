@@ -12,7 +12,7 @@ from calib_core._arrays import Float64s
 from calib_core._row_groups import refuse_groups
 from calib_core.claims import Claims, Stratum
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, height, limits
+from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, limits
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction, claims_of
 
@@ -182,14 +182,15 @@ def _curve(claims: Claims, s: int, method: KernelECE, band: str, level: float) -
     width = method.width(stratum) if some else 0.0
     if some and width < _NO_SPREAD * grid.step:
         width = _STEPS_TO_RESOLVE * grid.step  # scores that are all equal: as wide as can be seen
-    stride = grid.stride(width)
+    spread = method.kernel.on(grid, width)
+    stride = spread.stride
     points = grid.cells // stride + 1
     curve, density, lower, upper = (np.full(points, np.nan) for _ in range(4))
     error = float("nan")
     if some:
         local = method.local(stratum, grid, width)
         curve, density, error = local.curve[::stride], local.all[::stride], float(local.error)
-        curve[density < _HALF * height(method.kernel, width, grid) / _equal_rows(stratum)] = np.nan
+        curve[density < _HALF * spread.height / _equal_rows(stratum)] = np.nan
         if band != "none":
             # On the points drawn: four of them to a bandwidth widen the kernel by half a percent.
             shown = grid.every(stride)

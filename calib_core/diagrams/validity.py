@@ -128,6 +128,10 @@ def validity_tables(
     bins: int | str | BinningScheme | None,
 ) -> tuple[BinTable, BinTable]:
     """Both models' claims in the bins of the recalibrated one's scores, of the rows that it answers."""
+    if before.n_rows != after.n_rows:
+        raise InputError(
+            f"{before.n_rows:,} and {after.n_rows:,} rows given; bins can be shared over the same rows only"
+        )
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)

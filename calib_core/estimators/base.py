@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -154,7 +155,7 @@ class Question(OneLine):
 
 
 class Inference(Protocol):
-    """What the layer above knows about an estimate; it names itself in ``INFERENCE`` when it is imported."""
+    """What the layer above knows about an estimate."""
 
     def interval(self, question: Question, level: float, random_state: int) -> Interval: ...
 
@@ -163,8 +164,9 @@ class Inference(Protocol):
     def verdict(self, estimate: Estimate, eps: float, level: float) -> Verdict: ...
 
 
-INFERENCE: list[Inference] = []
-"""The one provider of intervals, noise floors and verdicts: estimators know of none, the layer above adds itself."""
+def _inference() -> Inference:
+    """The provider of intervals, noise floors and verdicts, loaded when first asked: estimators import no inference."""
+    return cast(Inference, import_module("calib_core.inference").ANSWERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,7 +235,7 @@ class Estimate(OneLine):
         # Asked from several threads at once, the first makes it and the others wait: at many cells it is large.
         with self._turn:
             if key not in self._kept:
-                self._kept[key] = make(INFERENCE[0], self.question)
+                self._kept[key] = make(_inference(), self.question)
         return cast(T, self._kept[key])
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.claims import Claims, Stratum
@@ -32,14 +32,14 @@ class Image:
     size: int
     errors: Sizes
 
-    def map(self, residuals: Float64s, rows: Codes, n: int) -> csr_array:
+    def map(self, residuals: Float64s, rows: Codes, n: int) -> scipy.sparse.csr_array:
         """Sparse map (size, n) of one number a row to sums at the places."""
         if self.beyond is None:
-            return csr_array((residuals, (self.first, rows)), shape=(self.size, n))
+            return scipy.sparse.csr_array((residuals, (self.first, rows)), shape=(self.size, n))
         ahead = residuals * self.beyond
         entries = np.concatenate([residuals - ahead, ahead])
         places = np.concatenate([self.first, np.minimum(self.first + 1, self.size - 1)])
-        return csr_array((entries, (places, np.tile(rows, 2))), shape=(self.size, n))
+        return scipy.sparse.csr_array((entries, (places, np.tile(rows, 2))), shape=(self.size, n))
 
 
 class NormOfResiduals(Protocol):

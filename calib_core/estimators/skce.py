@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
 
 from calib_core._arrays import Codes, Float64s
 from calib_core.claims import Claims, Stratum
@@ -102,8 +102,8 @@ class KernelCalibrationError:
         first, second = np.triu_indices(len(rows), 1)
         length = np.square(residual).sum(axis=1)
         # r_i . r_j from |r_i - r_j|^2: a matrix product would be split over threads, which small blocks wait for.
-        product = 0.5 * (length[first] + length[second] - pdist(residual, "sqeuclidean"))
-        alike = product * np.exp(pdist(probs, "cityblock") * (-0.5 / self.scale))
+        product = 0.5 * (length[first] + length[second] - scipy.spatial.distance.pdist(residual, "sqeuclidean"))
+        alike = product * np.exp(scipy.spatial.distance.pdist(probs, "cityblock") * (-0.5 / self.scale))
         if weights is None:
             return (float(alike.mean()) if len(alike) else 0.0), float(len(alike))
         both, copies = weights[first] * weights[second], _pairs_of_copies(weights)

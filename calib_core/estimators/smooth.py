@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from calib_core._arrays import Float64s
 from calib_core.claims import Claims, Stratum
@@ -90,7 +90,7 @@ def smooth_error(stratum: Stratum, grid: Grid = _GRID) -> Callable[[float], floa
 def fixed_point(error: Callable[[float], float]) -> float:
     """The width s* with error(s*) = s*: the error falls with the width from at most 1, so the two meet exactly once."""
     # Rounding can lift an error of 1 over 1.
-    return float(brentq(lambda width: error(width) - width, 0.0, 1.0 + 1e-9, xtol=1e-15, rtol=1e-14))
+    return float(scipy.optimize.brentq(lambda width: error(width) - width, 0.0, 1.0 + 1e-9, xtol=1e-15, rtol=1e-14))
 
 
 def smooth_errors(masses: Float64s, grid: Grid) -> Float64s:

@@ -123,7 +123,7 @@ def _curve(binary: BinaryKernel | Isotonic) -> Map:
 
 @map_of.register
 def _venn_abers(binary: VennAbers) -> Map:
-    return _steps(binary.thresholds_, binary.values)
+    return _steps(binary.steps, binary.values)
 
 
 @map_of.register

@@ -11,10 +11,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from calib_core._text import count, plain
+from calib_core.discoveries import OVERALL, SHOWN
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.probability_axis import percent_ticks
-from calib_core.findings import OVERALL, SHOWN
 
 _LINE, _LONGEST, _WIDE = 26, 30, 64
 """Pixels of a line, and the most letters of a name and of a line under the pointer."""

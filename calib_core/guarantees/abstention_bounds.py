@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import beta, binom, norm
 
+from calib_core._distributions import beta, binom, norm
 from calib_core.guarantees.sample_size import fewest
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import beta
+
+from calib_core._distributions import beta
 
 
 def balance(masses: ArrayLike) -> float:

@@ -122,41 +122,49 @@ def _sentences(
     new_row += ", of a class covered," if partial and not class_wise else ""
     return (
         Bound(
-            "marginal", marginal, level, f"{sure}, {new_row} is within {_points(marginal)} of the truth it stands for."
+            "marginal",
+            marginal,
+            level,
+            f"{sure}, {new_row} is within {points_up(marginal)} of the truth it stands for.",
         ),
         Bound(
             "conditional",
             each,
             level,
-            f"{sure} over the calibration rows, every value the method can return is within {_points(each)} of the "
+            f"{sure} over the calibration rows, every value the method can return is within {points_up(each)} of the "
             f"truth, and so is the {notion} calibration error (ECE and MCE) of {whose}.",
         ),
         Bound(
             "expected",
             mean,
             None,
-            f"On average over calibration sets {sets}, the {notion} ECE of {whose} is at most {_percent(mean)}.",
+            f"On average over calibration sets {sets}, the {notion} ECE of {whose} is at most {rounded_up(mean)}.",
         ),
     )
 
 
-def _percent(bound: float) -> str:
-    """A bound in percent, rounded up: no more is promised than holds."""
+def rounded_up(bound: float) -> str:
+    """A bound in percent, rounded up: no more is promised than holds.
+
+    >>> rounded_up(0.1001), points_up(0.1)
+    ('10.1 %', '10 points')
+    """
     return f"{math.ceil(1000 * bound - 1e-6) / 10:g} %"
 
 
-def _points(bound: float) -> str:
-    return f"{_percent(bound).removesuffix(' %')} points"
+def points_up(bound: float) -> str:
+    """The same in percentage points."""
+    return f"{rounded_up(bound).removesuffix(' %')} points"
 
 
 def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) -> str:
     sure = f"With probability at least {level * 100:.4g} % over the calibration rows, the {notion} ECE"
     if not left_out:
-        return f"{sure} on new rows of the same kind is at most {_percent(each)}."
+        return f"{sure} on new rows of the same kind is at most {rounded_up(each)}."
     some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
     many = f"{len(left_out)} class{'es' if len(left_out) > 1 else ''}"
     return (
-        f"{sure} of the classes with enough rows of their own is at most {_percent(each)} on new rows of the same "
+        f"{sure} of the classes with enough rows of their own is at most {rounded_up(each)} on new rows of the same "
         f"kind; nothing is promised for {many} with too few ({some})."
     )
 

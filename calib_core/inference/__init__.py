@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calib_core.estimators.base import INFERENCE, Estimate, Question
+from calib_core.estimators.base import Estimate, Question
 from calib_core.inference.agreement import agreement
 from calib_core.inference.by_partition import canonical_errors
 from calib_core.inference.every_pair import compare
@@ -110,4 +110,4 @@ class _Answers:
         return verdict(estimate, eps, level)
 
 
-INFERENCE[:] = [_Answers()]
+ANSWERS = _Answers()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from calib_core._arrays import Float64s
 from calib_core.binning import SimplexTable, simplex_points
@@ -72,7 +72,9 @@ def _sums_above(points: Vectors, table: SimplexTable, rng: np.random.Generator, 
         upto = np.cumsum(block.astype(np.float64), axis=1)
         u = rng.random((len(block), count)) * upto[:, -1:]
         # One line a row with a single entry, its cell: a sparse product adds rows up.
-        member = csr_array((mass[where], table.codes[where], np.arange(len(block) + 1)), shape=(len(block), b)).T
+        member = scipy.sparse.csr_array(
+            (mass[where], table.codes[where], np.arange(len(block) + 1)), shape=(len(block), b)
+        ).T
         for j in range(k - 1):
             above[j + 1] += member @ (u >= upto[:, j : j + 1]).astype(np.float64)
     return np.ascontiguousarray(-np.diff(above, axis=0).transpose(2, 1, 0))

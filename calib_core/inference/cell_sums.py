@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core._parallel import one_blas_thread
@@ -34,9 +34,9 @@ class CellSums:
 
     strata: int
     bins: int
-    count: csr_array
-    score: csr_array
-    outcome: csr_array
+    count: scipy.sparse.csr_array
+    score: scipy.sparse.csr_array
+    outcome: scipy.sparse.csr_array
     weights: Float64s
     rest: Rows | None = None
 
@@ -53,7 +53,7 @@ class CellSums:
             score[:, :, 0] = _totals(self.rest, weighed) - score.sum(axis=2)
         return Tally(count, score, outcome)
 
-    def _summed(self, part: csr_array, times: Float64s) -> Float64s:
+    def _summed(self, part: scipy.sparse.csr_array, times: Float64s) -> Float64s:
         return np.ascontiguousarray((part.T @ times).T).reshape(-1, self.strata, self.bins)
 
 
@@ -64,7 +64,7 @@ def listed_sums(claims: FlatClaims, table: BinTable, ranks: int) -> CellSums:
     row, cell = np.arange(m) % (m // ranks), table.cells(claims.scores, claims.codes)
     shape = (m // ranks, table.count.size)
     parts = (weight, weight * claims.scores, weight * claims.outcomes)
-    count, score, outcome = (csr_array((part, (row, cell)), shape=shape) for part in parts)
+    count, score, outcome = (scipy.sparse.csr_array((part, (row, cell)), shape=shape) for part in parts)
     strata, bins = table.count.shape
     return CellSums(strata, bins, count, score, outcome, weight[: m // ranks])
 
@@ -84,9 +84,9 @@ def column_sums(claims: ColumnClaims, table: BinTable) -> CellSums:
     return CellSums(
         strata,
         bins,
-        csr_array((wide, (rows, cells)), shape=shape),
-        csr_array((wide * scores, (rows, cells)), shape=shape),
-        csr_array((weight[known], (known, hit_cells)), shape=shape),
+        scipy.sparse.csr_array((wide, (rows, cells)), shape=shape),
+        scipy.sparse.csr_array((wide * scores, (rows, cells)), shape=shape),
+        scipy.sparse.csr_array((weight[known], (known, hit_cells)), shape=shape),
         weight,
         claims.rows if shared else None,
     )
@@ -151,7 +151,7 @@ def claimed_noise(claims: ColumnClaims, table: BinTable, rng: np.random.Generato
     covariance = np.zeros((size, size))
     for row, cell, score, _, weight, n in _entries(claims, table, 1):
         own += np.bincount(cell, weight * weight * score, size)
-        part = csr_array((weight * score, (row, cell)), shape=(n, size))
+        part = scipy.sparse.csr_array((weight * score, (row, cell)), shape=(n, size))
         covariance -= (part.T @ part).toarray()
     return _normal(covariance + np.diag(own), rng, count)
 
@@ -159,7 +159,7 @@ def claimed_noise(claims: ColumnClaims, table: BinTable, rng: np.random.Generato
 _Entries: TypeAlias = tuple[Codes, Codes, Float64s, Float64s, Float64s, int]
 
 
-def _products(parts: Iterable[csr_array], size: int) -> Float64s:
+def _products(parts: Iterable[scipy.sparse.csr_array], size: int) -> Float64s:
     total = np.zeros((size, size))
     for part in parts:
         total += (part.T @ part).toarray()
@@ -173,9 +173,11 @@ def _normal(covariance: Float64s, rng: np.random.Generator, count: int) -> Float
     return np.asarray(rng.standard_normal((count, len(values))) @ root.T)
 
 
-def _sparse(row: Codes, cell: Codes, score: Float64s, hit: Float64s, weight: Float64s, n: int, size: int) -> csr_array:
+def _sparse(
+    row: Codes, cell: Codes, score: Float64s, hit: Float64s, weight: Float64s, n: int, size: int
+) -> scipy.sparse.csr_array:
     """What each row's residuals add to each cell, (rows, cells)."""
-    return csr_array((weight * (hit - score), (row, cell)), shape=(n, size))
+    return scipy.sparse.csr_array((weight * (hit - score), (row, cell)), shape=(n, size))
 
 
 def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[_Entries]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.stats import norm
-from scipy.stats import t as student
+import scipy
 
 from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._distributions import norm
+from calib_core._distributions import t as student
 from calib_core._row_groups import FEWEST_GROUPS, RowGroups
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
@@ -155,7 +155,9 @@ class GroupsInCells:
     def noise(self, normal: Float64s) -> Float64s:
         """Sums of residuals, group by group times these numbers (groups, draws), in the cells: (draws, cells)."""
         residual = self.outcome - self.score
-        return np.asarray((csr_array((residual, (self.cell, self.group)), (self.cells, self.groups)) @ normal).T)
+        return np.asarray(
+            (scipy.sparse.csr_array((residual, (self.cell, self.group)), (self.cells, self.groups)) @ normal).T
+        )
 
     @property
     def deviations(self) -> tuple[Float64s, Float64s]:
@@ -170,7 +172,7 @@ class GroupsInCells:
         residuals of group g in cell b, a claim of which weighs ``unit`` (cells,).
         """
         sums = (self.outcome - self.score) * unit[self.cell]
-        residual = csr_array((sums, (self.cell, self.group)), (self.cells, self.groups))
+        residual = scipy.sparse.csr_array((sums, (self.cell, self.group)), (self.cells, self.groups))
         return float(abs(residual @ residual.T).sum())
 
     @property

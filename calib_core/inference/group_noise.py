@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.stats import norm
 
 from calib_core._arrays import Float64s
+from calib_core._distributions import norm
 from calib_core._row_groups import RowGroups, made_for_single_rows
 from calib_core.binning import BinTable
 from calib_core.claims import FlatClaims

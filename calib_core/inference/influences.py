@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import digamma
-from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._distributions import t as student
 from calib_core._row_groups import RowGroups
 from calib_core.inference.clusters import drawn_apart, of_like_size, together
 from calib_core.predictions import Predictions

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from calib_core._arrays import Float64s
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question, error_scale
 from calib_core.inference import canonical_noise, grouped_intervals, kernel_intervals, means, smoothed_vectors, wild
@@ -95,6 +97,19 @@ def rows_to_tell(question: Question, limit: float, level: float, high: float, ra
         return needed
     power = 1 if error_scale(question.estimator).squared else 2
     return question.predictions.answered.effective_rows * (high / limit) ** power
+
+
+def typical_highs(question: Question, factors: Sequence[float], level: float, random_state: int = 0) -> Float64s:
+    """The typical upper ends of a calibrated model with so many times the rows at hand, as ``rows_to_tell`` reads them.
+
+    The same draws for every factor, so that one is less than another for its rows, not by chance.
+    """
+    question = question.written_out
+    bins = InBins(question, random_state) if _in_bins(question) else None
+    if bins is not None and bins.knows_more_rows(question.estimator):
+        return np.array([bins.high_with(factor, level) for factor in factors])
+    power = 1.0 if error_scale(question.estimator).squared else 0.5
+    return np.asarray(typical_high(question, level, random_state) / np.asarray(factors, dtype=np.float64) ** power)
 
 
 # -- the default, in order of use -----------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, norm
 
 from calib_core._arrays import Float64s
+from calib_core._distributions import beta, norm
 from calib_core._repr import OneLine
 from calib_core.inference.number_words import at_level
 

@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import norm
 
 from calib_core._arrays import BLOCK_BYTES, Bools, Float64s
+from calib_core._distributions import norm
 from calib_core._repr import OneLine
 from calib_core.inference.poisson_limits import beyond, surplus
 

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import norm
 
 from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._distributions import norm
 from calib_core.inference.poisson_limits import beyond
 
 FOLDS = 5

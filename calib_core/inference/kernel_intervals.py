@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import t
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s
+from calib_core._distributions import t
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.skce import pair_count, pair_sums

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Float64s
+from calib_core._distributions import norm
 from calib_core._row_groups import RowGroups
 from calib_core.claims import FlatClaims
 from calib_core.estimators import traits

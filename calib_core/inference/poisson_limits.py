@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import gamma, norm
+
+from calib_core._distributions import gamma, norm
 
 
 def beyond(count: float, tail: float) -> float:

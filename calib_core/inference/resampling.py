@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from calib_core._arrays import Float64s
 from calib_core._row_groups import RowGroups
@@ -130,7 +130,7 @@ def _by_cells(claims: FlatClaims, table: BinTable) -> Sampler:
     np.minimum.at(low, entry, scores)
     np.maximum.at(high, entry, scores)
     # A line an entry that occurs, with a single 1: where its counts go in the table.
-    to_table = csr_array(
+    to_table = scipy.sparse.csr_array(
         (np.ones(len(entries)), (np.arange(len(entries)), entries // 2)), shape=(len(entries), table.count.size)
     )
     came_true = (entries % 2).astype(np.float64)

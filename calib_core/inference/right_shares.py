@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binom
 
 from calib_core._arrays import Float64s
+from calib_core._distributions import binom
 from calib_core.inference.intervals import clopper_pearson
 
 COUNTED = "exact, Clopper and Pearson 1934"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from calib_core._arrays import Bools, Float64s
+from calib_core._distributions import norm
+from calib_core._distributions import t as student
 from calib_core._row_groups import RowGroups
 from calib_core.estimators import traits
 from calib_core.inference.clusters import FEWEST, drawn_apart, few_groups, of_like_size, together

@@ -7,11 +7,11 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from calib_core import scores
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s, safe_log
+from calib_core._distributions import norm
+from calib_core._distributions import t as student
 from calib_core._repr import OneLine
 from calib_core._row_groups import refuse_groups
 from calib_core.defaults import SEED

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 from scipy.special import rel_entr, xlogy
-from scipy.stats import norm
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._distributions import norm
 from calib_core.inference.inversion import CellGaps, Ends
 from calib_core.inference.poisson_limits import beyond
 
@@ -160,7 +160,7 @@ def gain(gaps: CellGaps, most: float) -> float:
         multiplier = float(np.exp(log_multiplier))
         return float(np.max(more - multiplier * cost, axis=1).sum() + multiplier * most)
 
-    best = minimize_scalar(bound, bounds=(-30.0, 8.0), method="bounded", options={"xatol": 1e-3})
+    best = scipy.optimize.minimize_scalar(bound, bounds=(-30.0, 8.0), method="bounded", options={"xatol": 1e-3})
     return max(0.0, float(best.fun))
 
 

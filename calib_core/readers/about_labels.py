@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from calib_core._text import percent
 from calib_core.readers.finding import Finding
@@ -20,6 +20,8 @@ from calib_core.readers.wording import listed, quoted
 
 _ENOUGH_ROWS = 50
 """Rows below which perfect or poor accuracy is no evidence of anything."""
+_BETTER = 0.2
+"""By how much more often another order of the classes has to be right, to be evidence."""
 
 
 def label_coding(subject: Subject) -> Iterator[Finding]:
@@ -103,13 +105,12 @@ def class_order(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "warning", "perfect", f"All {n:,} rows predict their label: are the labels among the model's inputs?"
         )
-    # No order can be 20 points better than 80 %, so nothing is searched for good predictions.
-    order, best = _best_order(codes[known], subject.predicted[known], subject.k) if accuracy < 0.8 else ([], 0.0)
+    order, best = _best_order(codes[known], subject.predicted[known], subject.k, above=accuracy + _BETTER)
     chance = 1 / subject.k
     # Two standard errors below chance: with few rows, bad luck is not worth a warning.
     below = accuracy < chance - 2 * np.sqrt(chance * (1 - chance) / n)
     # A better order can be found for any few rows; only one that is much better, on many, is evidence.
-    better = n >= max(_ENOUGH_ROWS, 10 * subject.k) and best > accuracy + 0.2
+    better = n >= max(_ENOUGH_ROWS, 10 * subject.k) and best > accuracy + _BETTER
     if not (below or better):
         return
     sentence = f"Accuracy is {percent(accuracy)} (chance is {percent(chance)}): is the order of the classes mixed up?"
@@ -122,10 +123,15 @@ def class_order(subject: Subject) -> Iterator[Finding]:
     yield Finding("warning", "class-order", sentence, change, f"Use this order ({percent(best)})" if change else None)
 
 
-def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int) -> tuple[list[int], float]:
-    """For each predicted class the label it should stand for to be right most often, and how often that is."""
+def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int, above: float) -> tuple[list[int], float]:
+    """For each predicted class the label it should stand for to be right most often, and how often that is.
+
+    Nothing is searched where no order can be right more often than ``above``: not even each class's commonest label is.
+    """
     counts = np.bincount(predicted * k + codes, minlength=k * k).reshape(k, k)
-    rows, labels = linear_sum_assignment(counts, maximize=True)
+    if counts.max(axis=1).sum() <= above * len(codes):
+        return [], 0.0
+    rows, labels = scipy.optimize.linear_sum_assignment(counts, maximize=True)
     return labels.tolist(), float(counts[rows, labels].sum() / len(codes))
 
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Codes, Float64s
@@ -250,7 +250,7 @@ class _Cells:
             squares: Float64s = np.einsum("gc,gc->c", sums, sums).astype(np.float64)
         else:
             weights: Any = np.ones(len(code)) if self.weights is None else self.weights
-            few = csr_array((weights, (together, code)))
+            few = scipy.sparse.csr_array((weights, (together, code)))
             few.sum_duplicates()
             squares = np.bincount(few.indices, np.square(few.data), cells).astype(np.float64)
         return np.divide(np.square(count), squares, out=np.zeros(cells), where=squares > 0)

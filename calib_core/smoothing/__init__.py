@@ -1,7 +1,8 @@
 """Smoothing of scores, for estimators and calibrators: kernels, bandwidth rules, scales and the grid (P5 §4.4)."""
 
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
-from calib_core.smoothing.kernels import KERNELS, Gaussian, Kernel, Triweight, footprint, height, response
+from calib_core.smoothing.beta_kernel import Beta
+from calib_core.smoothing.kernels import KERNELS, Bump, Gaussian, Kernel, Spread, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration
 from calib_core.smoothing.score_grid import Grid
 from calib_core.smoothing.score_scales import SCALES, Linear, LogOdds, Scale
@@ -11,6 +12,8 @@ __all__ = [
     "KERNELS",
     "SCALES",
     "Bandwidth",
+    "Beta",
+    "Bump",
     "Fixed",
     "Gaussian",
     "Grid",
@@ -20,10 +23,8 @@ __all__ = [
     "Scale",
     "Silverman",
     "Smoothed",
+    "Spread",
     "StandardDeviation",
     "Triweight",
-    "footprint",
-    "height",
     "local_calibration",
-    "response",
 ]

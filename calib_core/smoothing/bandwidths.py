@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 import numpy as np
-from scipy.stats import norm
 
 from calib_core._arrays import Float64s, Floats
+from calib_core._distributions import norm
 from calib_core.registry import Range, Registry
 
 _IQR_OF_NORMAL = float(2 * norm.ppf(0.75))

@@ -8,6 +8,7 @@ import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core.claims import Stratum
+from calib_core.smoothing.kernels import Spread
 from calib_core.smoothing.score_grid import Grid
 
 NO_DATA = 1e-8
@@ -35,14 +36,14 @@ class Smoothed:
         return self.grid.integral(np.abs(self.true - self.scores * self.all))
 
 
-def smoothed(grid: Grid, masses: tuple[Float64s, Float64s], damping: Float64s, gaps: bool = False) -> Smoothed:
+def smoothed(spread: Spread, masses: tuple[Float64s, Float64s], gaps: bool = False) -> Smoothed:
     """Densities from masses of all claims and of those that came true, each (..., cells + 1).
 
     With ``gaps`` it is the outcomes less the scores that are smoothed, and the score of each node is added back.
     """
+    grid = spread.grid
     score = grid.scores if gaps else np.zeros(1)
-    parts = (masses[0], masses[1] - score * masses[0])
-    everything, true = (grid.density(grid.spectrum(part) * damping) for part in parts)
+    everything, true = spread.density(masses[0]), spread.density(masses[1] - score * masses[0])
     true += score * everything
     # Rounding leaves traces below 0 where nothing lies, and above the whole where everything came true.
     total = masses[0].sum(axis=-1, keepdims=True)
@@ -62,6 +63,6 @@ def binned(stratum: Stratum, grid: Grid) -> tuple[Float64s, Float64s]:
     )
 
 
-def local_calibration(stratum: Stratum, damping: Float64s, grid: Grid, gaps: bool = False) -> Smoothed:
-    """Both densities of a stratum, smoothed with the response of one kernel and bandwidth."""
-    return smoothed(grid, binned(stratum, grid), damping, gaps)
+def local_calibration(stratum: Stratum, spread: Spread, gaps: bool = False) -> Smoothed:
+    """Both densities of a stratum, smoothed with one kernel and bandwidth."""
+    return smoothed(spread, binned(stratum, spread.grid), gaps)

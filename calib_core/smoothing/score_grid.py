@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.fft
+import scipy
 
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.smoothing.score_scales import Linear, Scale

@@ -97,9 +97,9 @@ class Loaded:
     @property
     def among(self) -> str:
         """Which rows are judged, to follow their number; nothing where all are."""
-        from calib_core.slices import as_slice
+        import calib_core as cc
 
-        return f" with {as_slice(self.where).title}" if self.where else ""
+        return f" with {cc.slices.as_slice(self.where).title}" if self.where else ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -111,11 +111,12 @@ class Loaded:
     @functools.cached_property
     def marked(self) -> Marked | None:
         """Calibration and test rows where a column of the file marks them."""
+        if (column := self.reading.split) is None:
+            return None
         from calib_core.division import Marked
         from calib_core.readers import split_rows
 
-        column = self.reading.split
-        return None if column is None else Marked(*split_rows(self.table, self.reading), column)
+        return Marked(*split_rows(self.table, self.reading), column)
 
     def division(self, share: float, seed: int, folds: int | None, like: Division | None = None) -> Division:
         """Calibration and test rows: in folds, those a column marks, else at random, class by class, as on screen.
@@ -139,9 +140,9 @@ class Loaded:
         return self._judged(self.predictions.take(self.marked.fit if which == "calibration" else self.marked.test))
 
     def _judged(self, rows: Predictions) -> Predictions:
-        from calib_core.slices import part
+        import calib_core as cc
 
-        return part(rows, self.where) if self.where else rows
+        return cc.slices.part(rows, self.where) if self.where else rows
 
 
 def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
@@ -275,8 +276,7 @@ def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
 def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:
     """The binning scheme of the options; None where predictions are judged as they are declared."""
     from calib_core import BINNINGS
-    from dashboard.schemes import counted_by
-    from dashboard.selection import AUTO
+    from dashboard.schemes import AUTO, counted_by
 
     numbers = {name: value for name, value in (("bins", bins), ("points", points)) if value is not None}
     if binning == AUTO:
@@ -290,7 +290,7 @@ def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | No
 
 def binning_record(scheme: Recipe | None) -> Any:
     """The bins of a record's options."""
-    from dashboard.selection import AUTO
+    from dashboard.schemes import AUTO
 
     return AUTO if scheme is None else scheme.to_dict()
 

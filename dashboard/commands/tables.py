@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from calib_core import Predictions
     from calib_core.paper_tables import MethodTable
 
+    Reader = Callable[[], Predictions | tuple[Predictions, Predictions]]
+
 OWN = "methods"
 """What a table of chosen calibrators and measures is called in place of a paper's."""
 
@@ -81,7 +83,7 @@ def command(
     ):
         if papers and given:
             raise click.UsageError(f"--{option} goes with --calibrator: a paper's table has its own {what}.")
-    files = {path.name: _reader(path, read) for path in _files(folder)}
+    files = prediction_files(folder, read)
     kept = None if out is None else out / "results"
     with _shared.progress("Tables", 100) as bar:
         how: dict[str, Any] = {
@@ -100,6 +102,11 @@ def command(
     _show(found, "csv" if as_csv else "latex" if as_latex else "text")
 
 
+def prediction_files(folder: Path, read: tuple[str, ...]) -> dict[str, Reader]:
+    """What reads each file of predictions in a folder when its turn comes, by name."""
+    return {path.name: _reader(path, read) for path in _files(folder)}
+
+
 def _files(folder: Path) -> list[Path]:
     """The folder's files of predictions by their endings, in alphabetical order; the others are named on stderr."""
     from calib_core.readers import all_endings
@@ -114,7 +121,7 @@ def _files(folder: Path) -> list[Path]:
     return found
 
 
-def _reader(path: Path, read: tuple[str, ...]) -> Callable[[], Predictions | tuple[Predictions, Predictions]]:
+def _reader(path: Path, read: tuple[str, ...]) -> Reader:
     """Reads a file when its turn comes: its marked parts where a column marks them, else all its rows."""
 
     def rows() -> Predictions | tuple[Predictions, Predictions]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.findings import OVERALL, SHOWN, SLICE, headline
+from calib_core.discoveries import OVERALL, SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE, counts_rows
 from dashboard.exhibits import columns as of

@@ -10,7 +10,7 @@ from calib_core import InputError
 from calib_core._text import begun, count
 from calib_core.slices import Slice
 from dashboard import session, widgets
-from dashboard.navigation import DATA, ROOMS, VIEWS, views_of
+from dashboard.navigation import DATA, LEARN, ROOMS, VIEWS, views_of
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 
@@ -28,6 +28,7 @@ def header(selection: Selection) -> None:
         if view.key == "start":
             st.markdown("**:material/target: Calibration**")
             st.caption(":material/lock: Your rows stay on the computer this runs on.")
+            _learn()
             return
         with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
             label, note = _data_in_use(selection)
@@ -35,6 +36,7 @@ def header(selection: Selection) -> None:
             _slice(selection)
         _rooms(view.room)
         with st.container(horizontal=True, width="content", gap="small"):
+            _learn()
             _link(selection)
             present = {"present": not selection.present}
             st.button(
@@ -113,6 +115,17 @@ def _warnings(selection: Selection) -> str:
     """How many warnings there are about how the file was read, where there are any; a click leads to them."""
     number = sum(f.severity == "warning" for f in session.findings(selection.source.data, selection.source.reading))
     return f" · :material/warning: {number} warning{'s' if number > 1 else ''}" if number else ""
+
+
+def _learn() -> None:
+    st.button(
+        "Learn",
+        type="tertiary",
+        icon=":material/school:",
+        help="A tour of six stops, and a glossary.",
+        on_click=lambda: widgets.change(view=views_of(LEARN)[0].key),
+        key="frame.learn",
+    )
 
 
 def _link(selection: Selection) -> None:

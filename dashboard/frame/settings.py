@@ -7,8 +7,8 @@ import streamlit as st
 from calib_core import BINNINGS
 from calib_core.inference.number_words import percent
 from dashboard import session, widgets
-from dashboard.schemes import interval_schemes, scheme_of
-from dashboard.selection import AUTO, FEWEST, MOST, MOST_POINTS, Selection
+from dashboard.schemes import AUTO, interval_schemes, scheme_of
+from dashboard.selection import FEWEST, MOST, MOST_POINTS, Selection
 from dashboard.theme import markdown_plain
 
 

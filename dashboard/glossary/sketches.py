@@ -99,6 +99,26 @@ def star_and_stem() -> str:
     return _picture([*box, line(x, y, x, end, _BLUE, 2), *plus, f'<polygon points="{corners}" fill="{_BLUE}"/>'])
 
 
+def calibrator() -> str:
+    """Points below the diagonal, led up to it."""
+    box, place = _square(16, 0, HIGH)
+    ways = ((0.42, 0.16), (0.64, 0.32), (0.88, 0.5))
+    arrows = (part for says, right in ways for part in _arrow(*place(says, right), *place(says, says - 0.03)))
+    return _picture([*box, *arrows])
+
+
+def promise() -> str:
+    """Ten fits, of which nine end below what is promised."""
+    floor, limit = 78, 26
+    heights = (18, 30, 24, 12, 36, 20, 64, 28, 16, 33)
+    bars = (
+        line(x, floor, x, floor - height, _ORANGE if floor - height < limit else _BLUE, 6)
+        for x, height in zip(range(14, 120, 10), heights, strict=False)
+    )
+    level = (line(_LEFT, y, WIDE - _LEFT, y, REFERENCE, 1.6, dash) for y, dash in ((floor, ""), (limit, DASHED)))
+    return _picture([*bars, *level])
+
+
 def log_loss() -> str:
     """Minus the logarithm of the probability of what came true."""
     return _cost(lambda p: -math.log(p) / 3.4)

@@ -1,23 +1,44 @@
-"""Terms: what each is called, what it is in a sentence, and a picture of it with words for those who do not see it."""
+"""Terms: what each is called, what it is in a sentence, and a picture of it with words for those who do not see it.
+
+Popovers show these; the page of all terms adds the formula, who defined it, and a state of the dashboard to see it in.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from calib_core import ESTIMATORS, REDUCTIONS, Recipe
 from calib_core._text import percent
 from calib_core.defaults import LEVEL
+from calib_core.diagrams import ReliabilityDiagram
 from dashboard.glossary import sketches
+from dashboard.selection import Selection
 
 
 @dataclass(frozen=True)
 class Term:
-    """A word, its sentence, its picture as SVG, and what is seen on it."""
+    """A word, its sentence, its picture as SVG and what is seen on it.
+
+    ``formula`` is in TeX, ``reference`` who defined it, ``live`` where to see it at work.
+    """
 
     key: str
     title: str
     sentence: str
     picture: str
     alt: str
+    formula: str = ""
+    reference: str = ""
+    live: Selection | None = None
+
+
+def _on(demo: str, view: str, **choices: Any) -> Selection:
+    """An example in a view."""
+    return Selection().replace(data=f"demo:{demo}", view=view, **choices)
+
+
+_BINNED = Recipe("CALIBRATORS", "top-label-hb")
 
 
 TERMS = {
@@ -30,6 +51,9 @@ TERMS = {
             "probabilities mean what they say.",
             sketches.calibration_error(),
             "Points beside a diagonal, with the distance of each from it.",
+            ESTIMATORS["ece"].formula,
+            ESTIMATORS["ece"].reference,
+            _on("digits-naive-bayes", "estimators"),
         ),
         Term(
             "noise-floor",
@@ -38,6 +62,9 @@ TERMS = {
             "it.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots lie within its length, one beyond.",
+            r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
+            "Bröcker and Smith 2007",
+            _on("wine-logistic", "overview", calibrators=()),
         ),
         Term(
             "tolerance",
@@ -46,6 +73,8 @@ TERMS = {
             "across it decides nothing.",
             sketches.tolerance(),
             "A dashed line; one interval ends before it, one lies across it, one lies beyond it.",
+            r"\text{within: } u < \varepsilon \qquad \text{miscalibrated: } \ell > \varepsilon",
+            live=_on("imbalanced-forest", "overview"),
         ),
         Term(
             "interval",
@@ -54,6 +83,8 @@ TERMS = {
             "More rows make it narrower.",
             sketches.interval(),
             "Ten intervals one below the other; nine hold the dashed line, one misses it.",
+            rf"P(\ell \le \theta \le u) \approx {LEVEL}",
+            live=_on("digits-mlp", "estimators"),
         ),
         Term(
             "confidence",
@@ -62,6 +93,9 @@ TERMS = {
             "can cancel here.",
             sketches.confidence(),
             "Two hollow points, one above and one below the diagonal; their mean lies on it.",
+            REDUCTIONS["confidence"].formula,
+            REDUCTIONS["confidence"].reference,
+            _on("example-1", "reliability", calibrators=(), zoom=9),
         ),
         Term(
             "top-label",
@@ -69,6 +103,9 @@ TERMS = {
             "Every predicted class is judged by itself: of the rows called cat with 90 %, 90 % should be cats.",
             sketches.top_label(),
             "Two diagrams side by side: the points of one lie above its diagonal, those of the other below.",
+            REDUCTIONS["top-label"].formula,
+            REDUCTIONS["top-label"].reference,
+            _on("example-1", "classes", calibrators=()),
         ),
         Term(
             "class-wise",
@@ -77,6 +114,9 @@ TERMS = {
             "are averaged over the classes.",
             sketches.class_wise(),
             "Three diagrams, one a class, each with points from low to high probability.",
+            REDUCTIONS["class-wise"].formula,
+            REDUCTIONS["class-wise"].reference,
+            _on("imbalanced-forest", "estimators", reduction="class-wise"),
         ),
         Term(
             "canonical",
@@ -85,6 +125,9 @@ TERMS = {
             "come true as often as the list says.",
             sketches.canonical(),
             "A triangle of three classes; arrows lead from what is said to what comes true.",
+            REDUCTIONS["canonical"].formula,
+            REDUCTIONS["canonical"].reference,
+            _on("synthetic-three-class", "simplex"),
         ),
         Term(
             "bins",
@@ -93,6 +136,8 @@ TERMS = {
             "true; placed without looking at outcomes.",
             sketches.bins(),
             "An axis cut into five parts, with the rows of each stacked above it.",
+            r"B_b = \{i : e_{b-1} \le s_i < e_b\}",
+            live=_on("digits-mlp", "curves", about="sweep", calibrators=()),
         ),
         Term(
             "star-and-stem",
@@ -101,6 +146,9 @@ TERMS = {
             "predicted classes are off on average.",
             sketches.star_and_stem(),
             "A star below the diagonal, and a stem from it down to a plus.",
+            ReliabilityDiagram.formula,
+            "P1 Fig. 1a",
+            _on("imbalanced-forest", "reliability", calibrators=()),
         ),
         Term(
             "over-confident",
@@ -109,6 +157,8 @@ TERMS = {
             "often than it says.",
             sketches.over_confident(),
             "All points lie below the diagonal, further the more is said.",
+            r"P\bigl(Y = c(X) \mid h(X)\bigr) < h(X)",
+            live=_on("language-model", "reliability", calibrators=()),
         ),
         Term(
             "log-loss",
@@ -117,6 +167,9 @@ TERMS = {
             "being sure and wrong costs most.",
             sketches.log_loss(),
             "A curve that rises without end where the probability of what came true goes to zero.",
+            ESTIMATORS["log-loss"].formula,
+            ESTIMATORS["log-loss"].reference,
+            _on("digits-naive-bayes", "calibrators", question="gains"),
         ),
         Term(
             "brier-score",
@@ -125,6 +178,31 @@ TERMS = {
             "better; no single row costs without bound.",
             sketches.brier_score(),
             "A curve that rises gently where the probability of what came true goes to zero.",
+            ESTIMATORS["brier"].formula,
+            ESTIMATORS["brier"].reference,
+            _on("digits-naive-bayes", "calibrators", question="numbers"),
+        ),
+        Term(
+            "calibrator",
+            "Calibrator",
+            "A map fitted on rows set aside, from what a model says to what it should have said: one number, a table "
+            "of frequencies, or more.",
+            sketches.calibrator(),
+            "Arrows lead points from below the diagonal up to it.",
+            r"p \mapsto g(p), \quad \text{temperature scaling: } g(p)_k = p_k^{1/T} \big/ \textstyle\sum_j p_j^{1/T}",
+            "Guo et al. 2017",
+            _on("imbalanced-forest", "calibrators"),
+        ),
+        Term(
+            "promise",
+            "Promise",
+            "A bound on the error on new rows, true whatever the data are like in nine of ten fits; a worst case, "
+            "usually far above the error that is measured.",
+            sketches.promise(),
+            "Ten bars of different heights; nine end below a dashed line, one ends above it.",
+            r"P(\theta \le \varepsilon) \ge 1 - \alpha \text{ over the calibration rows}",
+            "P1 Theorem 1; Gupta and Ramdas 2021",
+            _on("synthetic-three-class", "calibrators", calibrators=(_BINNED,), question="promises"),
         ),
     )
 }

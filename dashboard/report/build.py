@@ -64,7 +64,15 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     Whoever stops asking has stopped it. The same choices, files and date give the same bytes.
     """
     # The view and what only the report view holds change no number: the same report whoever asks for it.
-    own = {"title": "", "author": "", "left_out": (), "column": COLUMNS[-1], "present": False, "question": ""}
+    own = {
+        "title": "",
+        "author": "",
+        "left_out": (),
+        "column": COLUMNS[-1],
+        "present": False,
+        "question": "",
+        "tour": 0,
+    }
     plain = selection.replace(view=Selection().view, **own)
     request = Request(plain, _in_order(options or Options()))
     session.parts(selection.source)

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 from calib_core import Recipe
 from dashboard.selection import Selection
 from dashboard.session.files import file
+from dashboard.session.shelf import Missing
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
-    *("view", "title", "author", "left_out", "column"),
+    *("view", "tour", "title", "author", "left_out", "column"),
 )
 """Choices the command says in a way of its own, or that change no number."""
 
@@ -72,8 +73,11 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
 
 
 def _file_name(key: str) -> str:
-    """What the command calls a file; a name that begins like an option gets its folder."""
-    found = file(key)
+    """What the command calls a file; a name that begins like an option gets its folder, and one not here none."""
+    try:
+        found = file(key)
+    except Missing:
+        return "FILE"
     if found.demo:
         return key
     return f"./{found.table.name}" if found.table.name.startswith("-") else found.table.name

@@ -192,9 +192,10 @@ def _take_home(
         with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
             st.caption("Python, on the library alone.")
             st.code(exhibit.python(scene), language="python")
-            st.caption("Command: this table.")
-            chosen = widgets.selection().replace(model=scene.focus.model, reduction=scene.focus.notion)
-            st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
+            if scene.models.shown:  # the command is about a file
+                st.caption("Command: this table.")
+                chosen = widgets.selection().replace(model=scene.focus.model, reduction=scene.focus.notion)
+                st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
         the_words(*terms, place=name)
         if notes:
             with st.popover("How to read this", key=f"read.{name}"):

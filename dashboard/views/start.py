@@ -11,6 +11,7 @@ from dashboard import widgets
 from dashboard.hero import TILES, diagram_spark
 from dashboard.navigation import view
 from dashboard.theme import markdown_plain, unbroken
+from dashboard.tour import enter
 from dashboard.views.data_trial import choose
 
 IN_A_ROW = 4
@@ -30,6 +31,15 @@ def render() -> None:
     """Draw the examples."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown("## Or start with one that teaches something", width="content")
+        st.button(
+            "New to this? Take the tour",
+            key="tour.begin",
+            type="tertiary",
+            icon=":material/school:",
+            help="Six stops, a question each.",
+            on_click=enter,
+            args=(1,),
+        )
         st.caption("Across: what it says. Up: how often it is right. On the dashed line both agree.", width="content")
     for first in range(0, len(DEMOS), IN_A_ROW):
         places = st.columns(IN_A_ROW, gap="small")

@@ -10,7 +10,7 @@ from calib_core.diagrams import KERNEL_CURVE, KernelCurve, kernel_curve, kernel_
 from calib_core.estimators import KernelECE
 from calib_core.estimators.kernel import Fixed, Gaussian, Grid, Linear, LogOdds, StandardDeviation, local_calibration
 from calib_core.reductions import ClassSpecific
-from calib_core.smoothing.kernels import Triweight, response
+from calib_core.smoothing.kernels import Triweight
 
 COLUMNS = ["score", "curve", "density", "lower", "upper"]
 
@@ -58,7 +58,7 @@ def test_a_fine_grid_is_thinned_only_as_far_as_the_bandwidth_allows():
         np.testing.assert_allclose(curve.score, grid.scores[::stride])
         s = binary(300)
         stratum = Stratum(s.confidence, s.correct)
-        whole = local_calibration(stratum, response(Triweight(), value, grid), grid)
+        whole = local_calibration(stratum, Triweight().on(grid, value))
         known = ~np.isnan(curve.curve)
         np.testing.assert_allclose(curve.curve[known], whole.curve[::stride][known], rtol=1e-6)
 

@@ -9,7 +9,7 @@ from calib_core import NotAnswerable, Predictions
 from calib_core.claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, corp, corp_band, kernel_curve
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import Fixed, Gaussian, Grid, LogOdds, Triweight, limits
+from calib_core.estimators.kernel import Beta, Fixed, Gaussian, Grid, LogOdds, StandardDeviation, Triweight, limits
 
 NEAR_ONE = [name for name in LAWS if not name.startswith("uniform")]
 
@@ -18,11 +18,16 @@ def weights_at(nodes, rows, kernel, width, grid):
     """Weights (nodes, rows) of a kernel mirrored at both ends of the grid, without a grid."""
     low, high = grid.ends
     x, at = grid.scale.there(rows), grid.scale.there(nodes)[:, None]
+    if isinstance(kernel, Beta):
+        u, places, range_ = (x - low) / (high - low), (at - low) / (high - low), np.linspace(0, 1, 4001)
+        b = (2 * width / (high - low)) ** 2
+        each = kernel.heights(range_, b, u)
+        return kernel.heights(places.ravel(), b, u) / np.trapezoid(each, range_, axis=0)
     images = (side * (x - low) + low + turn * 2 * (high - low) for side in (1, -1) for turn in range(-2, 3))
     return sum(kernel((at - image) / width) for image in images)
 
 
-@pytest.mark.parametrize(("kernel", "width"), [(Triweight(), 0.7), (Gaussian(), 2.0), (Gaussian(), 9.0)])
+@pytest.mark.parametrize(("kernel", "width"), [(Triweight(), 0.7), (Gaussian(), 2.0), (Gaussian(), 9.0), (Beta(), 2.0)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
     """The slow twin knows no grid: nodes against rows that lie on nodes, and the path as it is written."""
@@ -72,7 +77,14 @@ def test_half_of_a_kernel_band_does_not_hold():
         assert kernel_coverage(law, 3000, 40, "pointwise").all(axis=1).mean() < 0.85
 
 
-@pytest.mark.parametrize("method", [KernelECE(), KernelECE(kernel=Gaussian(), bandwidth=Fixed(0.05), smoothed="gaps")])
+@pytest.mark.parametrize(
+    "method",
+    [
+        KernelECE(),
+        KernelECE(kernel=Gaussian(), bandwidth=Fixed(0.05), smoothed="gaps"),
+        KernelECE(Beta(), StandardDeviation(), smoothed="gaps"),
+    ],
+)
 def test_bands_of_other_smoothing_hold_too(method):
     each = kernel_coverage("network, over-confident", 300, 40, "pointwise", method=method)
     assert each.mean() > 0.85

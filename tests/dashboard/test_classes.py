@@ -30,8 +30,8 @@ from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS, together
-from dashboard.schemes import interval_schemes
-from dashboard.selection import AUTO, Selection, Source
+from dashboard.schemes import AUTO, interval_schemes
+from dashboard.selection import Selection, Source
 from dashboard.session import RESULTS, Model
 from tests.dashboard.test_estimator_screens import smoothed
 from tests.dashboard.test_views import opened

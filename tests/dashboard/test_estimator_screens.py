@@ -12,7 +12,7 @@ from shown_models import judged
 from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, figures
-from calib_core.estimators.kernel import Fixed, Gaussian, KernelECE, Linear
+from calib_core.estimators.kernel import Beta, Fixed, KernelECE, Linear
 from calib_core.inference import coverage_table, primary, rejection_table
 from calib_core.study import stacked
 from dashboard import session
@@ -76,14 +76,14 @@ def test_the_trade_figure_draws_a_curve_a_calibrator_and_a_point_a_model() -> No
 
 def test_kernel_bandwidth_scale_and_band_are_chosen_beside_the_curve_and_kept_in_the_link() -> None:
     app = opened(Selection(view="curves", about="kernel-curve"))
-    for part, key in (("kernel", "gaussian"), ("bandwidth", "silverman"), ("scale", "score"), ("bandwidth", "fixed")):
+    for part, key in (("kernel", "beta"), ("bandwidth", "silverman"), ("scale", "score"), ("bandwidth", "fixed")):
         app.selectbox(key=f"exhibit.kernel-curve.kernel.ece-kde.{part}.key").select(key).run()
         assert not app.exception
     app.number_input(key="exhibit.kernel-curve.kernel.ece-kde.bandwidth.fixed.value").set_value(0.08).run()
     app.selectbox(key="exhibit.kernel-curve.band").select("whole-curve").run()
     chosen, problems = Selection.from_query({"exhibits": app.query_params["exhibits"]})
     assert not problems
-    method = KernelECE(Gaussian(), Fixed(0.08), Linear(), "gaps")
+    method = KernelECE(Beta(), Fixed(0.08), Linear(), "gaps")
     assert chosen.exhibit("kernel-curve").build() == KernelReliability(method, "whole-curve")
     curve = diagrams.kernel_curve(session.parts(Selection().source).test, method=method, band="whole-curve")
     np.testing.assert_array_equal(drawn(app)["kernel-curve"].trace("kernel curve")["y"], curve.curve)

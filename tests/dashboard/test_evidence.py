@@ -30,7 +30,9 @@ def texts(app: AppTest) -> str:
 
 
 def test_the_room_has_its_views_in_order() -> None:
-    assert [view.key for view in views_of("evidence")] == ["estimators", "tests", "curves", "coverage", "tables"]
+    assert [view.key for view in views_of("evidence")] == [
+        "estimators", "tests", "curves", "coverage", "planner", "tables", "lab",
+    ]  # fmt: skip
 
 
 def test_the_forest_is_the_exhibits_and_its_finding_stands_above_it() -> None:
@@ -131,7 +133,7 @@ def test_the_tests_sentence_counts_what_is_left_after_correction(p: list[float],
 
 
 def test_no_paper_codes_on_screen() -> None:
-    for view in ("estimators", "tests", "curves", "coverage"):
+    for view in ("estimators", "tests", "curves", "coverage", "planner"):
         app = opened(Selection(source=WINE, view=view, calibrators=(Recipe("CALIBRATORS", "temperature"),)))
         words = texts(app)
         assert not [code for code in ("P1 ", "P2 ", "P3 ", "P4 ", "P5 ") if f" {code}" in f" {words}"], view

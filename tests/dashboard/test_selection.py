@@ -16,8 +16,8 @@ import dashboard.exhibits  # noqa: F401  # links name its members
 from calib_core import CALIBRATORS, Recipe
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS
-from dashboard.schemes import interval_schemes
-from dashboard.selection import AUTO, SHARED, Selection, Source, model_keys
+from dashboard.schemes import AUTO, interval_schemes
+from dashboard.selection import SHARED, Selection, Source, model_keys
 from dashboard.views import VIEWS
 
 

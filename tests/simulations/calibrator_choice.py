@@ -1,12 +1,12 @@
 """Writes calibrator_choice.csv: what the choice of a calibrator gains on test rows, cell by cell.
 
-A cell is a data set, a model and a number of calibration rows. The list is fixed, and every second cell is held back:
-nothing of the choice was settled by looking at those. (That a model's own zeros show a gain was added after a look at
-the first draw of that half: its rows were then drawn anew.) Each line has the log loss of the test rows (with this
-library's floor) of the model as it is, of what ``choose`` recommends, and of what comes first in plain
-cross-validation, both fitted on all calibration rows. Run `python tests/simulations/calibrator_choice.py
-[develop|held-back]` with the package installed; lines that are there are kept. Both halves take about four minutes on
-one core.
+A cell is a data set, a model, a number of rows that the model was fitted on and one of calibration rows. Each line has
+the log loss of the test rows (with this library's floor) of the model as it is, of what ``choose`` recommends, and of
+what comes first in plain cross-validation, both fitted on all calibration rows. The cells of `FIRST` were all looked at
+while the rule was made. Those of `SECOND`, of other data sets, models, sizes and seeds, were written down before any of
+them was run; half of them, drawn by lot, are for developing, and half are held back. Run
+`python tests/simulations/calibrator_choice.py [develop|held-back]` with the package installed; lines that are there are
+kept.
 """
 
 import sys
@@ -16,14 +16,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sklearn import datasets
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 from calib_core import Predictions, choose
 from calib_core.calibrators import as_calibrator
@@ -60,29 +67,164 @@ MODELS = {
     "neighbours": lambda: KNeighborsClassifier(9),
 }
 SMALL = ("naive Bayes", "boosted", "forest", "network", "logistic")
-CELLS = [
-    *((data, model, SIZES[(i + j) % 3]) for i, data in enumerate(GENERATED) for j, model in enumerate(MODELS)),
-    *((data, model, 0) for data in BUNDLED for model in SMALL),
+FIRST = [
+    *((data, model, TRAIN, SIZES[(i + j) % 3]) for i, data in enumerate(GENERATED) for j, model in enumerate(MODELS)),
+    *((data, model, 0, 0) for data in BUNDLED for model in SMALL),
 ]
+
+
+def _drawn(draw):
+    return lambda n, seed: draw(np.random.default_rng(seed), n)
+
+
+def _by_chance(rng, logits):
+    """Labels that happen as often as a softmax of these logits says."""
+    return (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+def _cut(values, k):
+    """Classes by size, of equally many rows."""
+    return (np.argsort(np.argsort(values)) * k) // len(values)
+
+
+def _waves(rng, n):
+    t, y, u = np.arange(21), rng.integers(3, size=n), rng.random((n, 1))
+    peaks = np.maximum(6 - np.abs(t - np.array([[6], [14], [10]])), 0)
+    return u * peaks[y] + (1 - u) * peaks[(y + 1) % 3] + rng.normal(size=(n, 21)), y
+
+
+def _lamps(rng, n):
+    digits = ("1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "1101111", "1010010", "1111111",
+              "1111011")  # fmt: skip
+    y = rng.integers(10, size=n)
+    lit = np.array([[int(lamp) for lamp in digit] for digit in digits])[y] ^ (rng.random((n, 7)) < 0.12)
+    return np.hstack([lit, rng.integers(2, size=(n, 10))]).astype(float), y
+
+
+def _spirals(rng, n):
+    y, r = rng.integers(3, size=n), rng.random(n) * 3
+    angle = 1.5 * r + y * 2 * np.pi / 3 + rng.normal(size=n) * 0.35
+    return np.column_stack([r * np.cos(angle), r * np.sin(angle)]), y
+
+
+def _chessboard(rng, n):
+    x = rng.random((n, 2)) * 3
+    return x, (np.floor(x).sum(axis=1).astype(int) + (rng.random(n) < 0.12)) % 2
+
+
+def _ring(rng, n):
+    y = rng.integers(2, size=n)
+    return rng.normal(size=(n, 20)) * np.where(y == 0, 2.0, 1.0)[:, None] + y[:, None] * 2 / np.sqrt(20), y
+
+
+def _linear(rng, n):
+    x = rng.normal(size=(n, 12))
+    return x, _by_chance(rng, x @ rng.normal(size=(12, 20)) * 0.8)
+
+
+def _hidden(rng, n):
+    x = rng.normal(size=(n, 8))
+    return x, _by_chance(rng, np.tanh(x @ rng.normal(size=(8, 12)) * 0.6) @ rng.normal(size=(12, 6)) * 1.5)
+
+
+def _words(rng, n):
+    y, topics = rng.integers(15, size=n), rng.dirichlet(np.full(60, 0.3), size=15)
+    return rng.multinomial(25, 0.6 * topics[y] + 0.4 * topics.mean(axis=0)).astype(float), y
+
+
+def _clouds(rng, n):
+    y, spread, middle = rng.integers(12, size=n), rng.normal(size=(12, 6, 6)) * 0.6, rng.normal(size=(12, 6)) * 1.5
+    return middle[y] + np.einsum("ij,ijk->ik", rng.normal(size=(n, 6)), spread[y]), y
+
+
+def _tails(rng, n):
+    y = rng.integers(4, size=n)
+    return rng.standard_t(2, size=(n, 5)) + rng.normal(size=(4, 5))[y] * 1.5, y
+
+
+def _faint(rng, n):
+    x = rng.normal(size=(n, 10))
+    return x, (rng.random(n) < 1 / (1 + np.exp(-0.3 * x[:, :3].sum(axis=1)))).astype(int)
+
+
+GENERATED |= {
+    "waves": _drawn(_waves),
+    "lamps": _drawn(_lamps),
+    "spirals": _drawn(_spirals),
+    "chessboard": _drawn(_chessboard),
+    "ring": _drawn(_ring),
+    "linear": _drawn(_linear),
+    "hidden": _drawn(_hidden),
+    "words": _drawn(_words),
+    "clouds": _drawn(_clouds),
+    "tails": _drawn(_tails),
+    "faint": _drawn(_faint),
+    "friedman": lambda n, seed: (lambda x, y: (x, _cut(y, 5)))(*datasets.make_friedman1(n, noise=2, random_state=seed)),
+    "roll": lambda n, seed: (lambda x, t: (x, _cut(t, 6)))(*datasets.make_swiss_roll(n, noise=1.5, random_state=seed)),
+    "sparse": lambda n, seed: (lambda x, y: (x, _cut(y, 3)))(
+        *datasets.make_sparse_uncorrelated(n, n_features=12, random_state=seed)
+    ),
+    "many classes": _classification(n_features=30, n_informative=12, n_classes=25, n_clusters_per_class=1),
+    "unequal": _classification(n_features=15, n_informative=8, n_classes=8, n_clusters_per_class=1, flip_y=0.05,
+                               weights=[0.35, 0.2, 0.15, 0.1, 0.08, 0.06, 0.04]),
+}  # fmt: skip
+BUNDLED |= {
+    "iris": datasets.load_iris,
+    "diabetes": lambda return_X_y: (lambda x, y: (x, _cut(y, 3)))(*datasets.load_diabetes(return_X_y=return_X_y)),
+    "odd digits": lambda return_X_y: (lambda x, y: (x, y % 2))(*datasets.load_digits(return_X_y=return_X_y)),
+    "round digits": lambda return_X_y: (lambda x, y: (x, np.isin(y, (0, 6, 8, 9)) + np.isin(y, (2, 3, 5))))(
+        *datasets.load_digits(return_X_y=return_X_y)
+    ),
+}
+OTHERS = {
+    "extra trees": lambda: ExtraTreesClassifier(60, random_state=0),
+    "AdaBoost": lambda: AdaBoostClassifier(random_state=0),
+    "linear discriminant": LinearDiscriminantAnalysis,
+    "quadratic discriminant": lambda: make_pipeline(
+        PolynomialFeatures(2), LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+    ),
+    "tree": lambda: DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
+    "hasty boosted": lambda: HistGradientBoostingClassifier(learning_rate=0.5, max_iter=80, random_state=0),
+    "broad forest": lambda: RandomForestClassifier(100, min_samples_leaf=8, random_state=0),
+    "timid logistic": lambda: LogisticRegression(C=0.003, max_iter=2000),
+    "square logistic": lambda: make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=500)),
+    "restrained network": lambda: MLPClassifier((32,), alpha=1.0, max_iter=300, random_state=0),
+    "wide network": lambda: MLPClassifier((128, 128), alpha=0.0, max_iter=200, random_state=0),
+    "forty neighbours": lambda: KNeighborsClassifier(40),
+    "Bernoulli naive Bayes": BernoulliNB,
+}
+MODELS |= OTHERS
+
+
+def _second():
+    """Eight models for each new data set that is made, four for each that comes with scikit-learn; drawn by lot."""
+    rng, names = np.random.default_rng(13), list(OTHERS)
+    made, bundled = list(GENERATED)[-16:], list(BUNDLED)[-4:]
+    trains, sizes = (rng.permutation(np.resize(of, 128)) for of in ((250, 800, 2500), (100, 200, 400, 800, 1600, 4000)))
+    pairs = [(data, names[m]) for data in made for m in rng.permutation(len(names))[:8]]
+    cells = [(*pair, int(train), int(size)) for pair, train, size in zip(pairs, trains, sizes, strict=True)]
+    cells += [(data, names[m], 0, 0) for data in bundled for m in rng.permutation(len(names))[:4]]
+    return cells, rng.permutation(np.resize(HALVES, len(cells))).tolist()
+
+
 HALVES = ("develop", "held-back")
+SECOND, LOT = _second()
+CELLS = FIRST + SECOND
+HALF = ["develop"] * len(FIRST) + LOT
 
 
-def rows(data, model, size, seed):
+def rows(data, model, train, size, seed):
     """Calibration and test rows of a model fitted on others; a third of a bundled set each."""
-    if size:
-        x, y = GENERATED[data](TRAIN + size + TEST, seed)
-        train, fit = TRAIN, size
-    else:
-        x, y = BUNDLED[data](return_X_y=True)
-        train = fit = len(y) // 3
+    x, y = GENERATED[data](train + size + TEST, seed) if size else BUNDLED[data](return_X_y=True)
+    train, size = (train, size) if size else (len(y) // 3, len(y) // 3)
     order = np.random.default_rng(seed).permutation(len(y))
     x, y = x[order], y[order]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = make_pipeline(StandardScaler(), MODELS[model]()).fit(x[:train], y[:train])
-        probs = fitted.predict_proba(x[train:])
-    every = Predictions(probs, y[train:])
-    return every.take(np.arange(fit)), every.take(np.arange(fit, every.n_rows))
+    left = np.flatnonzero(np.isin(y, fitted.classes_) & (np.arange(len(y)) >= train))
+    every = Predictions(fitted.predict_proba(x[left]), np.searchsorted(fitted.classes_, y[left]))
+    return every.take(np.arange(size)), every.take(np.arange(size, every.n_rows))
 
 
 def loss(recipe, fit, test):
@@ -93,11 +235,11 @@ def loss(recipe, fit, test):
 
 
 def cell(place):
-    data, model, size = CELLS[place]
-    fit, test = rows(data, model, size, seed=place + 1000 * (place % 2))
+    data, model, train, size = CELLS[place]
+    fit, test = rows(data, model, train, size, place + (1000 * (place % 2) if place < len(FIRST) else 5000))
     found = choose(fit)
     return {
-        "half": HALVES[place % 2],
+        "half": HALF[place],
         "data": data,
         "model": model,
         "rows": fit.n_rows,
@@ -120,8 +262,8 @@ def summary(table):
 def main(halves):
     lines = pd.read_csv(TABLE).to_dict("records") if TABLE.exists() else []
     known = {(line["data"], line["model"]) for line in lines}
-    for place, (data, model, _) in enumerate(CELLS):
-        if HALVES[place % 2] in halves and (data, model) not in known:
+    for place, (data, model, *_) in enumerate(CELLS):
+        if HALF[place] in halves and (data, model) not in known:
             lines.append(cell(place))
             pd.DataFrame(lines).to_csv(TABLE, index=False, float_format="%.6f")
     table = pd.DataFrame(lines)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
+import scipy
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
 from calib_core._checks import whole
@@ -158,6 +158,6 @@ def vector_sums(points: Vectors, codes: Codes, cells: int) -> Float64s:
         # Of many cells only those this block touches.
         there, cell = np.unique(codes[where], return_inverse=True) if cells > n else (np.arange(cells), codes[where])
         # One line a row with a single entry, its cell: a sparse product adds rows up.
-        member = csr_array((mass[where], cell, np.arange(n + 1)), shape=(n, len(there)))
+        member = scipy.sparse.csr_array((mass[where], cell, np.arange(n + 1)), shape=(n, len(there)))
         total[there] += np.asarray(member.T @ block.astype(np.float64))
     return total

@@ -3,7 +3,8 @@
 from calib_core.estimators.kernel.curve_limits import limits
 from calib_core.estimators.kernel.ece import KernelECE
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
-from calib_core.smoothing.kernels import KERNELS, Gaussian, Kernel, Triweight, height
+from calib_core.smoothing.beta_kernel import Beta
+from calib_core.smoothing.kernels import KERNELS, Gaussian, Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration
 from calib_core.smoothing.score_grid import Grid
 from calib_core.smoothing.score_scales import SCALES, Linear, LogOdds, Scale
@@ -13,6 +14,7 @@ __all__ = [
     "KERNELS",
     "SCALES",
     "Bandwidth",
+    "Beta",
     "Fixed",
     "Gaussian",
     "Grid",
@@ -25,7 +27,6 @@ __all__ = [
     "Smoothed",
     "StandardDeviation",
     "Triweight",
-    "height",
     "limits",
     "local_calibration",
 ]

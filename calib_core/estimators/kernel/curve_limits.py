@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import gamma, norm
+import scipy
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Float64s
+from calib_core._distributions import gamma, norm
 from calib_core.claims import Stratum
-from calib_core.smoothing.kernels import Kernel, footprint
+from calib_core.smoothing.kernels import Kernel
 from calib_core.smoothing.score_grid import Grid
 
-_BLOCK = 64
 _TRACE = 1e-6
 """Share of a row that rounding puts on the next node: log-odds near 16 are known to about 1e-9."""
 
@@ -48,15 +45,14 @@ def limits(
     np.maximum.at(heaviest, cell, np.where(into < 1.0 - _TRACE, v, 0.0))
     np.maximum.at(heaviest, cell + 1, np.where(into > _TRACE, v, 0.0))
 
-    n = grid.cells + 1
-    f = footprint(kernel, width, grid)
-    blocks = list(_weights(f, int(kernel.reach * width / grid.step)))
+    n, spread = grid.cells + 1, kernel.on(grid, width)
+    blocks = list(spread.weights())
     total, largest, count, length, along = (np.zeros(n) for _ in range(5))
     for nodes, seen, w in blocks:
         total[nodes] = w @ mass[seen]
         largest[nodes] = (w * heaviest[seen]).max(axis=1)
     known = ~np.isnan(curve) & (total > 0)
-    own = np.divide(heaviest * (f[0] + f[_folded(2 * np.arange(n), n - 1)]), total, out=np.zeros(n), where=known)
+    own = np.divide(heaviest * spread.own, total, out=np.zeros(n), where=known)
     fitted = np.clip(np.nan_to_num(curve), 0.0, 1.0)
     miss, hit = (np.minimum(e / np.maximum(1.0 - own, 1e-9), 1.0) ** 2 for e in (fitted, 1.0 - fitted))
     noise = np.maximum(squared - true, 0.0) * miss + true * hit
@@ -83,21 +79,4 @@ def _tail(path: float, pieces: int, level: float) -> float:
     def beyond(c: float) -> float:
         return float(2 * pieces * norm.sf(c) + path / np.pi * np.exp(-(c**2) / 2)) - (1.0 - level)
 
-    return float(norm.sf(brentq(beyond, 0.0, 20.0)))
-
-
-def _weights(f: Float64s, taps: int) -> Iterator[tuple[slice, slice, Float64s]]:
-    """Runs of nodes, the nodes they see and the weights between, from a footprint; runs share their border nodes."""
-    cells = len(f) - 1
-    for start in range(0, cells, _BLOCK):
-        stop = min(start + _BLOCK, cells)
-        seen = np.arange(max(0, start - taps), min(cells, stop + taps) + 1)
-        point = np.arange(start, stop + 1)[:, None]
-        w = f[_folded(point - seen, cells)] + f[_folded(point + seen, cells)]
-        yield slice(start, stop + 1), slice(int(seen[0]), int(seen[-1]) + 1), w
-
-
-def _folded(d: Codes, cells: int) -> Codes:
-    """Distances on a circle of 2 cells nodes."""
-    d = np.abs(d) % (2 * cells)
-    return np.minimum(d, 2 * cells - d)
+    return float(norm.sf(scipy.optimize.brentq(beyond, 0.0, 20.0)))

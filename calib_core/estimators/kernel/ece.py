@@ -13,7 +13,7 @@ from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.registry import Choice, Part
 from calib_core.smoothing.bandwidths import Bandwidth, Silverman
-from calib_core.smoothing.kernels import Kernel, Triweight, response
+from calib_core.smoothing.kernels import Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration
 from calib_core.smoothing.score_grid import Grid
 from calib_core.smoothing.score_scales import Linear, Scale
@@ -42,13 +42,13 @@ class KernelECE:
     Integral of |P(z=1|s) - s| f(s) over the range of the scores, with P(z=1|s) = f(s|z=1) P(z=1) / f(s): density f of
     all scores and f(.|1) of those that came true by the same kernel and bandwidth, the bandwidth chosen from all scores
     of the stratum. Scores are binned linearly on 4,097 nodes (a step of at most 0.00025) and mirrored at 0 (at 1/K
-    where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds (``scale``). Strata are
-    averaged by their weights: class-wise this is the plain mean over classes, each with its own bandwidth. In [0, 1].
-    With ``smoothed`` = "gaps" the curve is s plus the smoothed z - s instead, which leaves a calibrated model on the
-    diagonal but for noise whatever the bandwidth, at the ends too; the paper's formula smooths outcomes. What can
-    mislead: on confident networks Silverman's bandwidth falls below the grid's step and the value is noise far above
-    the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing either. Of outcomes that
-    are all 0 the paper's curve is 0 and the error the mean score.
+    where the score is the largest of K probabilities) and at 1, or smoothed by their log-odds (``scale``); the beta
+    kernel needs no mirrors. Strata are averaged by their weights: class-wise this is the plain mean over classes, each
+    with its own bandwidth. In [0, 1]. With ``smoothed`` = "gaps" the curve is s plus the smoothed z - s instead, which
+    leaves a calibrated model on the diagonal but for noise whatever the bandwidth, at the ends too; the paper's formula
+    smooths outcomes. What can mislead: on confident networks Silverman's bandwidth falls below the grid's step and the
+    value is noise far above the ECE; a wide fixed bandwidth adds error at the ends. Compare bandwidths before believing
+    either. Of outcomes that are all 0 the paper's curve is 0 and the error the mean score.
 
     References: P5 §4.4-4.5, Definition 6.
 
@@ -86,22 +86,21 @@ class KernelECE:
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
         """Residuals on the nodes of the grid, smoothed as wide as the estimate is."""
         grid, width = self.grid(claims.floor), self.width(stratum)
-        damping, stride = response(self.kernel, width, grid), grid.stride(width)
+        spread = self.kernel.on(grid, width)
         cell, into = grid.places(stratum.scores)
 
         def errors(masses: Float64s) -> Float64s:
-            return grid.integral(np.abs(grid.density(grid.spectrum(masses) * damping, stride)))
+            return grid.integral(np.abs(spread.density(masses, spread.stride)))
 
         return Image(cell, into, grid.cells + 1, errors)
 
     def local(self, stratum: Stratum, grid: Grid, width: float) -> Smoothed:
         """Densities and curve of a stratum with claims, smoothed this wide."""
-        damping = response(self.kernel, width, grid)
-        return local_calibration(stratum, damping, grid, self.smoothed == "gaps")
+        return local_calibration(stratum, self.kernel.on(grid, width), self.smoothed == "gaps")
 
     def grid(self, floor: float) -> Grid:
         """The grid for scores of at least ``floor``."""
-        return Grid(floor, scale=self.scale)
+        return Grid(floor, self.kernel.cells, self.scale)
 
     def width(self, stratum: Stratum) -> float:
         """The bandwidth for these claims, in units of the scale and at most all of it."""

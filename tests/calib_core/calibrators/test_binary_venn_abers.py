@@ -68,6 +68,20 @@ def test_pairs_and_probability_by_hand():
     np.testing.assert_allclose(fitted.transform([0.3, 0.4]), [(2 / 3) / (5 / 3), (2 / 3) / (4 / 3)])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_map_is_kept_once_at_the_scores_and_read_off_between_its_steps(dtype):
+    """A rare class: p1 steps behind nearly every score, p0 at the few that came true, in the scores' own precision."""
+    rng = np.random.default_rng(5)
+    scores = rng.beta(1, 60, 4000).astype(dtype)
+    fitted = VennAbers().fit(scores, rng.random(4000) < scores)
+    kept = (fitted.thresholds_, fitted.upper_, fitted.lower_thresholds_, fitted.lower_)
+    assert fitted.thresholds_.dtype == dtype
+    assert sum(part.nbytes for part in kept) < 4000 * (8 + scores.itemsize) * 1.1
+    places = np.unique(np.concatenate([scores, np.nextafter(scores, 1), rng.random(99)]).astype(np.float64))
+    found = fitted.values[np.searchsorted(fitted.steps, places, "right")]
+    np.testing.assert_array_equal(found, fitted.transform(places))
+
+
 def test_the_interval_narrows_with_rows_and_holds_the_probability():
     rng = np.random.default_rng(1)
     widths = []

@@ -1,0 +1,107 @@
+"""Normal, Student's, beta, gamma and binomial laws by ``scipy.special``: ``scipy.stats`` takes half a second to load.
+
+Named and called as in ``scipy.stats``; each computes only what is asked of it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import (
+    betainc,
+    betaincc,
+    betainccinv,
+    betaincinv,
+    gammainccinv,
+    ndtr,
+    ndtri,
+    stdtr,
+    stdtrit,
+)
+
+Numbers = Any
+"""A number or an array of numbers; the answer has the shape of all of them together."""
+
+
+class _Normal:
+    def cdf(self, x: Numbers) -> Any:
+        return ndtr(x)
+
+    def sf(self, x: Numbers) -> Any:
+        return ndtr(-x)
+
+    def ppf(self, q: Numbers) -> Any:
+        return ndtri(q)
+
+    def isf(self, q: Numbers) -> Any:
+        return -ndtri(q)
+
+
+class _Student:
+    def sf(self, x: Numbers, df: Numbers) -> Any:
+        return stdtr(df, -x)
+
+    def ppf(self, q: Numbers, df: Numbers) -> Any:
+        return stdtrit(df, q)
+
+    def isf(self, q: Numbers, df: Numbers) -> Any:
+        return -stdtrit(df, q)
+
+
+class _Beta:
+    def cdf(self, x: Numbers, a: Numbers, b: Numbers) -> Any:
+        return betainc(a, b, x)
+
+    def sf(self, x: Numbers, a: Numbers, b: Numbers) -> Any:
+        return betaincc(a, b, x)
+
+    def ppf(self, q: Numbers, a: Numbers, b: Numbers) -> Any:
+        return betaincinv(a, b, q)
+
+    def isf(self, q: Numbers, a: Numbers, b: Numbers) -> Any:
+        return betainccinv(a, b, q)
+
+
+class _Gamma:
+    def isf(self, q: Numbers, a: Numbers) -> Any:
+        return gammainccinv(a, q)
+
+
+class _Binomial:
+    """P(X <= k) is a tail of a beta law: 1 - I_p(k + 1, n - k)."""
+
+    def cdf(self, k: Numbers, n: Numbers, p: Numbers) -> Any:
+        return np.where(k < 0, 0.0, np.where(k >= n, 1.0, betaincc(*_shapes(k, n), p)))
+
+    def sf(self, k: Numbers, n: Numbers, p: Numbers) -> Any:
+        return np.where(k < 0, 1.0, np.where(k >= n, 0.0, betainc(*_shapes(k, n), p)))
+
+    def ppf(self, q: Numbers, n: Numbers, p: Numbers) -> Any:
+        """The least k with P(X <= k) >= q."""
+        return _least(lambda k: self.cdf(k, n, p) >= q, n, q, p)
+
+    def isf(self, q: Numbers, n: Numbers, p: Numbers) -> Any:
+        """The least k with P(X > k) <= q."""
+        return _least(lambda k: self.sf(k, n, p) <= q, n, q, p)
+
+
+def _least(enough: Callable[[Any], Any], n: Numbers, *others: Numbers) -> Any:
+    """The least whole number from 0 to n that is enough, found by halving."""
+    high = np.broadcast_arrays(np.asarray(n, dtype=float), *others)[0].copy()
+    low = np.full_like(high, -1.0)
+    while (high - low > 1).any():
+        middle = np.floor((low + high) / 2)
+        found = enough(middle)
+        low, high = np.where(found, low, middle), np.where(found, middle, high)
+    return high
+
+
+def _shapes(k: Numbers, n: Numbers) -> tuple[Any, Any]:
+    """Shapes of the beta law, where k lies from 0 to n - 1."""
+    whole = np.floor(k)
+    return np.maximum(whole + 1, 1), np.maximum(n - whole, 1)
+
+
+norm, t, beta, gamma, binom = _Normal(), _Student(), _Beta(), _Gamma(), _Binomial()

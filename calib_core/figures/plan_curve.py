@@ -1,0 +1,64 @@
+"""The curve of a plan: bounds over rows, and marks at the place planned and at the one that is needed."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from calib_core.diagrams.plan_curve import NEEDED, PLANNED, WANTED, PlanCurve
+from calib_core.figures.look import REFERENCE, finished, style
+from calib_core.figures.marks import records
+from calib_core.figures.shown import draws
+
+
+@draws(PlanCurve)
+def plan_curve(curve: PlanCurve) -> go.Figure:
+    """A line a bound, the wanted one as a level, and marks where you are and where it is reached."""
+    plan, frame = curve.answer.plan, curve.frame()
+    x = "%{x:,.0f}" if plan.counts else "%{x:.1~%}"
+    y = "%{y:.2~%}" if plan.unit == "share" else "%{y:.3~g} times"
+    figure = go.Figure()
+    for number, name in enumerate(curve.names):
+        look, points = style(number), frame[frame["curve"] == name]
+        figure.add_trace(
+            go.Scatter(
+                x=points["amount"],
+                y=points["bound"],
+                mode="lines",
+                name=name,
+                line={"color": look.colour, "dash": look.dash, "width": 2},
+                customdata=records(points[["amount", "bound"]]),
+                hovertemplate=f"{name}<br>{plan.x_title} {x}<br>{y}<extra></extra>",
+            )
+        )
+    level = frame[frame["curve"] == WANTED]
+    if len(level):
+        line = {"color": REFERENCE, "dash": "dash", "width": 1.5}
+        places = {"x": level["amount"], "y": level["bound"]}
+        figure.add_trace(go.Scatter(**places, mode="lines", line=line, name=WANTED, hoverinfo="skip"))
+    for name, symbol, size in ((NEEDED, "diamond-open", 13), (PLANNED, "circle", 15)):
+        point = frame[frame["curve"] == name]
+        if len(point):
+            figure.add_trace(
+                go.Scatter(
+                    x=point["amount"],
+                    y=point["bound"],
+                    mode="markers",
+                    name=name,
+                    marker={"symbol": symbol, "size": size, "color": style(0).colour, "line": {"width": 2}},
+                    customdata=records(point[["amount", "bound"]]),
+                    hovertemplate=f"{name}: {x}<br>{y}<extra></extra>",
+                )
+            )
+    across = {"type": "log", "dtick": 1, "tickformat": ",~r"} if plan.counts else {"tickformat": ".0%"}
+    return finished(
+        figure,
+        xaxis={"title": plan.x_title, **across},
+        yaxis={
+            "title": plan.y_title,
+            "rangemode": "tozero",
+            **({"tickformat": ".2~%"} if plan.unit == "share" else {}),
+        },
+        margin={"r": 34},
+        uirevision=f"plan {curve.answer.key}",
+        height=400,
+    )

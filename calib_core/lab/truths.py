@@ -1,0 +1,262 @@
+"""What a truth is, and truths about the scores of two classes: a curve says how often each score comes true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+import numpy as np
+from scipy.special import expit, logit
+
+from calib_core._arguments import as_whole
+from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._distributions import beta
+from calib_core.datasets import Seed, Synthetic, true_valk_kull, valk_kull
+from calib_core.defaults import SEED
+from calib_core.params import Choice, Range, RegistryError, Shares
+from calib_core.predictions import Predictions
+from calib_core.reductions import REDUCTIONS, Reduction
+from calib_core.registry import Recipe, Registry
+
+__all__ = ["TRUTHS", "Drawn", "ExampleOne", "JumpingCurve", "SigmoidCurve", "ThreeClasses", "Truth", "TruthKind"]
+
+MOST_ROWS = 10_000_000
+CELLS = 2**10, 2**14
+"""Least and most scores that stand for all, each the middle of its cell: powers of two, so that z and 1 - z are both
+among them."""
+
+
+class Truth(Protocol):
+    """A law of predictions together with what they should have been."""
+
+    def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:
+        """n independent rows with their labels, and the probabilities the labels were drawn from."""
+
+    def population(self, rows: int) -> Synthetic:
+        """Rows that stand for the whole law, by their weights or as a seeded sample of about so many."""
+
+
+@dataclass(frozen=True)
+class TruthKind:
+    """What a truth declares: whether its population is the law itself, not a sample of it; what is asked of it first.
+
+    ``notion`` is a key of REDUCTIONS, of one class where it is about one: the second, which the scores are for.
+    """
+
+    exact: bool = False
+    notion: str = "confidence"
+
+    @property
+    def reduction(self) -> Reduction:
+        """The notion asked for first."""
+        return REDUCTIONS.make(self.notion, **({"cls": 1} if self.notion == "class-specific" else {}))
+
+
+TRUTHS: Registry[Truth] = Registry("TRUTHS", flags=TruthKind())
+
+_ONE_CLASS = TruthKind(exact=True, notion="class-specific")
+
+
+def as_truth(truth: str | Recipe | Truth) -> Truth:
+    """A truth given by key, by recipe or as it is."""
+    member: Truth = (
+        TRUTHS.make(truth) if isinstance(truth, str) else truth.build() if isinstance(truth, Recipe) else truth
+    )
+    if TRUTHS.find(member) is None:
+        raise RegistryError(f"{type(member).__name__} is not registered in {TRUTHS.family}")
+    return member
+
+
+def kind_of(truth: Truth) -> TruthKind:
+    """What a truth declares."""
+    declared: TruthKind = TRUTHS.flags(truth)
+    return declared
+
+
+class _Curve:
+    """Two classes: scores z of the second from one law, which comes true with probability ``accuracy`` of z."""
+
+    low, high = 0.0, 1.0
+
+    def accuracy(self, scores: Float64s) -> Float64s:
+        """P(y = 1 | z)."""
+        raise NotImplementedError
+
+    def below(self, scores: Float64s) -> Float64s:
+        """The share of rows whose score lies below these."""
+        return np.asarray(np.clip((scores - self.low) / (self.high - self.low), 0, 1))
+
+    def scores(self, n: int, rng: np.random.Generator) -> Float64s:
+        """n scores."""
+        return self.low + (self.high - self.low) * rng.random(n)
+
+    def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:
+        """n rows: all scores are drawn before all outcomes."""
+        as_whole(n, "n", 1, MOST_ROWS)
+        rng = np.random.default_rng(random_state)
+        scores = self.scores(n, rng)
+        truth = self.accuracy(scores)
+        return _of_two(scores, truth, rng.random(n) < truth)
+
+    def population(self, rows: int) -> Synthetic:
+        """Scores in the middle of equal cells, each with the share of rows that its cell has."""
+        cells = int(np.clip(2 ** (rows.bit_length() - 4), *CELLS))
+        scores = (np.arange(cells) + 0.5) / cells
+        share = np.diff(self.below(np.arange(cells + 1) / cells))
+        scores, share = scores[share > 0], share[share > 0]
+        return _of_two(scores, self.accuracy(scores), np.zeros(len(scores), dtype=bool), share)
+
+
+def _of_two(scores: Float64s, truth: Float64s, hits: Bools, weights: Float64s | None = None) -> Synthetic:
+    probs, true_probs = (np.column_stack([1 - positive, positive]) for positive in (scores, truth))
+    return Synthetic(Predictions(probs, hits.astype(np.intp), class_names=["no", "yes"], weights=weights), true_probs)
+
+
+@TRUTHS.register("sigmoid", "Sigmoid of the log-odds", reference="P2 App. E, experiment (A)", flags=_ONE_CLASS)
+@dataclass(frozen=True)
+class SigmoidCurve(_Curve):
+    """Scores spread evenly over 0 to 1 come true with probability sigmoid(a log-odds + c).
+
+    P(y = 1 | z) = 1 / (1 + exp(-(a log(z / (1 - z)) + c))). With a = 1 and c = 0 the scores are calibrated.
+
+    References: P2 App. E.
+
+    >>> SigmoidCurve().accuracy(np.array([0.5])).round(4).tolist()
+    [0.7311]
+    """
+
+    slope: Annotated[float, Range(0.1, 5, 0.1), "Slope", "a, what the log-odds are multiplied by"] = 2.0
+    shift: Annotated[float, Range(-3, 3, 0.1), "Shift", "c, what is added to the log-odds"] = 1.0
+
+    def accuracy(self, scores: Float64s) -> Float64s:
+        return np.asarray(expit(self.slope * logit(scores) + self.shift))
+
+
+@TRUTHS.register("jumping", "Sigmoid that jumps", reference="P2 App. E, experiment (B)", flags=_ONE_CLASS)
+@dataclass(frozen=True)
+class JumpingCurve(SigmoidCurve):
+    """A sigmoid of the log-odds plus or minus a jump, the sign as random as a coin at every score.
+
+    P(y = 1 | z) = sigmoid(a log-odds + c) + h(z) with h(z) = + or - ``jump``: a fixed sign a score, which no smooth map
+    can follow. Scores are spread evenly over .25 to .75. Probabilities below 0 or above 1 become 0 or 1.
+
+    References: P2 App. E.
+
+    >>> JumpingCurve(jump=0.0).accuracy(np.array([0.5])).round(4).tolist()
+    [0.7311]
+    """
+
+    jump: Annotated[float, Range(0, 0.2, 0.01), "Jump", "how far the truth lies above or below the sigmoid"] = 0.02
+    low, high = 0.25, 0.75
+
+    def accuracy(self, scores: Float64s) -> Float64s:
+        return np.clip(super().accuracy(scores) + self.jump * _coin(scores), 0, 1)
+
+
+def _coin(scores: Float64s) -> Float64s:
+    """+1 or -1 by the bits of a score, mixed well (the finaliser of SplitMix64): the same sign whenever asked."""
+    bits = np.ascontiguousarray(scores, dtype=np.float64).view(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return np.where((bits >> np.uint64(40)) & np.uint64(1), 1.0, -1.0)
+
+
+SPREADS = {"even": (1.0, 1.0), "middle": (4.0, 4.0), "ends": (0.5, 0.5), "high": (5.0, 1.3)}
+"""Shapes (a, b) of the beta law that scores follow."""
+
+
+@TRUTHS.register("drawn", "A curve of your own", flags=_ONE_CLASS)
+@dataclass(frozen=True)
+class Drawn(_Curve):
+    """How often scores come true is a line through points that you move.
+
+    The points stand over equally spaced scores from 0 to 1, between them the line is straight; it may fall as well as
+    rise. Points on the diagonal are calibrated scores.
+
+    >>> Drawn((0.0, 1.0)).accuracy(np.array([0.3])).tolist()
+    [0.3]
+    """
+
+    shares: Annotated[
+        tuple[float, ...], Shares(2, 21), "Comes true", "how often scores of 0, ..., 1 come true, from left to right"
+    ] = (0.05, 0.1, 0.25, 0.5, 0.7, 0.9)
+    spread: Annotated[
+        str,
+        Choice(tuple(SPREADS), titles=("Evenly over 0 to 1", "Around one half", "Near 0 and 1", "Towards 1")),
+        "Where scores lie",
+        "the law that scores follow",
+    ] = "even"
+
+    def __post_init__(self) -> None:
+        wrong = Shares(2, 21).check(self.shares)
+        if wrong or self.spread not in SPREADS:
+            known = ", ".join(map(repr, SPREADS))
+            raise RegistryError(f"shares must be {wrong}" if wrong else f"spread must be one of {known}")
+
+    def accuracy(self, scores: Float64s) -> Float64s:
+        return np.interp(scores, np.linspace(0, 1, len(self.shares)), self.shares)
+
+    def below(self, scores: Float64s) -> Float64s:
+        return np.asarray(beta.cdf(scores, *SPREADS[self.spread]))
+
+    def scores(self, n: int, rng: np.random.Generator) -> Float64s:
+        return rng.beta(*SPREADS[self.spread], n)
+
+
+@TRUTHS.register("three-classes", "Three classes, a known map", reference="P3 §4.1.1")
+@dataclass(frozen=True)
+class ThreeClasses:
+    """Three-class predictions from a Dirichlet law whose true calibration map is known.
+
+    References: P3 §4.1.1 (``datasets.valk_kull``).
+
+    >>> ThreeClasses().sample(4).predictions.n_classes
+    3
+    """
+
+    def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:
+        as_whole(n, "n", 1, MOST_ROWS)
+        return valk_kull(n, random_state)
+
+    def population(self, rows: int) -> Synthetic:
+        probs = np.random.default_rng(SEED).dirichlet([0.5, 0.5, 0.5], rows)
+        return Synthetic(Predictions(probs, np.zeros(rows, dtype=np.intp)), true_valk_kull(probs))
+
+
+@TRUTHS.register(
+    "example-1", "Two kinds of patient", reference="P1 §1, Example 1", flags=TruthKind(exact=True, notion="top-label")
+)
+@dataclass(frozen=True)
+class ExampleOne:
+    """Two kinds of patient are both told 60 %: one is right 20 % of the time, the other always.
+
+    Rows as of ``datasets.example_1``, drawn at random: each kind with probability one half. Confidence calibration sees
+    no error, each predicted class alone is off by 40 points.
+
+    References: P1 §1, Example 1.
+
+    >>> ExampleOne().population(2).predictions.probs.tolist()
+    [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]]
+    """
+
+    def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:
+        as_whole(n, "n", 1, MOST_ROWS)
+        rng = np.random.default_rng(random_state)
+        law, kind = self.population(2), rng.integers(2, size=n)
+        true_probs = law.true_probs[kind]
+        return Synthetic(law.predictions.take(kind).relabelled(drawn_labels(true_probs, rng)), true_probs)
+
+    def population(self, rows: int) -> Synthetic:
+        probs = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
+        names = ["disease 1", "disease 2", "disease 3"]
+        return Synthetic(Predictions(probs, [0, 1], class_names=names), np.array([[0.2, 0.4, 0.4], [0.0, 1.0, 0.0]]))
+
+
+def drawn_labels(true_probs: Float64s, rng: np.random.Generator) -> Codes:
+    """A class for every row, drawn from its true probabilities.
+
+    >>> drawn_labels(np.eye(3), np.random.default_rng(0)).tolist()
+    [0, 1, 2]
+    """
+    passed = rng.random((len(true_probs), 1)) >= np.cumsum(true_probs, axis=1)[:, :-1]
+    return np.asarray(passed.sum(axis=1))

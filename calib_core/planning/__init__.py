@@ -1,0 +1,25 @@
+"""How many rows, and what is promised with them: questions answered in sentences and as curves.
+
+Each is a member of ``PLANS``: a dataclass whose fields are its controls, with a bound along a curve, its inverse, and a
+sentence on what both rest on. What a plan leaves open is filled in from the data in use. To add one, write a file and
+import it here.
+"""
+
+from calib_core.planning import bin_promises, wanted_intervals, withholding
+from calib_core.planning.answers import PlanAnswer, answer, answers
+from calib_core.planning.balance_in_use import BinBalance, balance_in_use
+from calib_core.planning.question import PLANS, Plan, RowsInUse
+
+__all__ = [
+    "PLANS",
+    "BinBalance",
+    "Plan",
+    "PlanAnswer",
+    "RowsInUse",
+    "answer",
+    "answers",
+    "balance_in_use",
+    "bin_promises",
+    "wanted_intervals",
+    "withholding",
+]

@@ -1,0 +1,305 @@
+"""Plans for intervals: rows for one of a wanted width, to show an error within tolerance, to verify few outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Self
+
+import numpy as np
+
+from calib_core._arrays import Float64s
+from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.errors import NotAnswerable
+from calib_core.guarantees.sample_size import fewest
+from calib_core.inference.interval_forms import rows_to_tell, typical_high, typical_highs
+from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.inversion import CellGaps, Noise, square_high
+from calib_core.inference.number_words import at_level, in_percent, of_rows, percent
+from calib_core.inference.number_words import rows as about
+from calib_core.inference.primary import primary
+from calib_core.planning.question import PLANS, Plan, RowsInUse
+from calib_core.predictions import Predictions
+from calib_core.registry import Range
+
+_ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "rows that are judged"]
+_LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "level of the interval"]
+_WIDTH = Annotated[float, Range(0.0005, 0.5, log=True), "Wanted width", "from one end of the interval to the other"]
+_TOLERANCE = Annotated[float | None, Range(0.0005, 0.5, log=True), "Tolerance", "error that would not matter"]
+_FACTORS = tuple(2.0**power for power in range(-3, 7))
+"""Times the rows at hand for which typical upper ends are made; the curve goes on with the root of the rows."""
+_DRAWS, _ERRORS = 9, 500
+_LEAST_IN_BIN = 20
+
+
+@PLANS.register("accuracy-interval", "Rows for an interval of a share", reference="Clopper & Pearson 1934")
+@dataclass(frozen=True)
+class AccuracyInterval(Plan):
+    """How wide the exact interval of an accuracy, or of any share of rows, is by the number of rows.
+
+    The Clopper-Pearson interval for a share of exactly the expected one; numbers of rows between whole ones count.
+    """
+
+    accuracy: Annotated[float | None, Range(0, 1), "Expected share", "the share that is right, or that counts"] = None
+    rows: _ROWS = None
+    width: _WIDTH = 0.02
+    level: _LEVEL = LEVEL
+
+    wanted, rows_of = "width", "test"
+    x_title = "test rows"
+    y_title = "width of the interval"
+    basis = "Exact for independent rows, where the share comes out as expected."
+
+    def curves(self, amounts: Float64s) -> dict[str, Float64s]:
+        low, high = clopper_pearson((self.accuracy or 0.0) * amounts, amounts, self.level)
+        return {"width of the interval": high - low}
+
+    def needed(self) -> int:
+        return fewest(lambda n: self.curves(np.array([float(n)]))["width of the interval"][0] <= self.width, self.width)
+
+    def answer(self) -> str:
+        n, share = float(self.rows or 2), self.accuracy or 0.0
+        (low,), (high,) = clopper_pearson(np.array([share * n]), np.array([n]), self.level)
+        return (
+            f"A share of {in_percent(share)} among {self.rows:,} rows has a {at_level(self.level)} interval of "
+            f"{percent(low).removesuffix(' %')} to {percent(high)}: {_points(self.bound)} wide."
+        )
+
+    def inverse(self) -> str:
+        return f"For one no wider than {_points(self.width)} it takes {self.needed():,} rows."
+
+
+class _OfTheData(Plan):
+    """A plan whose curve is measured on the data in use, for the line that the verdict rests on."""
+
+    measured: tuple[tuple[float, float], ...]
+    rows_of = "test"
+
+    @property
+    def tolerance(self) -> float:
+        """The error or width that is wanted."""
+        return self.limit or TOLERANCE
+
+    def _test(self, rows: RowsInUse) -> Predictions:
+        if rows.test is None:
+            raise NotAnswerable("how many rows it takes depends on the scores: give the predictions")
+        return rows.test.answered
+
+    def _alone(self, rows: RowsInUse) -> Predictions:
+        """The test rows, which must not belong together."""
+        test = self._test(rows)
+        if test.row_groups is not None:
+            raise NotAnswerable(
+                f"the rows belong to {test.row_groups.words}: how alike they come out is not known before outcomes are "
+                "seen, so that nothing typical can be told"
+            )
+        return test
+
+    def _between(self, amounts: Float64s) -> Float64s:
+        """The measured bounds, straight lines between them where both axes are logarithmic, the root of rows beyond."""
+        n, bound = np.array(self.measured).T
+        falling = np.minimum.accumulate(np.maximum(bound, 1e-12))
+        inside = np.exp(np.interp(np.log(amounts), np.log(n), np.log(falling)))
+        beyond = np.sqrt(np.minimum(1.0, n[-1] / amounts) * np.maximum(1.0, n[0] / amounts))
+        return np.asarray(np.minimum(inside * beyond, 1.0))
+
+    def _least(self, limit: float) -> int:
+        return fewest(lambda n: float(self._between(np.array([float(n)]))[0]) < limit, limit)
+
+
+@PLANS.register("error-interval", "Rows for an interval of the calibration error")
+@dataclass(frozen=True)
+class ErrorInterval(_OfTheData):
+    """How wide the interval of the calibration error would be with more rows, or fewer, like those in use.
+
+    The width of the interval at hand times sqrt(n / m) for m rows in place of n.
+    """
+
+    rows: _ROWS = None
+    width: _WIDTH = 0.02
+    level: _LEVEL = LEVEL
+    measured: tuple[tuple[float, float], ...] = ()
+
+    wanted, least = "width", _LEAST_IN_BIN
+    x_title = "test rows"
+    y_title = "width of the interval"
+    basis = (
+        "A rule of thumb, not a promise: the width of the interval at hand shrinks about as the root of the rows, if "
+        "more rows are like these, in groups as large where they belong to groups."
+    )
+
+    def filled(self, rows: RowsInUse) -> Self:
+        test = self._test(rows)
+        span = primary(test, TOLERANCE, self.level, rows.bins).estimate.interval(self.level)
+        n = test.effective_rows
+        return replace(self, rows=self.rows or max(int(n), 2), measured=((n, span.high - span.low),))
+
+    def curves(self, amounts: Float64s) -> dict[str, Float64s]:
+        ((n, width),) = self.measured
+        return {"width of the interval": np.minimum(width * np.sqrt(n / amounts), 1.0)}
+
+    def needed(self) -> int:
+        ((n, width),) = self.measured
+        return max(2, int(np.ceil(n * (width / self.width) ** 2 - 1e-9)))
+
+    def answer(self) -> str:
+        return (
+            f"From {self.rows:,} rows like these the {at_level(self.level)} interval of the calibration error would be "
+            f"about {_points(self.bound)} wide."
+        )
+
+    def inverse(self) -> str:
+        return f"For one of {_points(self.width)} it takes about {about(self.needed())} rows."
+
+
+@PLANS.register("within", "Rows to show an error within tolerance")
+@dataclass(frozen=True)
+class Within(_OfTheData):
+    """The typical upper end of the calibration error's interval for a calibrated model with scores like these.
+
+    The median over outcomes drawn from the scores, for more and fewer rows with the same distribution of scores: what a
+    verdict of "within tolerance" has to stay below.
+    """
+
+    rows: _ROWS = None
+    error: _TOLERANCE = None
+    level: _LEVEL = LEVEL
+    measured: tuple[tuple[float, float], ...] = ()
+
+    least = _LEAST_IN_BIN
+    x_title = "test rows"
+    y_title = "typical upper end of a calibrated model"
+    basis = (
+        "Simulated from the scores at hand, not proven; typical means that half of all calibrated models' samples are "
+        "shown to be within. A model with an error of its own needs more rows, and one above the tolerance is never "
+        "shown."
+    )
+
+    def filled(self, rows: RowsInUse) -> Self:
+        test, error = self._alone(rows), self.error or rows.tolerance
+        question = primary(test, error, self.level, rows.bins).estimate.question
+        assert question is not None
+        n = test.effective_rows
+        factors = tuple(factor for factor in _FACTORS if factor * n >= _LEAST_IN_BIN) or (1.0,)
+        highs = typical_highs(question, factors, self.level, SEED)
+        measured = dict(zip(n * np.array(factors), map(float, highs), strict=True))
+        typical = typical_high(question, self.level, SEED)
+        if typical >= error:
+            # The number that the verdict names is where the curve falls below the tolerance.
+            measured[rows_to_tell(question, error, self.level, typical, SEED)] = error * (1 - 1e-9)
+        known = tuple(sorted((float(m), high) for m, high in measured.items()))
+        return replace(self, rows=self.rows or max(int(n), 2), error=error, measured=known)
+
+    def curves(self, amounts: Float64s) -> dict[str, Float64s]:
+        return {"typical upper end": self._between(amounts)}
+
+    def needed(self) -> int:
+        return self._least(self.tolerance)
+
+    def answer(self) -> str:
+        shown = "is typically" if self.bound < self.tolerance else "is typically not"
+        return (
+            f"From {self.rows:,} rows a calibrated model with scores like these {shown} shown to be within "
+            f"{percent(self.tolerance)}: the {at_level(self.level)} interval of its calibration error typically "
+            f"reaches up to {percent(self.bound)}."
+        )
+
+    def inverse(self) -> str:
+        return f"It typically is from about {about(self.needed())} rows on."
+
+
+@PLANS.register("verified", "Verifying a calibrator with few outputs", reference="P2 Section 5")
+@dataclass(frozen=True)
+class Verified(_OfTheData):
+    """The upper end for the error of a calibrated model with few outputs, as scaling-binning returns, on new rows.
+
+    B bins of equal mass, outcomes drawn from the bins' mean scores: the median upper end of the interval for the root
+    mean square error.
+    """
+
+    bins: Annotated[int, Range(2, 100), "Number of outputs", "values the calibrator can return, of equal mass"] = 10
+    rows: _ROWS = None
+    accuracy: Annotated[
+        float | None, Range(0.01, 0.99), "Mean confidence", "what the outputs are on average, where no file says more"
+    ] = None
+    error: _TOLERANCE = None
+    level: _LEVEL = LEVEL
+    measured: tuple[tuple[float, float], ...] = ()
+
+    x_title = "test rows that no calibrator has seen"
+    y_title = "typical upper end of a calibrated model"
+    basis = (
+        "Simulated, not proven, for outputs that are calibrated and as often returned one as the other; typical means "
+        "half of all samples. It is what the rows can verify, not what the method promises before."
+    )
+
+    def filled(self, rows: RowsInUse) -> Self:
+        if rows.test is None and self.accuracy is None:
+            raise NotAnswerable("not known: mean confidence; say a number, or give a file to take it from")
+        if rows.test is None and self.rows is None:
+            raise NotAnswerable("not known: number of test rows; say a number, or give a file to take it from")
+        known = self.rows
+        outputs = np.full(self.bins, self.accuracy or 0.5)
+        if rows.test is not None:
+            test = self._alone(rows)
+            known = known or max(int(test.effective_rows), 2)
+            if self.accuracy is None:
+                outputs = _outputs(test, self.bins)
+        least = _LEAST_IN_BIN * self.bins
+        measured = tuple((n, _typical(outputs, n, self.level)) for n in least * 4.0 ** np.arange(7))
+        mean = float(outputs.mean()) if self.accuracy is None else self.accuracy
+        error = self.error or rows.tolerance
+        return replace(self, rows=known, accuracy=mean, error=error, measured=measured)
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """Fewer rows leave bins that hold too few to be judged by a normal law."""
+        return float(_LEAST_IN_BIN * self.bins)
+
+    def curves(self, amounts: Float64s) -> dict[str, Float64s]:
+        return {"typical upper end": np.where(amounts < self.least, np.nan, self._between(amounts))}
+
+    def needed(self) -> int:
+        return max(self._least(self.tolerance), int(self.least))
+
+    def answer(self) -> str:
+        if self.amount < self.least:
+            return (
+                f"{self.rows:,} rows are too few to verify {self.bins} outputs: {_LEAST_IN_BIN} for each are the least."
+            )
+        return (
+            f"With {self.bins} outputs verified on {self.rows:,} new rows, the {at_level(self.level)} interval of a "
+            f"calibrated model's root mean square error typically reaches up to {percent(self.bound)}."
+        )
+
+    def inverse(self) -> str:
+        return f"To verify {percent(self.tolerance)} it typically takes about {about(self.needed())} rows."
+
+
+def _outputs(test: Predictions, bins: int) -> Float64s:
+    """Mean confidences of bins of equal mass."""
+    order = np.argsort(test.confidence, kind="stable")
+    scores = test.confidence[order].astype(np.float64)
+    weight = np.ones(len(scores)) if test.weights is None else test.weights[order]
+    place = (bins * (np.cumsum(weight) - weight / 2) / weight.sum()).astype(np.intp)
+    mass = np.bincount(place, weight, bins)
+    if not (mass > 0).all():
+        raise NotAnswerable(f"{of_rows(len(scores))} cannot fill {bins} bins")
+    return np.asarray(np.bincount(place, weight * scores, bins) / mass)
+
+
+def _typical(outputs: Float64s, rows: float, level: float) -> float:
+    """The median upper end for calibrated outcomes in bins of equal mass with these mean scores."""
+    bins = len(outputs)
+    each = np.full(bins, rows / bins)
+    errors = np.random.default_rng(SEED).standard_normal((_ERRORS, bins))
+    drawn = np.random.default_rng(SEED + 1).binomial(int(rows / bins), outputs, (_DRAWS, bins)) / int(rows / bins)
+    highs = []
+    for outcome in drawn:
+        residual = float((each * (outcome * (1 - outputs) ** 2 + (1 - outcome) * outputs**2)).sum())
+        noise = Noise(1.0 / rows, residual, float((each * outcome * (1 - outcome)).sum()))
+        highs.append(square_high(CellGaps(np.full(bins, 1.0 / bins), each, outcome, outputs), noise, level, errors))
+    return min(1.0, float(np.median(highs)))
+
+
+def _points(share: float) -> str:
+    return f"{percent(share).removesuffix(' %')} points"

@@ -1,0 +1,123 @@
+"""`calib plan`: how many rows it takes, and what is promised with those there are, in sentences."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dashboard.commands import _selected, _shared
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NUMBERS = {
+    "rows": (int, "Rows: those to calibrate on, or to judge, by the question."),
+    "points": (int, "Rows in each bin."),
+    "bins": (int, "Number of bins, or of values a method returns."),
+    "classes": (int, "Number of classes."),
+    "error": (float, "Error, bound or distance that is wanted."),
+    "width": (float, "Width of an interval that is wanted."),
+    "level": (float, "Probability with which it is to hold."),
+    "risk": (float, "Chance of failure that is allowed."),
+    "rate": (float, "Share of answers a model that abstains is to keep to."),
+    "accuracy": (float, "Share that is right."),
+    "rarest": (float, "Share of rows that the rarest class is predicted for."),
+    "withheld": (float, "Share of right rows that are not answered."),
+    "missed": (float, "Share of wrong rows that are answered."),
+    "notion": (str, "What is recalibrated: top-label, confidence or class-wise."),
+    "share": (str, "Which rate of a model that abstains: withheld or right."),
+}
+
+
+def _numbers(function: Any) -> Any:
+    for name, (kind, text) in reversed(_NUMBERS.items()):
+        function = click.option(f"--{name}", type=kind, help=text)(function)
+    return function
+
+
+@click.command("plan")
+@click.argument("question", required=False)
+@click.argument("file", required=False)
+@_numbers
+@click.option("--binning", help="Where the bins lie that the rows of FILE are judged in.")
+@_shared.reading_options
+@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions.")
+@click.option("--csv", "as_csv", is_flag=True, help="A line a question as CSV.")
+@_shared.careful
+def command(
+    question: str | None,
+    file: str | None,
+    binning: str | None,
+    read: tuple[str, ...],
+    as_json: bool,
+    as_csv: bool,
+    **numbers: Any,
+) -> None:
+    """How many rows does it take, and what is promised with those there are?
+
+    QUESTION is the name of one, as the sentences give it in brackets; without it all of them are answered. What the
+    options do not say is taken from FILE: its calibration rows, its test rows, its classes and scores.
+
+    \b
+    Examples:
+      calib plan
+      calib plan histogram-binning --rows 5000 --points 50
+      calib plan within predictions.csv --error 0.02
+      calib plan predictions.csv --json
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    from calib_core.planning import PLANS, answers
+
+    if question is not None and file is None and question not in PLANS and _is_file(question):
+        question, file = None, question
+    given = {name: value for name, value in numbers.items() if value is not None}
+    known = {param.name for key in ([question] if question else PLANS) for param in PLANS[key].params}
+    for name in given.keys() - known:
+        raise click.UsageError(f"--{name} does not go with {question}.")
+    plans = [
+        PLANS.described(key, **{name: value for name, value in given.items() if PLANS[key].has(name)})
+        for key in ([question] if question else PLANS)
+    ]
+    frame = answers(plans) if file is None else _of_file(plans, file, binning, read)
+    if question is not None and frame["note"][0]:
+        _shared.fail(frame["note"][0])
+    if as_csv:
+        _shared.write_csv(frame)
+    elif as_json:
+        lines = [{**line, "plan": plan.to_dict()} for line, plan in zip(frame.to_dict("records"), plans, strict=True)]
+        _shared.write_json("plan", {"options": given, "file": file, "plans": lines})
+    else:
+        click.echo("\n\n".join(_sentences(frame)))
+        if file is None and frame["note"].any():
+            click.echo("\nNumbers are given as options, such as --rows 5000, or taken from a FILE.")
+
+
+def _is_file(name: str) -> bool:
+    return name.startswith("demo:") or Path(name).exists()
+
+
+def _of_file(plans: list[Any], file: str, binning: str | None, read: tuple[str, ...]) -> pd.DataFrame:
+    """The plans filled in from a file, divided as on screen."""
+    # Its widgets are never drawn, which Streamlit would remark on.
+    logging.getLogger("streamlit").setLevel(logging.ERROR)
+    import calib_core as cc
+    from dashboard.exhibits.plan_answers import data_in_use
+    from dashboard.session import call, scene_of
+
+    scene = scene_of(_selected.selection(file, read=read, binning=binning))
+    found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
+    return found
+
+
+def _sentences(frame: pd.DataFrame) -> list[str]:
+    """A paragraph a question: its title and name, what is answered or why it is not, and what that rests on."""
+    lines = []
+    for line in frame.to_dict("records"):
+        texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]
+        head = f"{line['question']} ({line['key']})"
+        lines.append("\n".join(_shared.plain(text) for text in (head, *filter(None, texts))))
+    return lines

@@ -1,0 +1,112 @@
+"""`calib reproduce`: figures and tables of the five papers made again, published values beside those found here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dashboard.commands import _exhibited, _shared
+from dashboard.commands.tables import prediction_files
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@click.command("reproduce")
+@click.argument("keys", metavar="[FIGURE]...", nargs=-1)
+@click.option("--quick", is_flag=True, help="Fewer runs, and wider tolerances.")
+@click.option("--kept", is_flag=True, help="Nothing is run: what was found at full size, as it comes with the program.")
+@click.option("--files", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
+@click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
+              help="How often each of these files is divided at random.")  # fmt: skip
+@_shared.reading_options
+@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision and versions.")
+@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
+@_shared.careful
+def command(
+    keys: tuple[str, ...],
+    quick: bool,
+    kept: bool,
+    folder: Path | None,
+    splits: int,
+    read: tuple[str, ...],
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Make figures, tables and statements of the five papers again: what is published, what is found, how far apart.
+
+    FIGURE is a key such as p3-table-1; all runs every one that needs no files, which takes minutes. Without any, the
+    list of them is shown, with how many numbers agreed when they were last run at full size.
+
+    \b
+    Examples:
+      calib reproduce
+      calib reproduce p1-example-1 p2-definition-5-2 --quick
+      calib reproduce p1-table-2 --files nets --splits 1
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    if quick and kept:
+        raise click.UsageError("--quick and --kept exclude each other: nothing is run with --kept.")
+    from calib_core.reproductions import REPRODUCTIONS, overview
+    from calib_core.reproductions.gallery import entry_of
+
+    chosen = [key for key, entry in REPRODUCTIONS.items() if not entry.needs] if "all" in keys else list(keys)
+    for key in chosen:
+        entry_of(key)
+    found = _found(chosen, quick, kept, folder, splits, read) if chosen else overview()
+    if as_csv:
+        _shared.write_csv(found)
+    elif as_json:
+        _shared.write_json("reproduce", {"quick": quick, "table": found.to_dict("records")})
+    else:
+        _show(found, bool(chosen))
+
+
+def _found(
+    keys: list[str], quick: bool, kept: bool, folder: Path | None, splits: int, read: tuple[str, ...]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    from calib_core.reproductions import from_files, gallery, reproduced
+
+    files = None if folder is None else prediction_files(folder, read)
+    tables = []
+    for key in dict.fromkeys(keys):
+        with _shared.progress(key, 100) as bar:
+
+            def tell(percent: int, bar: Any = bar) -> None:
+                bar.update(percent - bar.pos)
+
+            if kept:
+                tables.append(gallery(key))
+            elif files is not None:
+                tables.append(from_files(key, files, splits=splits, progress=tell))
+            else:
+                tables.append(reproduced(key, quick, tell))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _show(found: pd.DataFrame, chosen: bool) -> None:
+    from calib_core.reproductions import REPRODUCTIONS
+    from calib_core.reproductions.markdown import HOW_TO_READ
+    from dashboard.exhibits import columns as of
+    from dashboard.exhibits.reproductions import Papers, Reproduced
+
+    if not chosen:
+        lines = _exhibited.aligned((of.text("FIGURE", "key"), *Papers().columns(found)), found)
+        lines += ["", *(f"{key}: {why}" for key, why in zip(found["key"], found["why"], strict=True) if why)]
+    else:
+        lines = []
+        for key, part in found.groupby("key", sort=False):
+            entry = REPRODUCTIONS[str(key)]
+            lines += [f"{entry.paper}, {entry.place}: {entry.title}", entry.caption, ""]
+            lines += _exhibited.aligned(Reproduced().columns(part), part)
+            lines += [f"What differs: {why}." for why in dict.fromkeys(part["why"]) if why]
+            lines += [f"In the dashboard: ?{entry.link}"] * bool(entry.link) + [""]
+        lines.append(HOW_TO_READ)
+    for line in lines:
+        click.echo(_shared.plain(line))

@@ -1,0 +1,125 @@
+"""How many rows, and what is promised with them: a plan as a curve, all plans in sentences, and the bins in use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core.diagrams import PlanCurve
+from calib_core.planning import PLANS, BinBalance, Plan
+from calib_core.registry import Part
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+FIRST = next(iter(PLANS))
+"""The question that is shown where none is chosen."""
+
+
+def data_in_use(scene: Scene) -> dict[str, Any]:
+    """What plans are filled in from: rows of the first file, the bins they are judged in, and the tolerance."""
+    if not scene.models.shown:
+        return {"tolerance": scene.tolerance}
+    rows = scene.models.shown[0].division
+    return {"fit": rows.part("fit"), "test": rows.part("test"), "bins": scene.bins, "tolerance": scene.tolerance}
+
+
+@EXHIBITS.register("plan", "What so many rows promise")
+@dataclass(frozen=True)
+class PlanShown(Exhibit):
+    """What a method or a measurement promises with few and with many rows, and how many reach what is wanted."""
+
+    plan: Annotated[Plan, Part("PLANS"), "Question", "what is asked about rows, and the numbers that go in"] = field(
+        default_factory=lambda: PLANS.make(FIRST)
+    )
+    printed = 0
+    height = 400
+
+    def found(self, scene: Scene) -> Call[PlanCurve]:
+        """The curve, with its answer."""
+        return call(cc.diagrams.plan_curve, PLANS.recipe(self.plan), stem="plan", **data_in_use(scene))
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        amount = of.whole(self.plan.x_title, "amount") if self.plan.counts else of.share(self.plan.x_title, "amount")
+        return of.text("line", "curve"), amount, of.in_unit(self.plan.y_title, "bound", self.plan.unit)
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.plan_curve", self.found(scene))
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.found(scene)).answer
+        finding, *more = re.split(r"(?<=\.) ", found.sentence)
+        return Words(
+            found.basis,
+            f"{found.title}: {self.plan.y_title} against {self.plan.x_title}. {found.sentence}",
+            headline=(finding, *filter(None, (" ".join(more), found.inverse))),
+        )
+
+
+@EXHIBITS.register("plans", "All questions about rows")
+@dataclass(frozen=True)
+class Plans(Exhibit):
+    """What is promised with the rows in use, and how many more it takes, a question a line."""
+
+    static = True
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.planning.answers, **data_in_use(scene))
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("question"),
+            of.Column("with the rows in use", ("answer", "note"), lambda answer, note: answer or note, numeric=False),
+            of.text("what it takes", "inverse"),
+            of.text("what this rests on", "basis"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(
+            "Each line stands alone, at its own level, for the numbers that the question is first asked with; above, "
+            "all of them can be changed."
+        )
+
+
+@EXHIBITS.register("bin-balance", "Are the bins in use well balanced?", reference="P2 Definition 4.2")
+@dataclass(frozen=True)
+class BinsInUse(Exhibit):
+    """The share of the test rows in each bin of confidence, beside half and twice an equal share."""
+
+    printed = 20
+
+    def found(self, scene: Scene) -> Call[BinBalance]:
+        """The bins of the first file's rows."""
+        rows = data_in_use(scene)
+        if "test" not in rows:
+            raise cc.NotAnswerable("there are no rows in use whose bins could be looked at")
+        return call(cc.planning.balance_in_use, rows["test"], stem="balance", fit=rows["fit"], bins=rows["bins"])
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.between("confidence", "lower", "upper"),
+            of.whole("rows"),
+            of.share("share"),
+            of.between("interval", "low", "high"),
+            of.number("times an equal share", "times"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.found(scene))
+        placed = f" The bins follow the {found.placed}, and are counted on the test rows." if found.placed else ""
+        return Words(
+            "Well balanced: every bin holds between half and twice an equal share of all rows to come. Bounds on how "
+            f"well an error can be estimated ask for it; looking at the bins does not.{placed} Intervals hold for all "
+            "bins together.",
+            headline=(found.sentence,),
+        )

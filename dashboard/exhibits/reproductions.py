@@ -1,0 +1,101 @@
+"""The papers made again: every figure, table and statement in a line, and one of them number by number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core._text import count
+from calib_core.registry import Choice
+from calib_core.reproductions import REPRODUCTIONS
+from calib_core.reproductions.markdown import AGREES, DIFFERS, HOW_TO_READ, expected
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+KEPT, QUICK, FULL = "kept", "quick", "full"
+_TITLES = tuple(f"{entry.paper}, {entry.place}: {entry.title}" for entry in REPRODUCTIONS.values())
+
+
+@EXHIBITS.register("papers", "The papers made again")
+@dataclass(frozen=True)
+class Papers(Exhibit):
+    """Every figure, table and statement of the five papers that is made again here: how many numbers agree."""
+
+    static = True
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.reproductions.overview)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("place"),
+            of.text("paper"),
+            of.text("what", "title"),
+            of.whole("compared", "numbers"),
+            of.whole("agree", "within"),
+            of.whole("differ"),
+            of.text("needs"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        known = frame[frame["numbers"].notna()]
+        numbers, agree = (int(known[name].sum()) for name in ("numbers", "within"))
+        return Words(
+            f"{count(agree)} of {count(numbers)} comparisons agree with what {len(known)} figures, tables and "
+            "statements show; for each that does not the reason is known. The others need predictions that only the "
+            "authors have: name files of yours on the command line."
+        ).also(HOW_TO_READ)
+
+
+@EXHIBITS.register("reproduction", "Published and found here")
+@dataclass(frozen=True)
+class Reproduced(Exhibit):
+    """What one figure, table or statement of a paper says, beside what is found here."""
+
+    static = True
+
+    which: Annotated[str, Choice(tuple(REPRODUCTIONS), titles=_TITLES), "Figure or table", "of which paper"] = next(
+        iter(REPRODUCTIONS)
+    )
+    size: Annotated[
+        str,
+        Choice((KEPT, QUICK, FULL), titles=("as kept with the program", "run now, quick", "run now, full size")),
+        "Numbers",
+        "where ours come from",
+    ] = KEPT
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        if self.size == KEPT:
+            return call(cc.reproductions.gallery, self.which)
+        return call(cc.reproductions.reproduced, self.which, quick=self.size == QUICK)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("compared", "what"),
+            of.text("place"),
+            of.text("published"),
+            of.Column("should be", ("relation", "target"), expected),
+            of.number("ours"),
+            of.number("apart"),
+            of.number("tolerance"),
+            of.Column("", ("within",), _verdict, numeric=False),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        entry = REPRODUCTIONS[self.which]
+        frame = scene.get(self.table(scene))
+        differing = [f"What differs: {reason}." for reason in dict.fromkeys(frame["why"]) if reason]
+        bases = [f"Tolerances: {basis}." for basis in dict.fromkeys(frame["basis"])]
+        return Words(" ".join([entry.caption, *differing])).also(*bases, HOW_TO_READ)
+
+    def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
+        return tuple(i for i, within in enumerate(frame["within"]) if not within)
+
+
+def _verdict(within: Any) -> str:
+    return AGREES if within else DIFFERS

@@ -1,0 +1,7 @@
+"""The guided tour: six stops on examples, each a question, an answer in numbers made on the spot, and what to try."""
+
+from dashboard.tour.stops import TOUR, Stop
+from dashboard.tour.strip import strip
+from dashboard.tour.ways import arrive, enter, leave
+
+__all__ = ["TOUR", "Stop", "arrive", "enter", "leave", "strip"]

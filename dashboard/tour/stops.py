@@ -1,0 +1,175 @@
+"""The six stops as data: a question, its answer for the rows on show, what to try, the state of the page, the terms.
+
+Every number in an answer is made of the example when it is shown: the same calls as the pictures', made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import calib_core as cc
+from calib_core import Recipe
+from calib_core._text import called, count
+from calib_core.defaults import LEVEL
+from calib_core.inference.number_words import in_percent, percent
+from dashboard import session
+from dashboard.exhibits import line_words
+from dashboard.exhibits.overall import Overall
+from dashboard.exhibits.stars import bin_of, stars
+from dashboard.exhibits.sweep import Sweep
+from dashboard.selection import Selection
+from dashboard.session import Scene, call
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stop: ``answer`` makes two or three sentences of what is shown, ``look`` says what to try, ``terms`` explain.
+
+    ``choices`` are those of the page that differ from the defaults.
+    """
+
+    title: str
+    question: str
+    answer: Callable[[Scene], str]
+    look: str
+    terms: tuple[str, ...]
+    choices: Mapping[str, Any]
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The state of the page."""
+        return Selection().replace(**self.choices)
+
+    @property
+    def words(self) -> str:
+        """The answer, with the numbers of this example."""
+        return self.answer(session.scene_of(self.selection))
+
+
+def _diagram(scene: Scene) -> str:
+    frame = scene.get(stars(scene)).frame()
+    star = frame[frame["bin"] == bin_of(scene)].iloc[0]
+    return (
+        f"Every star is a group of rows. The one picked out has {count(int(star['count']))} that say "
+        f"{in_percent(star['confidence'])} on average, and {in_percent(star['accuracy'])} of them are right. On the "
+        "dashed line the two would agree; below it the model claims too much."
+    )
+
+
+def _blind(scene: Scene) -> str:
+    gap = next(iter(Overall().gaps(scene).values()))
+    every = scene.get(gap)
+    found = scene.get(call(cc.diagrams.classes_standing_out, scene.model.predictions))
+    classes = sorted(zip(found.code, found.names, found.right, strict=True))
+    shares = [(called(name), in_percent(right)) for _, name, right in classes]
+    (first, few), (second, many) = shares[0], shares[-1]
+    return (
+        f"The star lies on the line: all rows say {in_percent(every.claimed)}, and {in_percent(every.right)} are "
+        f"right. Yet where {first} is predicted {few} are right, where {second} is, {many}. The errors cancel: "
+        "confidence calibration cannot see them."
+    )
+
+
+def _chance(scene: Scene) -> str:
+    noise = scene.get(line_words.primaries(scene))[scene.model.title].estimate.noise_floor
+    rows = scene.get(scene.model.predictions).n_rows
+    return (
+        f"This error is measured as {percent(noise.observed)}. But on {count(rows)} rows a perfectly calibrated model "
+        f"with the same predictions shows {percent(noise.mean)} on average, and one in twenty more than "
+        f"{percent(noise.high)}: by chance alone."
+    )
+
+
+def _bins(scene: Scene) -> str:
+    frame = scene.get(Sweep().table(scene))
+    few, many = (frame[frame["notion"] == "confidence"].sort_values("bins").iloc[i] for i in (0, -1))
+    return (
+        f"The same rows and the same model: {percent(few['value'])} in {few['bins']} bins, {percent(many['value'])} in "
+        f"{many['bins']}. Smaller groups scatter more, and all scatter counts as error. What chance alone shows grows "
+        f"too, from {percent(few['floor'])} to {percent(many['floor'])}: compare errors in the same bins only."
+    )
+
+
+def _moved(scene: Scene) -> str:
+    rows = [scene.model.predictions, session.Model(scene.model.source, _TEMPERATURE).predictions]
+    before, after = (scene.get(call(cc.diagrams.overall_gap, each)) for each in rows)
+    errors = [scene.get(call(cc.estimate, each)).value for each in rows]
+    return (
+        f"This model says {in_percent(before.claimed)} on average and is right {in_percent(before.right)} of the time. "
+        "Temperature scaling makes all of it bolder or meeker by one number, chosen on other rows: it then says "
+        f"{in_percent(after.claimed)}, and no prediction changes. The measured confidence error goes from "
+        f"{percent(errors[0])} to {percent(errors[1])}."
+    )
+
+
+def _promised(scene: Scene) -> str:
+    model = next(model for model in scene.models.recalibrated if scene.get(model.fitted).guarantee(1 - LEVEL).holds)
+    bound = scene.get(model.fitted).guarantee(1 - LEVEL)["conditional"]
+    measured = scene.get(call(cc.estimate, model.predictions, "top-label"))
+    return (
+        f"Histogram binning promises, whatever the data: in {in_percent(LEVEL)} of all fits its top-label error on new "
+        f"rows of the same kind is at most {percent(bound.eps)}. That is the worst case; on these rows it is measured "
+        f"as {percent(measured.value)}. Temperature scaling promises nothing: only rows it has not seen can judge it."
+    )
+
+
+_TEMPERATURE = Recipe("CALIBRATORS", "temperature")
+_BINNED = Recipe("CALIBRATORS", "top-label-hb")
+TOUR = (
+    Stop(
+        "What a reliability diagram says",
+        "When it says 90 %, how often is it right?",
+        _diagram,
+        "Click other columns: the pane says what each group claims and keeps. Does any star reach the line?",
+        ("star-and-stem", "bins", "over-confident"),
+        {"data": "demo:language-model", "view": "reliability", "calibrators": (), "zoom": 13},
+    ),
+    Stop(
+        "Why confidence calibration can be blind",
+        "Can two wrongs look right?",
+        _blind,
+        "Compare the predicted classes in the pane. In the picture the stem says it: the plus is as far off as they.",
+        ("confidence", "top-label", "star-and-stem"),
+        {"data": "demo:example-1", "view": "reliability", "calibrators": (), "zoom": 9},
+    ),
+    Stop(
+        "The noise floor",
+        "Is it off, or is that chance?",
+        _chance,
+        "Find the hatched bar, the noise floor, and the mark “as measured” in it. Read the verdict beside them.",
+        ("noise-floor", "calibration-error", "interval", "tolerance"),
+        {"data": "demo:wine-logistic", "view": "overview", "calibrators": ()},
+    ),
+    Stop(
+        "Why more bins look worse",
+        "Why does the same model look worse in more bins?",
+        _bins,
+        "Follow the dashed line, the confidence error, from left to right: does it ever leave the grey under it?",
+        ("bins", "noise-floor", "calibration-error"),
+        {"data": "demo:digits-mlp", "view": "curves", "about": "sweep", "calibrators": ()},
+    ),
+    Stop(
+        "What a calibrator changes",
+        "What does recalibration do to the stars?",
+        _moved,
+        "Tick “Temperature scaling” above the picture: the stars travel to the line. Untick it, and they return.",
+        ("calibrator", "over-confident", "calibration-error"),
+        {"data": "demo:imbalanced-forest", "view": "reliability", "calibrators": ()},
+    ),
+    Stop(
+        "What is promised",
+        "Will it stay calibrated on new rows?",
+        _promised,
+        "Read “What is promised”; then open “Before and after” on the card of temperature scaling.",
+        ("promise", "calibrator", "interval"),
+        {
+            "data": "demo:synthetic-three-class",
+            "view": "calibrators",
+            "calibrators": (_BINNED, _TEMPERATURE),
+        },
+    ),
+)
+"""In the order in which they are walked."""

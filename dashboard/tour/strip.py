@@ -1,0 +1,59 @@
+"""The strip of a stop, above every view: where one is, the answer, what to try, and the ways on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core.datasets import DEMOS
+from dashboard import session
+from dashboard.glossary import the_words
+from dashboard.navigation import STOPS, VIEWS
+from dashboard.selection import Selection
+from dashboard.theme import markdown_plain, unbroken
+from dashboard.tour.stops import TOUR, Stop
+from dashboard.tour.ways import enter, finish, leave, own
+
+
+def strip(selection: Selection) -> None:
+    """Draw the strip of the stop one is at; nothing away from the tour."""
+    if not selection.tour:
+        return
+    stop = TOUR[selection.tour - 1]
+    here = selection.source == stop.selection.source
+    with st.container(key="tour", gap=None):
+        with st.container(key="tour-ways", horizontal=True, vertical_alignment="center", gap="small"):
+            place = f":primary-background[{selection.tour} of {STOPS}]"
+            st.markdown(f"{place} **{markdown_plain(unbroken(stop.question))}**", width="stretch")
+            _ways(selection, stop, here)
+        if here:
+            st.markdown(f"{markdown_plain(unbroken(stop.words))} **{markdown_plain(stop.look)}**")
+        else:
+            title = next(demo.title for demo in DEMOS if f"demo:{demo.key}" == stop.selection.source.data)
+            st.markdown(markdown_plain(f"This stop is about the example “{title}”, which is not what is shown now."))
+
+
+def _ways(selection: Selection, stop: Stop, here: bool) -> None:
+    """Back, on, out; and back into the picture for those who have looked around."""
+    number = selection.tour
+    if not here or selection.view != stop.selection.view:
+        back = "Back to this stop"
+        st.button(back, key="tour.again", on_click=enter, args=(number,), help=f"Shows {_where(stop)} again.")
+    the_words(*stop.terms, place="tour")
+    st.button("Back", key="tour.back", disabled=number == 1, on_click=enter, args=(number - 1,))
+    if number < STOPS:
+        st.button("Next", key="tour.next", type="primary", on_click=enter, args=(number + 1,))
+    else:
+        st.button("My own data", key="tour.finish", type="primary", on_click=finish)
+    st.button("Leave tour", key="tour.leave", on_click=leave, help=_left())
+
+
+def _where(stop: Stop) -> str:
+    return f"“{VIEWS[stop.selection.view].title}”"
+
+
+def _left() -> str:
+    """What leaving does."""
+    before = own()
+    if before is None:
+        return "Takes this strip away; what is shown stays."
+    return markdown_plain(f"Back to {' and '.join(session.file_names(before))}, as it was left.")

@@ -1,0 +1,48 @@
+"""The glossary: every term with its picture, what it says, its formula, who defined it, and where to see it at work."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from calib_core._text import begun
+from calib_core.citations import bibliography, cited
+from dashboard import widgets
+from dashboard.glossary import TERMS, Term, explained
+from dashboard.navigation import LEARN, view
+from dashboard.theme import markdown_plain
+from dashboard.views.explained import SYMBOLS
+
+IN_A_ROW = 2
+LETTERS = (
+    r"$[\ell, u]$: the interval of an error $\theta$; $\varepsilon$: the tolerance, or what is promised; $T^*$: the "
+    r"error when outcomes are drawn from the predictions themselves; $g$: a map fitted on other rows."
+)
+"""What the letters of the terms' own formulas stand for; those of estimators and notions have their line already."""
+
+
+@view("glossary", "Glossary", 20, room=LEARN, needs_data=False)
+def render() -> None:
+    """Draw every term, by name."""
+    terms = sorted(TERMS.values(), key=lambda term: term.title)
+    for first in range(0, len(terms), IN_A_ROW):
+        places = st.columns(IN_A_ROW, gap="medium")
+        for place, term in zip(places, terms[first : first + IN_A_ROW], strict=False):
+            with place, st.container(border=True, height="stretch", key=f"term-card-{term.key}", gap="small"):
+                _entry(term)
+    st.caption(f"{SYMBOLS} {LETTERS}")
+    with st.expander("The works cited"):
+        for work in bibliography(term.reference for term in terms):
+            st.caption(markdown_plain(work))
+
+
+def _entry(term: Term) -> None:
+    explained(term.key, place=f"entry-{term.key}")
+    if term.formula:
+        st.latex(term.formula)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+        st.caption(markdown_plain(begun(cited(term.reference))), width="stretch")
+        if term.live is not None:
+            # A link opens a page of its own: the data in use here stay in use.
+            st.markdown(f"[See it live](?{urlencode(widgets.link_query(term.live))})", width="content")

@@ -1,0 +1,40 @@
+"""The papers view: what each figure or table says, what is found here, run again when asked, opened live by a link."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core.reproductions import REPRODUCTIONS
+from calib_core.reproductions.gallery import duration
+from dashboard import session, widgets
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.reproductions import FULL, KEPT, Reproduced
+from dashboard.navigation import view
+from dashboard.theme import markdown_plain
+from dashboard.views.exhibited import exhibited
+from dashboard.views.on_request import wanted
+
+KEY = "reproduction"
+
+
+@view("papers", "Papers", 60, room="evidence", needs_data=False)
+def render() -> None:
+    """Draw the view for the present choices."""
+    scene = session.scene_of(widgets.selection())
+    exhibited("papers", scene)
+    recipe = widgets.selection().exhibit(KEY)
+    exhibit: Reproduced = recipe.build()
+    entry = REPRODUCTIONS[exhibit.which]
+    st.markdown(f"#### {markdown_plain(EXHIBITS[KEY].title)}")
+    widgets.recipe_controls(recipe, key=f"exhibit.{KEY}", changed=widgets.change_exhibit)
+    if entry.link:
+        st.link_button("Open it live", f"?{entry.link}", icon=":material/open_in_new:")
+    table = exhibit.table(scene)
+    place = st.empty()
+    with place.container():
+        how_long = f"This takes {duration(entry.seconds[exhibit.size == FULL])} on one core."
+        ready = exhibit.size == KEPT or entry.needs or scene.knows(table)
+        if not ready and not wanted(f"{KEY} {table.key}", how_long, "Run"):
+            return
+    exhibited(KEY, scene, title=None, controls=False)
+    place.empty()  # there is nothing left to cancel

@@ -1,0 +1,141 @@
+"""Repeated samples: every number is the library's own on that sample, and what was simulated is what was promised."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import calib_core as cc
+from calib_core import InputError, lab
+from calib_core.calibrators import Reduced
+from calib_core.lab.repeats import COLUMNS, ROWS_AT_A_TIME
+
+B = cc.BINARY_CALIBRATORS
+
+
+def samples(truth, n, draws, seed=0):
+    """The rows of every draw, as the run's words promise them: so many rows at a time, one seed a time."""
+    step = max(1, ROWS_AT_A_TIME // n)
+    for first in range(0, draws, step):
+        together = min(step, draws - first)
+        rows = truth.sample(n * together, np.random.default_rng([seed, n, first])).predictions
+        yield from (rows.take(np.arange(d * n, (d + 1) * n)) for d in range(together))
+
+
+@pytest.mark.parametrize("key", list(lab.TRUTHS))
+def test_every_value_is_the_librarys_own(key):
+    truth = lab.TRUTHS.make(key)
+    every = [k for k in cc.ESTIMATORS if k not in ("skce", "canonical-kde", "max-deviation")]
+    names = every if key == "drawn" else ["ece", "debiased-l2", "brier"]
+    notions = ["confidence", "class-wise"]
+    run = lab.repeated(truth, (40, 25), 2, names, notions)
+    for line in run.lines:
+        if line.note and np.isnan(line.values).all():
+            continue
+        own = [cc.estimate(rows, line.reduction, line.estimator).value for rows in samples(truth, line.n, 2)]
+        np.testing.assert_array_equal(line.values, own)
+    assert len(run.lines) == 2 * len(notions) * len(names)
+
+
+def test_every_summary_is_what_its_words_say():
+    run = lab.repeated("sigmoid", 60, 20, ["ece"], intervals=True)
+    values, true = run.lines[0].values, lab.true_error("sigmoid").value
+    frame = run.frame()
+    line = frame.iloc[0]
+    assert list(frame) == list(COLUMNS)
+    assert line["true"] == true
+    assert line["bias"] == pytest.approx(values.mean() - true)
+    assert line["mse"] == pytest.approx(((values - true) ** 2).mean())
+    assert line["worst"] == pytest.approx(np.percentile(abs(values - true) / true, 95))
+    assert line["mean_high"] - line["mean"] == pytest.approx(1.6449 * values.std(ddof=1) / np.sqrt(20), rel=1e-4)
+    asked = [
+        true in cc.estimate(rows, cc.REDUCTIONS.make("class-specific", cls=1), "ece").interval()
+        for rows in samples(lab.TRUTHS.make("sigmoid"), 60, 20)
+    ]
+    assert line["share_held"] == pytest.approx(np.mean(asked))
+    np.testing.assert_allclose(run.draws()["off"], values - true)
+
+
+def test_a_calibrators_line_is_the_true_error_it_leaves():
+    truth, notion = lab.SigmoidCurve(), cc.REDUCTIONS.make("class-specific", cls=1)
+    run = lab.repeated(truth, 300, 2, ["debiased-l2"], binary_calibrators={"hb": B.make("histogram", bins=5)})
+    left = next(line for line in run.lines if line.calibrator == "hb")
+    z = (np.arange(2**15) + 0.5) / 2**15
+    for value, rows in zip(left.values, samples(truth, 300, 2), strict=True):
+        said = clone(Reduced(notion, B.make("histogram", bins=5))).fit_on(rows)
+        out = said.apply(cc.Predictions(np.column_stack([1 - z, z]), np.zeros(len(z), int))).rows.column(1)
+        happens = truth.accuracy(z)
+        slow = sum((out == v).mean() * (happens[out == v].mean() - v) ** 2 for v in np.unique(out))
+        assert value == pytest.approx(slow, rel=0.02, abs=1e-6)
+
+
+@pytest.mark.wide
+def test_scaling_then_binning_leaves_less_than_histograms_and_halves_with_twice_the_rows():
+    """P2 Fig. 8 and 9 scaled down: 1/e^2 grows with n for both; with scaling-binning it does not fall with bins."""
+    made = {f"{key}-{bins}": B.make(key, bins=bins) for key in ("histogram", "scaling-binning") for bins in (5, 20)}
+    frame = lab.repeated("sigmoid", (1000, 2000), 40, ["debiased-l2"], binary_calibrators=made).frame()
+    left = frame[frame["calibrator"] != ""].pivot(index="calibrator", columns="n", values="mean")
+    assert (left.loc["histogram-5"] > 1.2 * left.loc["scaling-binning-5"]).all()
+    assert 1.5 < left.loc["histogram-20", 1000] / left.loc["histogram-20", 2000] < 2.6
+    assert left.loc["histogram-20", 2000] > 2.5 * left.loc["histogram-5", 2000]
+    assert 0.7 < left.loc["scaling-binning-20", 2000] / left.loc["scaling-binning-5", 2000] < 1.4
+
+
+def test_debiased_errors_are_nearer_the_truth_where_bins_are_many():
+    """P2 Fig. 4: against the error in these bins, with 100 bins and few rows."""
+    bins = cc.BINNINGS.make("equal-width", bins=100)
+    named = {key: cc.ESTIMATORS.make(key, binning=bins) for key in ("rmsce", "debiased-l2")}
+    run = lab.repeated("sigmoid", 500, 40, named, in_bins=True)
+    frame, plug_in = run.frame().set_index("estimator"), run.lines[0].values ** 2
+    true = frame.loc["debiased-l2", "true"]
+    assert frame.loc["debiased-l2", "mse"] < 0.3 * ((plug_in - true) ** 2).mean()
+    assert abs(frame.loc["debiased-l2", "bias"]) < 4 * frame.loc["debiased-l2", "deviation"] / np.sqrt(40)
+
+
+def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
+    frames = []
+    for workers in ("1", "3"):
+        monkeypatch.setenv("CALIB_THREADS", workers)
+        frames.append(lab.repeated(["drawn", "sigmoid"], (700, 2000), 40, ["ece"]).draws())
+    np.testing.assert_array_equal(frames[0]["value"], frames[1]["value"])
+
+
+def test_it_tells_how_far_it_is_and_stops_when_told():
+    told = []
+    lab.repeated("drawn", (100, 20_000), 4, ["ece"], progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 100
+    assert len(told) > 2
+
+    class Stop(Exception):
+        pass
+
+    def stop(percent):
+        raise Stop
+
+    with pytest.raises(Stop):
+        lab.repeated("drawn", 20_000, 50, ["ece"], progress=stop)
+
+
+def test_what_cannot_be_answered_says_why_and_leaves_the_rest():
+    run = lab.repeated("three-classes", 12, 3, ["skce", "ece"], ["canonical", "confidence"], ["lece"])
+    frame = run.frame()
+    assert (frame["note"] != "").sum() >= 3
+    answered = frame[(frame["estimator"] == "ece") & (frame["reduction"] == "confidence") & (frame["calibrator"] == "")]
+    assert answered["draws"].item() == 3
+    assert frame.loc[frame["reduction"] == "canonical", "true"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"n": 0}, "n is 0"),
+        ({"n": ()}, "at least one"),
+        ({"draws": 0}, "draws is 0"),
+        ({"estimators": ()}, "at least one"),
+        ({"estimators": ("ece", "ece")}, "given once"),
+        ({"truths": []}, "at least one"),
+    ],
+)
+def test_bad_input_is_refused(how, why):
+    with pytest.raises(InputError, match=why):
+        lab.repeated(**{"truths": "drawn", "n": 20, "draws": 2, **how})

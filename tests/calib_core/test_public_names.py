@@ -1,0 +1,42 @@
+"""Names of the package are loaded when they are asked for."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import calib_core
+
+
+def for_type_checkers():
+    """What the block that only type checkers read imports: name -> module."""
+    tree = ast.parse(Path(calib_core.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    return {alias.name: node.module for node in block.body for alias in node.names}
+
+
+def test_type_checkers_read_what_the_interpreter_finds():
+    read = for_type_checkers()
+    assert set(read) - {"figures"} == set(calib_core.__all__)
+    for name, module in read.items():
+        whole = importlib.import_module(f"{module}.{name}" if module == "calib_core" else module)
+        assert getattr(calib_core, name) is (whole if module == "calib_core" else vars(whole)[name])
+
+
+def test_what_is_no_public_name_is_refused():
+    with pytest.raises(AttributeError, match="no attribute 'calibrate'"):
+        _ = calib_core.calibrate
+    assert {*calib_core.__all__, "figures", "__version__"} == set(dir(calib_core))
+
+
+def test_an_estimate_needs_neither_scikit_learn_nor_scipy_stats():
+    """scikit-learn alone takes longer to load than `calib gate` may take on a small file."""
+    ask = """import sys, calib_core as cc
+p = cc.Predictions([[0.9, 0.1], [0.7, 0.3]] * 50, [0, 1, 0, 0, 0] * 20)
+cc.estimate(p).interval(), cc.estimate(p).noise_floor
+print([name for name in ("sklearn", "scipy.stats", "scipy.optimize") if name in sys.modules])"""
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

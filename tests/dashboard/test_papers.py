@@ -1,0 +1,139 @@
+"""`calib reproduce` and the view Papers: numbers are the library's, links open, what takes long is asked for."""
+
+import io
+import json
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from generated import ordinary_rows
+
+from calib_core import Recipe, read_predictions
+from calib_core.reproductions import REPRODUCTIONS, from_files, gallery, overview, reproduced
+from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
+from dashboard.selection import Selection, Source
+from dashboard.theme import markdown_plain
+from dashboard.views import VIEWS
+from tests.dashboard.test_views import opened
+
+
+def read(text):
+    return pd.read_csv(io.StringIO(text), keep_default_na=False, dtype={"published": str})
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, ["reproduce", *arguments], prog_name="calib")
+    assert result.exit_code == code, result.output
+    return result
+
+
+def chosen(**params):
+    return Selection(view="papers", exhibits=(EXHIBITS.described("reproduction", **params),))
+
+
+# ---- on a terminal ---------------------------------------------------------------------------------------------
+
+
+def test_without_a_figure_the_list_is_shown():
+    lines = run().stdout.splitlines()
+    assert [line.split()[0] for line in lines[1 : 1 + len(REPRODUCTIONS)]] == overview()["key"].tolist()
+    assert any(line.startswith("p2-definition-5-2: a misprint: ") for line in lines)
+
+
+def test_a_figure_is_made_again_in_every_form():
+    found = reproduced("p1-example-1")
+    text = run("p1-example-1", "--quick").stdout
+    assert "Gupta and Ramdas (2022), Section 2, Example 1: No error of confidences" in text
+    assert "In the dashboard: ?data=demo:example-1&view=reliability" in text
+    pd.testing.assert_frame_equal(read(run("p1-example-1", "--csv").stdout), found, check_dtype=False)
+    record = json.loads(run("p1-example-1", "--json", "--quick").stdout)
+    assert [line["ours"] for line in record["table"]] == found["ours"].tolist()
+    assert record["quick"]
+    assert record["versions"]
+
+
+def test_what_is_kept_is_shown_without_a_run():
+    shown = read(run("p1-theorem-1", "--kept", "--csv").stdout)
+    assert shown["ours"].tolist() == gallery("p1-theorem-1")["ours"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["p9"], "there is no reproduction 'p9'; those there are: "),
+        (["p1-table-2"], "name a folder of yours (`calib reproduce p1-table-2 --files FOLDER`)"),
+        (["p1-example-1", "--files", "."], "p1-example-1 needs no files: leave them out"),
+        (["p1-example-1", "--quick", "--kept"], "--quick and --kept exclude each other"),
+        (["--csv", "--json"], "--json and --csv exclude each other"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(words, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("net.csv").write_text("confidence,correct\n0.5,1\n", "utf-8")
+    assert sentence in run(*words, code=2).stderr
+
+
+def test_networks_of_a_folder_stand_beside_the_papers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    probs, labels = ordinary_rows(240, 3)
+    path = Path("nets/cifar10_resnet50.csv")
+    path.parent.mkdir()
+    pd.DataFrame(probs, columns=["p_0", "p_1", "p_2"]).assign(label=labels).to_csv(path, index=False)
+    shown = read(run("p1-table-3", "--files", "nets", "--splits", "2", "--csv").stdout)
+    expected = from_files("p1-table-3", {path.name: read_predictions(path)}, splits=2)
+    assert shown["published"].astype(float).tolist() == [0.46, 0.42, 0.35, 0.35, 0.50, 0.28]
+    assert shown["ours"].tolist() == expected["ours"].tolist()
+
+
+# ---- on screen -------------------------------------------------------------------------------------------------
+
+
+def test_every_link_opens_a_view_that_there_is():
+    for entry in REPRODUCTIONS.values():
+        if entry.link:
+            choices, problems = Selection.from_query(dict(parse_qsl(entry.link)))
+            assert not problems, entry.key
+            assert choices.view in VIEWS, entry.key
+            assert f"view={choices.view}" in entry.link, entry.key
+
+
+def tables(app):
+    return [table.value for table in app.table]
+
+
+def test_kept_numbers_are_shown_at_once_and_reasons_with_them():
+    app = opened(chosen(which="p2-definition-5-2"))
+    first, second = tables(app)
+    assert len(first) == len(REPRODUCTIONS)
+    assert second.iloc[:, -1].tolist() == ["agrees", "differs", "agrees"]
+    assert not [button for button in app.button if button.label == "Run"]
+    assert any("What differs: a misprint" in caption.value.replace("\\", "") for caption in app.caption)
+
+
+def test_a_run_is_asked_for_and_is_the_librarys():
+    app = opened(chosen(which="p5-convex-mapping", size="quick"))
+    assert len(tables(app)) == 1
+    (button,) = (button for button in app.button if button.label == "Run")
+    button.click().run()
+    assert not app.exception
+    found = reproduced("p5-convex-mapping")
+    assert tables(app)[1].index.tolist() == [markdown_plain(what) for what in found["what"]]
+    assert tables(app)[1].iloc[:, -1].tolist() == ["agrees", "differs", "agrees"]
+
+
+def test_what_needs_files_says_how():
+    app = opened(chosen(which="p4-table-1"))
+    assert any("p4-table-1" in info.value.replace("\\", "") for info in app.info)
+
+
+def test_the_view_opens_without_data():
+    app = opened(Selection(Source("gone:nothing"), view="papers"))
+    assert len(tables(app)) == 2
+
+
+def test_the_exhibit_is_one_recipe_in_links():
+    recipe = chosen(which="p3-table-1").exhibit("reproduction")
+    assert Recipe.from_dict("EXHIBITS", json.loads(recipe.to_json())) == recipe

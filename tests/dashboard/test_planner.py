@@ -1,0 +1,164 @@
+"""The planner: it shows what the library answers, sliders and clicks move the mark, and it does without data."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from streamlit.testing.v1 import AppTest
+
+import calib_core as cc
+from calib_core import PLANS, Recipe
+from calib_core.planning import answer, answers
+from dashboard import session
+from dashboard.chart import drawn, slot
+from dashboard.chart.click import Click
+from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
+from dashboard.selection import Selection, Source
+from tests.dashboard.test_views import opened
+
+WINE = Source(data="demo:wine-logistic")
+
+
+def planned(key: str, source: Source = WINE, **params: Any) -> Selection:
+    plan = PLANS.described(key, **params)
+    recipe = EXHIBITS.described("plan", plan=plan)
+    return Selection(source=source, view="planner", calibrators=()).with_exhibit(recipe)
+
+
+def read(app: AppTest) -> str:
+    texts = (*app.markdown, *app.caption, *app.info, *app.error)
+    return " ".join(element.value for element in texts).replace("\\", "").replace("\u00a0", " ")
+
+
+def marks(app: AppTest) -> dict[str, list[float]]:
+    traces = {trace["name"]: trace for trace in drawn(app)["plan"].figure["data"]}
+    return {name: [*traces[name]["x"], *traces[name]["y"]] for name in ("planned", "needed") if name in traces}
+
+
+def in_use(source: Source = WINE) -> tuple[cc.Predictions, cc.Predictions]:
+    rows = session.parts(source)
+    return rows.fit, rows.test
+
+
+def test_it_shows_what_the_library_answers_and_a_slider_moves_the_mark() -> None:
+    app = opened(planned("histogram-binning", points=20))
+    fit, test = in_use()
+    found = answer(PLANS.make("histogram-binning", points=20), fit, test)
+    assert found.inverse in read(app)
+    assert all(sentence in read(app) for sentence in found.sentence.split(". "))
+    np.testing.assert_allclose(marks(app)["planned"], [20, found.bound])
+    slider = next(s for s in app.select_slider if s.label == "Rows per bin")
+    assert slider.value == 20
+    slider.set_value(40).run()
+    assert not app.exception
+    moved = answer(PLANS.make("histogram-binning", points=40), fit, test)
+    np.testing.assert_allclose(marks(app)["planned"], [40, moved.bound])
+    assert '"points":40' in str(app.query_params["exhibits"])
+
+
+def test_a_click_on_the_curve_moves_the_mark_and_the_data_fill_in_again() -> None:
+    app = opened(planned("accuracy-interval"))
+    fit, test = in_use()
+    assert marks(app)["planned"][0] == test.n_rows
+    app.session_state[slot("plan")] = Click(0, 3, {"amount": 250.0, "bound": 0.1}, 250.0, 0.1, 1)
+    app.run()
+    assert not app.exception
+    assert marks(app)["planned"][0] == 250
+    assert next(s for s in app.select_slider if s.label == "Number of test rows").value == 250
+    app.button(key="planner.data").click().run()
+    assert marks(app)["planned"][0] == test.n_rows
+    assert "250" not in str(app.query_params.get("exhibits"))
+    app.selectbox(key="planner.question").set_value("miscoverage").run()
+    assert answer("miscoverage", fit, test).inverse in read(app)
+
+
+def test_a_share_chosen_by_its_slider_is_the_share() -> None:
+    app = opened(planned("abstaining-gain", accuracy=0.9, classes=10))
+    slider = next(s for s in app.slider if s.label == "Wrong rows answered")
+    slider.set_value(40.0).run()
+    assert not app.exception
+    expected = answer(PLANS.make("abstaining-gain", accuracy=0.9, classes=10, missed=0.4))
+    np.testing.assert_allclose(marks(app)["planned"], [0.4, expected.bound])
+    assert "needed" not in marks(app)
+
+
+AT_ONCE = ("histogram-binning", "within", "accuracy-interval")
+"""Questions drawn at every check: a theorem, one of the scores, and one of the outcomes."""
+QUESTIONS = [pytest.param(key, marks=() if key in AT_ONCE else pytest.mark.wide) for key in PLANS]
+
+
+@pytest.mark.parametrize("key", QUESTIONS)
+def test_every_question_is_drawn_for_confidences_alone(key: str) -> None:
+    source = Source(data="demo:language-model")
+    app = opened(planned(key, source))
+    assert answer(key, *in_use(source)).inverse in read(app)
+
+
+def test_without_data_it_begins_with_usual_numbers() -> None:
+    app = opened(planned("balance", Source(data="sha256:" + "0" * 64)))
+    usual = answer(PLANS.make("balance", rows=1000))
+    assert usual.inverse in read(app)
+    assert marks(app)["planned"][0] == 1000
+    slider = next(s for s in app.select_slider if s.label == "Number of calibration rows")
+    slider.set_value(200).run()
+    assert not app.exception
+    assert marks(app)["planned"][0] == 200
+    app = opened(planned("within", Source(data="sha256:" + "0" * 64)))
+    assert "How many rows it takes depends on the scores: give the predictions." in read(app)
+
+
+# ---- on a terminal -------------------------------------------------------------------------------------------
+
+
+def calib(*words: str) -> Any:
+    return CliRunner().invoke(main, ["plan", *words], prog_name="calib")
+
+
+def test_the_command_says_what_the_screen_says() -> None:
+    fit, test = in_use()
+    for key in ("histogram-binning", "within"):
+        said = calib(key, "demo:wine-logistic", "--error", "0.05").stdout.splitlines()
+        found = answer(PLANS.make(key, error=0.05), fit, test)
+        assert said == [f"{found.title} ({key})", found.sentence, found.inverse, found.basis]
+    every = answers(None, fit, test)
+    lines = pd.read_csv(StringIO(calib("demo:wine-logistic", "--csv").stdout), keep_default_na=False, na_values=[])
+    assert lines["answer"].tolist() == every["answer"].tolist()
+    record = json.loads(calib("balance", "--rows", "500", "--bins", "10", "--json").stdout)
+    (line,) = record["plans"]
+    assert line["bound"] == answer(PLANS.make("balance", rows=500, bins=10)).bound
+    assert line["plan"] == Recipe("PLANS", "balance", (("bins", 10), ("rows", 500))).to_dict()
+    with_file = calib("show-nothing.csv")
+    assert with_file.exit_code == 2
+    assert "no 'show-nothing.csv' in PLANS" in with_file.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("within",), "give the predictions"),
+        (("balance", "--rows", "-3"), "rows is -3; it must be a number from 2"),
+        (("balance", "--points", "3"), "--points does not go with balance"),
+        (("balance", "--rows", "9", "--json", "--csv"), "exclude each other"),
+        (("histogram-binning", "--notion", "canonical"), "notion is 'canonical'"),
+        (("balance", "no-such-file.csv"), "No such file"),
+    ],
+)
+def test_the_command_refuses_in_a_sentence(words: tuple[str, ...], why: str) -> None:
+    answered = calib(*words)
+    assert answered.exit_code == 2
+    assert why in answered.stderr
+    assert "Traceback" not in answered.output
+
+
+def test_without_a_file_it_says_how_numbers_are_given() -> None:
+    answered = calib()
+    assert answered.exit_code == 0
+    assert "Numbers are given as options" in answered.stdout
+    assert "No answer: not known: number of calibration rows" in answered.stdout
