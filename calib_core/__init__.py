@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
     from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
     from calib_core.inference import compare
+    from calib_core.lab import TRUTHS
     from calib_core.lookup import row_table
     from calib_core.paper_tables import method_tables
     from calib_core.planning import PLANS
@@ -58,6 +59,7 @@ __all__ = [
     "PLANS",
     "REDUCTIONS",
     "SCALES",
+    "TRUTHS",
     "Estimate",
     "InputError",
     "Logits",
@@ -145,6 +147,7 @@ _FROM = {
         "estimate",
     ),
     "inference": ("compare",),
+    "lab": ("TRUTHS",),
     "lookup": ("row_table",),
     "paper_tables": ("method_tables",),
     "planning": ("PLANS",),

@@ -235,6 +235,7 @@ class Stored(ReadOnly):
 
     def first_part(self, share: float = 0.5, *, random_state: int = 0) -> Bools:
         """Which rows ``split`` puts into its first part, shape (n,)."""
+        as_whole(random_state, "random_state", 0)
         strata = self._correct if self.labels is None else self.labels
         if self.row_groups is None:
             first = split_rows(strata, share, random_state)

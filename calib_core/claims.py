@@ -6,7 +6,7 @@ a stratum: the claim (i, j) says that column j is the one that hit in row i; 50,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,6 +19,9 @@ from calib_core._repr import OneLine
 
 _CHUNK_ROWS = 8192
 """Rows one worker counts at a time; fixed, so that sums are the same bits for any number of workers."""
+
+_COLUMNS = 16
+"""Columns read together: as many float32 as a line of memory holds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +101,7 @@ class Tally(OneLine):
         if len(ends) == 1 and np.array_equal(ends[0], np.arange(cells + 1)):
             return [self]
         positions = np.concatenate(ends)
-        upto = [_running(part).take(positions, axis=1) for part in (self.count, self.score, self.outcome)]
+        upto = [running(part).take(positions, axis=1) for part in (self.count, self.score, self.outcome)]
         stops = np.cumsum([len(end) for end in ends])
         return [
             Tally(*(np.diff(part[:, stop - len(end) : stop], axis=1) for part in upto))
@@ -106,10 +109,10 @@ class Tally(OneLine):
         ]
 
 
-def _running(part: Float64s) -> Float64s:
-    """Sums of the first 0, 1, 2, ... cells."""
-    sums = np.zeros((part.shape[0], part.shape[1] + 1))
-    np.cumsum(part, axis=1, out=sums[:, 1:])
+def running(part: Float64s) -> Float64s:
+    """Sums of the first 0, 1, 2, ... cells, the last axis."""
+    sums = np.zeros((*part.shape[:-1], part.shape[-1] + 1))
+    np.cumsum(part, axis=-1, out=sums[..., 1:])
     return sums
 
 
@@ -267,6 +270,16 @@ class ColumnClaims(OneLine):
         cell = hit * shape[1] + np.searchsorted(edges, scores, side="right")
         weight = None if self.weights is None else self.weights[known]
         return _bincount(cell, weight, shape)
+
+
+def each_stratum(claims: Claims) -> Iterator[Stratum]:
+    """The strata in turn; of a matrix neighbouring columns are read together, since they share lines of memory."""
+    if not isinstance(claims, ColumnClaims):
+        yield from (claims.stratum(s) for s in range(len(claims.strata)))
+        return
+    for first in range(0, len(claims.strata), _COLUMNS):
+        for s, scores in enumerate(claims.rows.columns(slice(first, first + _COLUMNS)), first):
+            yield Stratum(scores, claims.hit == s, claims.weights)
 
 
 def _sums(

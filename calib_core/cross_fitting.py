@@ -14,9 +14,9 @@ from calib_core.defaults import FOLDS, SEED
 from calib_core.predictions import InputError, Predictions
 
 CROSS_FITTED = (
-    "Every row is judged after a map fitted on the other folds. The map that is used afterwards is fitted on all rows: "
-    "a little better, as a rule. Intervals and tests take the maps as they are: they cover other rows judged by these "
-    "maps, not how other rows would have changed the fits."
+    "Every row is a test row, judged after a map fitted on the other folds. The map that is used afterwards is fitted "
+    "on all rows: a little better, as a rule. Intervals and tests take the maps as they are, as if none had seen any "
+    "row: what they say holds nearly, not exactly, and does not tell how other rows would have changed the fits."
 )
 """What is to be known of cross-fitted rows."""
 OF_ALL_ROWS = (
@@ -41,7 +41,8 @@ def cross_fitted(
 
     What can mislead: ``folds`` maps are judged, each fitted on a share 1 - 1/folds of the rows, where the one that is
     used afterwards is fitted on all: a little better, as a rule. Intervals and tests of what comes out take the maps as
-    they are: they cover other rows judged by these maps, not how other rows would have changed the fits.
+    they are: they cover other rows judged by these maps, nearly, not how other rows would have changed the fits. Folds
+    that hold every label alike make scores of tens of rows look a little better than they are.
 
     References: Bayle, Bayle, Janson & Mackey 2020, on intervals from rows that were each left out once.
 

@@ -50,7 +50,7 @@ class Division(OneLine):
         >>> import calib_core as cc
         >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
         >>> divide(p).note, divide(p, folds=2).note[:43]
-        ('', 'Every row is judged after a map fitted on t')
+        ('', 'Every row is a test row, judged after a map')
         """
         return "" if self.folds is None else CROSS_FITTED
 

@@ -188,7 +188,7 @@ NO_REFIT = NoRefit()
 class Key:
     """The key of a member of another family as it is, without parameters; or one of a few words beside them.
 
-    ``titles`` say those words to a reader, in turn.
+    ``titles`` say those words to a reader, in turn; ``able`` narrows the members to those it says yes to.
 
     >>> Key("NO_FAMILY", ("all",)).words
     ('all',)
@@ -197,6 +197,7 @@ class Key:
     family: str
     words: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
+    able: Callable[[str], bool] = lambda key: True
 
     def title(self, option: str) -> str:
         """An option as a reader sees it: the member's title, or the word's."""
@@ -208,7 +209,7 @@ class Key:
     @property
     def options(self) -> tuple[str, ...]:
         """The words, then the keys there are."""
-        return (*self.words, *FAMILIES[self.family])
+        return (*self.words, *filter(self.able, FAMILIES[self.family]))
 
     def check(self, value: Any) -> str | None:
         return None if value in self.options else f"one of {', '.join(map(repr, self.options))}"

@@ -36,7 +36,7 @@ def main() -> None:
     # Each in a place of its own, filled or not: where one comes or goes, what follows moves up or down, the browser
     # makes it anew, and a file under way to its field is lost.
     with st.container(key="frame-chips"):
-        if view.room in _CHOOSES:
+        if view.room in _CHOOSES and view.needs_data:
             frame.model_chips(selection)
     with st.container(key="frame-problems"):
         for problem in (*widgets.link_problems(), *widgets.left_out()):

@@ -27,7 +27,12 @@ MOST_CALIBRATORS = 12
 MOST_PARTITIONS = 6
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
-SHARED = {"coverage": ("selective", "skills"), "threshold": ("decision-curve", "net-benefit")}
+SHARED = {
+    "coverage": ("selective", "skills"),
+    "threshold": ("decision-curve", "net-benefit"),
+    "truth": ("lab-curve", "lab-errors"),
+    "seed": ("lab-curve", "lab-errors"),
+}
 """Options that several exhibits have in common: chosen in one, chosen in all."""
 MIN_ROWS = (1, 100)
 """Numbers of rows that can be asked of a cell for an arrow."""

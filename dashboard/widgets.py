@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import streamlit as st
@@ -13,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe, RegistryError
 from calib_core._text import begun
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range, Text
+from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range, Shares, Text
 from dashboard import session
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
@@ -33,6 +34,8 @@ _UNSET = object()
 FIRST_VISIT = {"view": "start"}
 """What an address without choices opens."""
 
+POINTS_ABREAST = 3
+"""Sliders of a curve's points that stand in a row."""
 SLIDER_STEPS = 300
 """A range of whole numbers longer than this gets a number field instead of a slider."""
 
@@ -266,6 +269,8 @@ class _Control:
         elif isinstance(domain, ClassIndex):
             names = self.class_names or (str(self.value),)
             st.selectbox(self.label, range(len(names)), format_func=lambda c: names[c], help=text, **self._tied())
+        elif isinstance(domain, Shares):
+            self._points(domain)
         elif isinstance(domain, Numbers):
             written = ", ".join(f"{v:g}" for v in self.value)
             st.text_input(self.label, help=text, **tied(self.key, written, self._read_numbers))
@@ -285,6 +290,33 @@ class _Control:
             st.slider(self.label, **kwargs)
         else:
             st.number_input(self.label, format=None if self.param.integer else "%g", **kwargs)
+
+    def _points(self, domain: Shares) -> None:
+        """A slider for every point of a curve, and how many points there are."""
+        shares, last = self.value, len(self.value) - 1
+
+        def moved(i: int, share: float) -> None:
+            self._chosen((*shares[:i], share / 100, *shares[i + 1 :]))
+
+        def counted(points: int) -> None:
+            places = [last * i / (points - 1) for i in range(points)]
+            below = [min(int(place), last - 1) for place in places]
+            between = zip(below, places, strict=True)
+            curve = (shares[b] + (place - b) * (shares[b + 1] - shares[b]) for b, place in between)
+            self._chosen(tuple(round(share, 3) for share in curve))
+
+        st.caption(f"{self.label}: {self._help}")
+        for first in range(0, last + 1, POINTS_ABREAST):
+            places = st.columns(POINTS_ABREAST)
+            for place, i in zip(places, range(first, min(first + POINTS_ABREAST, last + 1)), strict=False):
+                score = f"Score {100 * i / last:.3g} %"
+                value = float(round(100 * shares[i], 1))
+                key = f"{self.key}.{i}.{last}"
+                place.slider(score, 0.0, 100.0, step=1.0, format="%g %%", **tied(key, value, partial(moved, i)))
+        st.number_input(
+            "Points", domain.least, domain.most, step=1, help="How many points the curve has.",
+            **tied(f"{self.key}.points", last + 1, counted),
+        )  # fmt: skip
 
     def _read_numbers(self, text: str) -> None:
         try:

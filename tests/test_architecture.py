@@ -408,6 +408,7 @@ ALIKE = {
     "constraint": 2,
     "fitted_numbers": 3,
     "findings": 3,
+    "lab": 4,
     "class_bias": 3,
     "decision_curve": 3,
     "decisions": 2,

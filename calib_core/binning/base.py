@@ -67,12 +67,20 @@ class Cuts:
     """What a scheme declares that it cuts, and how.
 
     ``of``: an "interval" of scores or the "simplex". ``pools``: it can put strata together, and then has a ``table``.
-    ``one_a_value``: every distinct score has a bin of its own.
+    ``one_a_value``: every distinct score has a bin of its own. ``bins`` and ``rows`` name the parameter that says how
+    many bins there are, or how many rows each holds; empty where none does.
     """
 
     of: Literal["interval", "simplex"] = "interval"
     pools: bool = False
     one_a_value: bool = False
+    bins: str = ""
+    rows: str = ""
+
+    @property
+    def number(self) -> str:
+        """The parameter that a sweep over bins changes; empty where there is none."""
+        return self.bins or self.rows
 
 
 BINNINGS: Registry[BinningScheme] = Registry("BINNINGS", flags=Cuts())

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._checks import effective_rows, whole
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.defaults import BINS
 from calib_core.registry import Numbers, Range, RegistryError
 
 
-@BINNINGS.register("equal-width", "Equal width", reference="P1 §2")
+@BINNINGS.register("equal-width", "Equal width", reference="P1 §2", flags=Cuts(bins="bins"))
 @dataclass(frozen=True)
 class EqualWidth:
     """B bins of width 1/B: [0, 1/B), [1/B, 2/B), ..., [1 - 1/B, 1].
@@ -38,7 +39,7 @@ class EqualWidth:
         return self.fixed_edges().astype(ordered.dtype)
 
 
-@BINNINGS.register("equal-mass", "Equal mass", reference="P2 §3; P5 §4.3")
+@BINNINGS.register("equal-mass", "Equal mass", reference="P2 §3; P5 §4.3", flags=Cuts(bins="bins"))
 @dataclass(frozen=True)
 class EqualMass:
     """B bins holding equally many rows; equal scores are never parted, so fewer bins can result.
@@ -62,7 +63,7 @@ class EqualMass:
         return _cuts(ordered, weights, self.bins)
 
 
-@BINNINGS.register("points-per-bin", "Points per bin", reference="P1 Alg. 8")
+@BINNINGS.register("points-per-bin", "Points per bin", reference="P1 Alg. 8", flags=Cuts(rows="points"))
 @dataclass(frozen=True)
 class PointsPerBin:
     """Bins of equal mass, as many as can each hold k rows.
@@ -142,14 +143,16 @@ def _cuts(ordered: Floats, weights: Float64s | None, bins: int) -> Floats:
         return ordered[:0]
     last = _last_rows(n, bins) if weights is None else _last_by_weight(weights, bins)
     following = np.searchsorted(ordered, ordered[last], side="right")
-    return np.unique(ordered[following[following < n]])
+    cuts = ordered[following[following < n]]
+    return cuts if (cuts[1:] > cuts[:-1]).all() else np.unique(cuts)
 
 
+@lru_cache(256)
 def _last_rows(n: int, bins: int) -> Codes:
     """The last row of each bin but the last: the first n mod B bins hold one row more."""
     size, extra = divmod(n, bins)
     ends = np.arange(1, bins) * size + np.minimum(np.arange(1, bins), extra)
-    return np.unique(ends[(ends > 0) & (ends < n)]) - 1
+    return frozen(np.unique(ends[(ends > 0) & (ends < n)]) - 1)
 
 
 def _last_by_weight(weights: Float64s, bins: int) -> Codes:

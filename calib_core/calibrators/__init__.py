@@ -27,6 +27,7 @@ from calib_core.calibrators.order_preserving import OrderPreserving
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.profile import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.reduced import Reduced
+from calib_core.calibrators.refits import Refits, refitted
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import ScalingMap
@@ -71,6 +72,7 @@ __all__ = [
     "Platt",
     "Profile",
     "Reduced",
+    "Refits",
     "ScalingBinning",
     "ScalingMap",
     "SimplexBinning",
@@ -80,5 +82,6 @@ __all__ = [
     "VennAbers",
     "as_calibrator",
     "load_calibrator",
+    "refitted",
     "with_options",
 ]

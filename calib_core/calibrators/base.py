@@ -34,7 +34,8 @@ class Contract:
     may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable);
     abstains: it may leave rows unanswered; exported: it can be written as steps (``exporting.steps_of``);
     keeps_order: no two classes of a row change places, or only the claims made are recalibrated; profile: how it is
-    introduced to somebody who chooses one.
+    introduced to somebody who chooses one. ``bins`` and ``rows`` name the parameter that says how many bins it has, or
+    how many rows each holds; empty where none does.
     """
 
     output: Output
@@ -48,6 +49,8 @@ class Contract:
     exported: bool = True
     keeps_order: bool = False
     profile: Profile = field(default_factory=Profile)
+    bins: str = ""
+    rows: str = ""
 
     def unfit(self, kind: str) -> str:
         """Why predictions of this kind cannot be calibrated so, in one sentence without its stop; empty where they can.
@@ -243,9 +246,14 @@ class Calibrator(BaseEstimator):
 
 @dataclass(frozen=True)
 class Shape:
-    """What a binary calibrator declares of its map; ``smooth``: it has few parameters and never decreases."""
+    """What a binary calibrator declares of its map; ``smooth``: it has few parameters and never decreases.
+
+    ``bins`` and ``rows`` name the parameter that says how many bins it has, or how many rows each holds.
+    """
 
     smooth: bool = False
+    bins: str = ""
+    rows: str = ""
 
 
 BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS", flags=Shape())

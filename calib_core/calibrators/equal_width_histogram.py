@@ -9,13 +9,16 @@ import numpy as np
 
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.binning import EqualWidth
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.registry import Range
 
 
 @BINARY_CALIBRATORS.register(
-    "equal-width-histogram", "Equal-width histogram binning", reference="Zadrozny & Elkan 2001"
+    "equal-width-histogram",
+    "Equal-width histogram binning",
+    reference="Zadrozny & Elkan 2001",
+    flags=Shape(bins="bins"),
 )
 @dataclass(eq=False, repr=False)
 class EqualWidthHistogram(BinaryCalibrator):

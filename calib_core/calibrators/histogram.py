@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
 from calib_core.guarantees import Cells
@@ -22,7 +22,12 @@ keeps most rows with a quarter to a fifth; with more, 20 a bin place edges about
 """
 
 
-@BINARY_CALIBRATORS.register("histogram", "Histogram binning", reference="P1 Alg. 8; Gupta & Ramdas 2021, Alg. 1-2")
+@BINARY_CALIBRATORS.register(
+    "histogram",
+    "Histogram binning",
+    reference="P1 Alg. 8; Gupta & Ramdas 2021, Alg. 1-2",
+    flags=Shape(bins="bins", rows="points_per_bin"),
+)
 @dataclass(eq=False, repr=False)
 class Histogram(BinaryCalibrator):
     """Replaces a score by the share of claims that came true in its bin, with equally many rows in every bin.

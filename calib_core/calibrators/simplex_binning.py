@@ -16,6 +16,7 @@ from calib_core.binning import (
     Projection,
     Sierpinski,
     SimplexScheme,
+    cuts,
     of_simplex,
     simplex_points,
     simplex_table,
@@ -124,9 +125,11 @@ class SimplexBinning(Calibrator):
         return values, np.where(known, self.counts_[position], 0.0)
 
 
-def _flags(sentence: str) -> Contract:
+def _flags(sentence: str, scheme: SimplexScheme) -> Contract:
     profile = Profile("rows", sentence, rows=(0, 0, 50), promises=True)
-    return Contract("full", keeps_argmax=False, sums_to_one=True, exported=False, profile=profile)
+    return Contract(
+        "full", keeps_argmax=False, sums_to_one=True, exported=False, profile=profile, bins=cuts(scheme).bins
+    )
 
 
 CALIBRATORS.preset(
@@ -136,7 +139,7 @@ CALIBRATORS.preset(
     SimplexBinning,
     lift="binning",
     reference="P1 App. G.1",
-    flags=_flags("Class frequencies in cells cut off at the corners, again and again."),
+    flags=_flags("Class frequencies in cells cut off at the corners, again and again.", Sierpinski()),
     binning=Sierpinski(),
 )
 CALIBRATORS.preset(
@@ -146,7 +149,7 @@ CALIBRATORS.preset(
     SimplexBinning,
     lift="binning",
     reference="P1 App. G.2",
-    flags=_flags("Class frequencies in cells of equal steps of every class's probability."),
+    flags=_flags("Class frequencies in cells of equal steps of every class's probability.", Grid()),
     binning=Grid(),
 )
 CALIBRATORS.preset(
@@ -156,6 +159,6 @@ CALIBRATORS.preset(
     SimplexBinning,
     lift="binning",
     reference="P1 Alg. 10",
-    flags=_flags("Class frequencies in cells that hold about as many rows each."),
+    flags=_flags("Class frequencies in cells that hold about as many rows each.", Projection()),
     binning=Projection(),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from calib_core.calibrators.base import CALIBRATORS, BinaryCalibrator, Contract
+from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Contract, Shape
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.isotonic import Isotonic
 from calib_core.calibrators.profile import Profile
@@ -156,6 +156,7 @@ def _fixed(notion: Reduction, binary: BinaryCalibrator | None, normalise: bool) 
 
 for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE:
     _of = scope(_notion).of
+    _shape = Shape() if _binary is None else BINARY_CALIBRATORS.flags(_binary)
     CALIBRATORS.preset(
         _key,
         _title,
@@ -163,7 +164,9 @@ for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE
         Reduced,
         lift="reduction" if _of == "ranks" else "" if _binary is None else "binary",
         reference=_reference,
-        flags=replace(_ROWS if _normalise else _CONTRACTS[_of], profile=_PROFILES[_key]),
+        flags=replace(
+            _ROWS if _normalise else _CONTRACTS[_of], profile=_PROFILES[_key], bins=_shape.bins, rows=_shape.rows
+        ),
         **_fixed(_notion, _binary, _normalise),
     )
 

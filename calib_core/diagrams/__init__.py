@@ -19,7 +19,7 @@ from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constrai
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
-from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep
+from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep, swept_estimators, swept_kinds
 from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
 from calib_core.diagrams.forest import Forest, forest
 from calib_core.diagrams.levels import Levels, levels
@@ -148,6 +148,8 @@ __all__ = [
     "selective",
     "shared_scale",
     "slice_dots",
+    "swept_estimators",
+    "swept_kinds",
     "temperature_path",
     "trade_off",
     "trade_points",

@@ -1,32 +1,43 @@
-"""The error against the number of bins, with what noise alone would show (P1 Fig. 2 and 5-8)."""
+"""The error against the number of bins, with what noise alone would show (P1 Fig. 2 and 5-8, P2 Fig. 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.binning import EqualWidth
+from calib_core._text import inside
+from calib_core.binning import BINNINGS, as_binning, cuts
+from calib_core.calibrators import Refits
+from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators.base import as_estimator
+from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, reads_bins, takes_bins
+from calib_core.estimators.base import Question
+from calib_core.inference import unit_of
 from calib_core.inference.many_binnings import floors, sweep_tables
-from calib_core.predictions import Predictions
-from calib_core.reductions import as_reduction, claims_of
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions import Reduction, as_reduction
 from calib_core.registry import RegistryError
 
 BINS = tuple(range(5, 26))
+"""Numbers of bins of a sweep."""
+ROWS = (10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500)
+"""Numbers of rows in each bin."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorSweep(Diagram):
-    """A line per model and notion: arrays are (lines, bin counts).
+    """A line per model and notion: arrays are (lines, numbers of bins).
 
     ``value`` is the error with that many bins; ``floor`` the noise floor, the 95 % point of what a perfectly calibrated
-    model with these predictions shows, NaN where none was asked for.
+    model with these predictions shows; ``low`` and ``high`` the interval at ``level`` of the error in these bins. NaN
+    where none was asked for; ``notes`` say, line by line, why no floor could be drawn that was. ``estimator`` is its
+    key, ``axis`` says what ``bins`` are numbers of.
     """
 
     formula: ClassVar[str] = (
@@ -38,9 +49,30 @@ class ErrorSweep(Diagram):
     notions: tuple[str, ...]
     value: Float64s
     floor: Float64s
+    low: Float64s
+    high: Float64s
+    estimator: str = "ece"
+    axis: str = "number of equal-width bins"
+    level: float = LEVEL
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The estimator by its name on screen."""
+        return ESTIMATORS[self.estimator].title
+
+    @property
+    def squared(self) -> bool:
+        """Are the errors squares, which are no shares?"""
+        return unit_of(self.estimator) == "square"
+
+    @property
+    def ranged(self) -> bool:
+        """Has it intervals?"""
+        return not np.isnan(self.low).all()
 
     def frame(self) -> pd.DataFrame:
-        """One line per point, exactly the numbers drawn."""
+        """One line per point, exactly the numbers drawn; the ends of intervals where they were asked for."""
         each = len(self.bins)
         columns = {
             "model": np.repeat(np.asarray(self.models, dtype=object), each),
@@ -49,57 +81,139 @@ class ErrorSweep(Diagram):
             "value": self.value.ravel(),
             "floor": self.floor.ravel(),
         }
+        if self.ranged:
+            columns |= {"low": self.low.ravel(), "high": self.high.ravel()}
         return pd.DataFrame(columns)
 
 
 def error_sweep(
-    models: Predictions | dict[str, Predictions],
+    models: Predictions | Refits | Mapping[str, Predictions | Refits],
     notions: Sequence[str] = ("confidence", "top-label"),
     estimator: str = "ece",
-    bins: Sequence[int] = BINS,
+    bins: Sequence[int] | None = None,
     floor: bool = True,
     random_state: int = 0,
     progress: Callable[[int], object] | None = None,
+    *,
+    kind: str | None = None,
+    intervals: bool = False,
+    level: float = LEVEL,
 ) -> ErrorSweep:
-    """A binned error for every number of equal-width bins, of one model or of several (base and recalibrated).
+    """A binned error for every number of bins, of one model or of several (base and recalibrated).
 
-    ``estimator`` is the key of an estimator with a ``binning``. What can mislead: the error rises with the number of
-    bins also where the model is calibrated, since bins hold fewer rows; read it against the floor, which rises too.
-    ``progress`` is told percent.
+    ``estimator`` is the key of an estimator that takes bins, ``kind`` the key of bins that have a number: how many
+    there are, or how many rows each holds; without it bins are of equal width, or placed by the estimator. ``bins`` are
+    the numbers, by default 5 to 25 bins or 10 to 500 rows. A model of ``calibrators.refitted`` is fitted anew for each.
+    What can mislead: the error rises with the number of bins also where the model is calibrated, since bins hold fewer
+    rows; read it against the floor, which rises too. ``intervals`` (at ``level``) are of the true error in these bins,
+    as ``estimate(...).interval()`` gives them one by one, so that a value can lie above its own. ``progress`` is told
+    percent.
 
-    References: P1 §2.2 and Fig. 2.
+    References: P1 §2.2, Fig. 2 and 5-8; P2 Fig. 2.
 
     >>> p = Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
     >>> error_sweep(p, ["confidence"], bins=[5, 10], floor=False).value.tolist()
     [[0.0, 0.0]]
     """
-    if not bins or min(bins) < 1:
-        raise RegistryError(f"bins is {tuple(bins)!r}; it must hold whole numbers of at least 1")
-    named = models if isinstance(models, dict) else {"model": models}
+    by_rows = kind is not None and bool(cuts(as_binning(kind)).rows)
+    numbers = tuple(ROWS if by_rows else BINS) if bins is None else tuple(bins)
+    if not numbers or any(not isinstance(b, Integral) or b < 1 for b in numbers):
+        raise RegistryError(f"bins is {numbers!r:.80}; it must hold whole numbers of at least 1")
+    members = [_member(estimator, kind, int(b)) for b in numbers]
+    named = models if isinstance(models, Mapping) else {"model": models}
     lines = [(name, notion) for name in named for notion in notions]
-    points = []
-    for name, notion in lines:
-        points.append(_line(named[name], notion, estimator, bins, floor, random_state))
-        if progress is not None:
-            progress(100 * len(points) // len(lines))
-    numbers = np.array(points, dtype=np.float64).reshape(len(lines), len(bins), 2)
+    if not lines:
+        raise InputError(f"{len(named)} models in {len(notions)} notions make no line; give at least one of each")
+    found = np.full((len(lines), len(numbers), 4), np.nan)
+    notes = [""] * len(lines)
+    for line, (name, notion) in enumerate(lines):
+        model, reduction = named[name], as_reduction(notion)
+        anew = isinstance(model, Refits)
+        for where in [[j] for j in range(len(numbers))] if anew else [list(range(len(numbers)))]:
+            rows = model.after(int(numbers[where[0]]), by_rows) if isinstance(model, Refits) else model
+            mine = [members[j] for j in where]
+            found[line, where, :2], notes[line] = _values(rows, reduction, mine, floor, random_state)
+            for j in where:
+                if intervals:
+                    ends = estimate(rows, reduction, members[j]).interval(level)
+                    found[line, j, 2:] = ends.low, ends.high
+                if progress is not None:
+                    progress(100 * (line * len(numbers) + j + 1) // (len(lines) * len(numbers)))
+    value, noise, low, high = np.moveaxis(found, 2, 0).copy()
     return ErrorSweep(
-        tuple(int(b) for b in bins),
+        tuple(map(int, numbers)),
         tuple(name for name, _ in lines),
         tuple(notion for _, notion in lines),
-        *(np.ascontiguousarray(numbers[:, :, i]) for i in range(2)),
+        value,
+        noise,
+        low,
+        high,
+        estimator,
+        _axis(kind) if reads_bins(estimator) or kind else "number of bins",
+        level,
+        tuple(notes),
     )
 
 
-def _line(
-    predictions: Predictions, notion: str, estimator: str, bins: Sequence[int], floor: bool, seed: int
-) -> list[tuple[float, float]]:
-    reduction = as_reduction(notion)
-    members = [as_estimator(estimator, EqualWidth(b)) for b in bins]
+def swept_kinds() -> tuple[str, ...]:
+    """Keys of the kinds of bins of single scores that have a number, over which an error can be swept.
+
+    >>> swept_kinds()
+    ('equal-width', 'equal-mass', 'points-per-bin')
+    """
+    return tuple(key for key in BINNINGS if BINNINGS[key].flags.of == "interval" and BINNINGS[key].flags.number)
+
+
+def swept_estimators() -> tuple[str, ...]:
+    """Keys of the estimators that are judged in bins of any kind, each under its own name.
+
+    >>> swept_estimators()
+    ('ece', 'rmsce', 'mce', 'debiased-l2', 'debiased-ece', 'mce-of-bins')
+    """
+    return tuple(key for key in ESTIMATORS if reads_bins(key) and ESTIMATORS.recipe(ESTIMATORS.make(key)).key == key)
+
+
+def _member(estimator: str, kind: str | None, number: int) -> Estimator:
+    """The estimator with this number of bins, or of rows in each."""
+    if not takes_bins(estimator, number):
+        known = ", ".join(swept_estimators())
+        raise RegistryError(f"{estimator!r} reads no bins, so there is no number of them to go over; these do: {known}")
+    if kind is None:
+        return as_estimator(estimator, number)
+    if not takes_bins(estimator):
+        raise RegistryError(f"{estimator!r} places its bins itself; leave kind={kind!r} out")
+    name = BINNINGS[kind].flags.number
+    if not name:
+        known = ", ".join(key for key in BINNINGS if BINNINGS[key].flags.number)
+        raise RegistryError(f"bins of kind {kind!r} have no number to go over; these have: {known}")
+    return as_estimator(estimator, BINNINGS.make(kind, **{name: number}))
+
+
+def _axis(kind: str | None) -> str:
+    """What is gone over, in words."""
+    if kind is None:
+        return "number of equal-width bins"
+    entry = BINNINGS[kind]
+    label = inside(entry.param(entry.flags.number).label)
+    return label if entry.flags.rows else f"{label}, {inside(entry.title)}"
+
+
+def _values(
+    predictions: Predictions, reduction: Reduction, members: Sequence[Estimator], floor: bool, seed: int
+) -> tuple[Float64s, str]:
+    """Value and noise floor of each estimator (members, 2), and why there is no floor where there is none.
+
+    One pass where counts in fixed bins are all that is looked at.
+    """
+    question, why = Question(predictions, reduction, None), ""
+    claims = question.claims
     if floor:
-        found = floors(predictions, reduction, members, random_state=seed)
-        return [(noise.observed, noise.high) for noise in found]
-    claims = claims_of(predictions, reduction)
-    counted = sweep_tables(claims, members)
-    values = [e(claims).value if c is None else c.value(c.table) for e, c in zip(members, counted, strict=True)]
-    return [(value, float("nan")) for value in values]
+        try:
+            noise = floors(predictions, reduction, members, random_state=seed)
+            return np.array([(drawn.observed, drawn.high) for drawn in noise]), ""
+        except NotAnswerable as refusal:  # errors may have a value where no calibrated model can be drawn
+            why = str(refusal)
+    counted = [None] * len(members) if question.whole else sweep_tables(claims, members)
+    every = zip(members, counted, strict=True)
+    alone = (replace(question, estimator=e).of(claims).value if c is None else c.value(c.table) for e, c in every)
+    return np.array([(value, np.nan) for value in alone]), why

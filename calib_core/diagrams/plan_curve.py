@@ -9,6 +9,7 @@ import pandas as pd
 
 from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme
+from calib_core.defaults import TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.planning import Plan, PlanAnswer, answer
 from calib_core.predictions import Predictions
@@ -50,6 +51,7 @@ def plan_curve(
     fit: Predictions | None = None,
     test: Predictions | None = None,
     bins: int | str | BinningScheme | None = None,
+    tolerance: float = TOLERANCE,
 ) -> PlanCurve:
     """What a plan promises for few and many rows, with the place planned and the one needed marked.
 
@@ -60,7 +62,7 @@ def plan_curve(
     >>> curve.frame().query("curve == 'needed'")["amount"].tolist()  # .95 ** 59 <= .05
     [59.0]
     """
-    found = answer(plan, fit, test, bins)
+    found = answer(plan, fit, test, bins, tolerance)
     amounts = found.plan.grid()
     curves = found.plan.curves(amounts)
     return PlanCurve(found, tuple(curves), amounts, np.array(list(curves.values())))

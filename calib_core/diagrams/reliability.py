@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinningScheme, as_binning, tabulate, tabulate_at
+from calib_core.binning import BinningScheme, Edges, as_binning, tabulate, tabulate_at
 from calib_core.binning.bin_table import BinTable
 from calib_core.diagrams.base import Diagram
+from calib_core.diagrams.validity import validity_tables
 from calib_core.predictions import Predictions
 from calib_core.reductions import Confidence, TopLabel
 
@@ -22,7 +23,9 @@ class ReliabilityDiagram(Diagram):
 
     ``share`` of rows, star (``confidence``, ``accuracy``), plus (``confidence``, ``top_label``) with
     ``top_label`` = confidence +- ``delta``; ``delta`` is the mean over predicted classes, weighted by share of the
-    bin's rows, of |accuracy - confidence| of the class in the bin. Without classes ``delta`` is NaN.
+    bin's rows, of |accuracy - confidence| of the class in the bin. Without classes ``delta`` is NaN. Where bins are
+    those of other predictions of the same rows, ``members`` (n,) is each row's bin, -1 for none, and ``lower`` and
+    ``upper`` are the least and the largest score in it; None: bins are intervals of the confidence.
     """
 
     formula: ClassVar[str] = (
@@ -36,6 +39,7 @@ class ReliabilityDiagram(Diagram):
     confidence: Float64s
     accuracy: Float64s
     delta: Float64s
+    members: Codes | None = None
 
     @property
     def top_label(self) -> Float64s:
@@ -59,6 +63,8 @@ class ReliabilityDiagram(Diagram):
 
     def rows(self, predictions: Predictions, b: int) -> Codes:
         """Positions of the rows of these predictions that lie in bin b."""
+        if self.members is not None:
+            return np.asarray(np.flatnonzero(self.members == b), dtype=np.intp)
         edges = self.lower[1:].astype(predictions.confidence.dtype)
         codes = np.searchsorted(edges, predictions.confidence, side="right")
         if predictions.abstained is not None:
@@ -81,35 +87,62 @@ class ReliabilityDiagram(Diagram):
         return pd.DataFrame(columns)[self.count > 0].reset_index(drop=True)
 
 
-def reliability(predictions: Predictions, bins: int | str | BinningScheme | None = None) -> ReliabilityDiagram:
+def reliability(
+    predictions: Predictions,
+    bins: int | str | BinningScheme | None = None,
+    grouped_by: Predictions | None = None,
+) -> ReliabilityDiagram:
     """Confidence and top-label reliability diagram on the same bins of the confidence.
 
     ``bins`` is a number of equal-width bins, a key of BINNINGS or a scheme; None draws 15 of equal width, whatever the
-    outputs are declared to be. What can mislead: a star on the diagonal says only that the classes' errors cancel; its
-    plus says how large they are. A bin of few rows is mostly noise.
+    outputs are declared to be. With ``grouped_by``, a recalibrated model's predictions of the same rows, bins are its
+    own, of its values where they are discrete: a bin holds the rows whose recalibrated confidence lies in it, so that
+    base and recalibrated model are judged on the same rows; NotAnswerable where they predict different classes. What
+    can mislead: a star on the diagonal says only that the classes' errors cancel; its plus says how large they are. A
+    bin of few rows is mostly noise.
 
-    References: P1 §2.1 and Fig. 1a.
+    References: P1 §2.1, Fig. 1a and App. F.
 
     >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
     >>> reliability(p, bins=5).frame()[["confidence", "accuracy", "top_label"]].values.round(3).tolist()
     [[0.6, 0.5, 0.1]]
     """
+    if grouped_by is not None:
+        return _of_groups(predictions, grouped_by, bins)
     overall = tabulate(Confidence().split(predictions), [as_binning(bins)])[0]
-    lower, upper = overall.lower[0], overall.upper[0]
+    classes = predictions.kind != "confidence"
+    return _diagram(overall, tabulate_at(TopLabel().split(predictions), overall.lower[0, 1:]) if classes else None)
+
+
+def _of_groups(
+    predictions: Predictions, grouped_by: Predictions, bins: int | str | BinningScheme | None
+) -> ReliabilityDiagram:
+    """The same in groups of rows: those that lie in one bin of the other predictions' confidence."""
+    was, now = validity_tables(predictions, grouped_by, Confidence(), bins)
+    edges = now.lower[0, 1:]
+    codes = np.searchsorted(edges.astype(grouped_by.confidence.dtype), grouped_by.confidence, side="right")
+    if grouped_by.abstained is not None:
+        codes[grouped_by.abstained] = -1
+    alike = Edges((-np.inf, *edges.tolist(), np.inf))
+    classes = "confidence" not in (predictions.kind, grouped_by.kind)
+    by_class = validity_tables(predictions, grouped_by, TopLabel(), alike)[0] if classes else None
+    return replace(_diagram(was, by_class), members=np.asarray(codes, dtype=np.intp))
+
+
+def _diagram(overall: BinTable, by_class: BinTable | None) -> ReliabilityDiagram:
+    """The diagram of the bins of all rows, and of the same bins class by class, where classes are known."""
+    delta = np.full(overall.count.shape[1], np.nan)
+    if by_class is not None:
+        # The mean over predicted classes of |accuracy - confidence| within each bin, weighted by share of its rows.
+        rows = by_class.count.sum(axis=0)
+        distance = np.abs(by_class.tally.outcome - by_class.tally.score).sum(axis=0)
+        np.divide(distance, rows, out=delta, where=rows > 0)
     return ReliabilityDiagram(
-        lower,
-        upper,
+        overall.lower[0],
+        overall.upper[0],
         overall.count[0],
         overall.weight[0],
         overall.mean_score[0],
         overall.mean_outcome[0],
-        _delta(predictions, lower[1:]) if predictions.kind != "confidence" else np.full(len(lower), np.nan),
+        delta,
     )
-
-
-def _delta(predictions: Predictions, edges: Float64s) -> Float64s:
-    """Mean over predicted classes of |accuracy - confidence| within each bin, weighted by share of its rows."""
-    by_class: BinTable = tabulate_at(TopLabel().split(predictions), edges)
-    rows = by_class.count.sum(axis=0)
-    distance = np.abs(by_class.tally.outcome - by_class.tally.score).sum(axis=0)
-    return np.asarray(np.divide(distance, rows, out=np.full(len(rows), np.nan), where=rows > 0))

@@ -99,18 +99,21 @@ def class_panels(
     classes: Sequence[int] | Codes,
     reduction: str | Reduction = "top-label",
     bins: int | str | BinningScheme | None = None,
+    grouped_by: Predictions | None = None,
 ) -> ClassPanels:
     """Reliability diagram, error and share of each chosen class.
 
-    All of them in the bins drawn, 15 of equal width where none are given. ``classes`` are codes, 0..K-1.
+    All of them in the bins drawn, 15 of equal width where none are given. ``classes`` are codes, 0..K-1. With
+    ``grouped_by``, a recalibrated model's predictions of the same rows, bins are its own (``reliability``).
 
-    References: P1 Fig. 4.
+    References: P1 Fig. 4 and 9.
 
     >>> p = Predictions.from_confidence([0.6, 0.6], predicted=[0, 1], labels=[1, 1])
     >>> class_panels(p, [1]).frame()[["mean_score", "mean_outcome"]].values.round(3).tolist()
     [[0.6, 1.0]]
     """
-    table, every = _small(predictions, classes, reduction, bins)
+    grouped = None if grouped_by is None else validity_tables(predictions, grouped_by, reduction, bins)[0]
+    table, every = _small(predictions, classes, reduction, bins, grouped)
     return ClassPanels(*every, table)
 
 
@@ -168,9 +171,10 @@ def _small(
     classes: Sequence[int] | Codes,
     reduction: str | Reduction,
     bins: int | str | BinningScheme | None,
+    grouped: BinTable | None = None,
 ) -> tuple[BinTable, tuple[tuple[int, ...], tuple[str, ...], Float64s, Float64s]]:
-    """The bins of all classes; codes, names, errors and shares of those chosen."""
-    table = tabulate(claims_of(predictions, reduction), [as_binning(bins)], pooled=False)[0]
+    """The bins of all classes, those ``grouped`` or their own; codes, names, errors and shares of those chosen."""
+    table = grouped or tabulate(claims_of(predictions, reduction), [as_binning(bins)], pooled=False)[0]
     chosen = tuple(int(c) for c in classes)
     names, codes = tuple(table.strata[c] for c in chosen), list(chosen)
     share = table.count.sum(axis=1)[codes] / total_rows(predictions)

@@ -12,6 +12,7 @@ import pandas as pd
 from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, Distinct
 from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
+from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators import Brier, DebiasedL2, Estimator, estimate
 from calib_core.estimators.base import Question
@@ -27,8 +28,9 @@ class TradeOff(Diagram):
 
     ``error`` is the debiased squared calibration error of the recalibrated claims, each distinct output a bin of its
     own, and ``mse`` their mean squared error; ``error_deviation`` and ``mse_deviation`` are the standard deviations
-    over the repeats. ``base_mse`` is the mean squared error of the claims before recalibration. ``fit_rows`` is how
-    many rows each calibrator was fitted on.
+    over the repeats. ``upper`` is the upper end of the error's interval at ``LEVEL``, NaN where it was not asked for.
+    ``base_mse`` is the mean squared error of the claims before recalibration. ``fit_rows`` is how many rows each
+    calibrator was fitted on.
     """
 
     keys: tuple[str, ...]
@@ -41,10 +43,11 @@ class TradeOff(Diagram):
     base_mse: float
     fit_rows: int
     repeats: int
+    upper: Float64s
 
     def frame(self) -> pd.DataFrame:
         """One line per point, exactly the numbers drawn."""
-        names = ("error", "mse", "error_deviation", "mse_deviation")
+        names = ("error", "mse", "error_deviation", "mse_deviation", *_known(self.upper))
         return pd.DataFrame(
             {
                 "calibrator": np.repeat(np.asarray(self.keys, dtype=object), len(self.bins)),
@@ -56,7 +59,10 @@ class TradeOff(Diagram):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradePoints(Diagram):
-    """A point per model: squared calibration error (debiased) and mean squared error of its claims; NaN where none."""
+    """A point per model: squared calibration error (debiased) and mean squared error of its claims; NaN where none.
+
+    ``upper`` is the upper end of the error's interval at ``LEVEL``, NaN where it was not asked for.
+    """
 
     formula: ClassVar[str] = (
         r"\overline{(s - z)^2} \;\text{ against }\; \sum_b \frac{n_b}{n}\Bigl[(\bar s_b - \bar z_b)^2"
@@ -67,49 +73,62 @@ class TradePoints(Diagram):
     error: Float64s
     mse: Float64s
     notes: tuple[str, ...]
+    upper: Float64s
 
     @property
     def points(self) -> dict[str, tuple[float, float]]:
         """(error, mse) of the models that have them, by name."""
-        found = zip(self.models, self.error.tolist(), self.mse.tolist(), strict=True)
+        return self.beside("error")
+
+    def beside(self, against: str) -> dict[str, tuple[float, float]]:
+        """("error" or "upper", mse) of the models that have them, by name."""
+        found = zip(self.models, getattr(self, against).tolist(), self.mse.tolist(), strict=True)
         return {model: (error, mse) for model, error, mse in found if error == error}
 
     def frame(self) -> pd.DataFrame:
         """One line per model, exactly the numbers drawn and why a model has none."""
-        return pd.DataFrame({"model": self.models, "error": self.error, "mse": self.mse, "note": self.notes})
+        ends = {name: getattr(self, name) for name in _known(self.upper)}
+        return pd.DataFrame({"model": self.models, "error": self.error, "mse": self.mse, **ends, "note": self.notes})
+
+
+def _known(upper: Float64s) -> tuple[str, ...]:
+    """The column of upper ends, where they were asked for."""
+    return () if np.isnan(upper).all() else ("upper",)
 
 
 def trade_points(
     models: Mapping[str, Predictions],
     reduction: str | Reduction = "class-wise",
     bins: int | str | BinningScheme | None = None,
+    upper: bool = False,
 ) -> TradePoints:
     """Squared calibration error (debiased, in ``bins``) and mean squared error of every model's claims in one notion.
 
     Further left is better calibrated, further down is better all in all. A model that makes no such claims is NaN and
-    its note says why; NotAnswerable where none does. What can mislead: the debiased error can be below 0, and depends
-    on the bins; models that answer different rows do not compare.
+    its note says why; NotAnswerable where none does. With ``upper`` comes the upper end of the error's interval too.
+    What can mislead: the debiased error can be below 0, and depends on the bins; models that answer different rows do
+    not compare; of many models looked at, the best upper end is no bound of its own model's error.
 
-    References: P2 §2.1 and §4.
+    References: P2 §2.1, §4 and Fig. 17.
 
     >>> p = Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
     >>> trade_points({"one": p}, "confidence").frame()["mse"].tolist()  # 0.75 * 0.25
     [0.1875]
     """
-    found: list[tuple[float, float]] = []
+    found = np.full((len(models), 3), np.nan)
     notes: list[str] = []
-    for predictions in models.values():
+    for line, predictions in zip(found, models.values(), strict=True):
         try:
-            error = estimate(predictions, reduction, "debiased-l2", bins).value
-            found.append((error, estimate(predictions, reduction, "brier").value))
+            error = estimate(predictions, reduction, "debiased-l2", bins)
+            high = error.interval(LEVEL).high if upper else np.nan
+            line[:] = error.value, estimate(predictions, reduction, "brier").value, high
             notes.append("")
         except NotAnswerable as why:
-            found.append((float("nan"), float("nan")))
             notes.append(str(why))
     if all(notes):
         raise NotAnswerable("; ".join(dict.fromkeys(notes)) or "there is no model to show")
-    error, mse = np.array(found).T
-    return TradePoints(tuple(models), error, mse, tuple(notes))
+    errors, mse, highs = found.T.copy()
+    return TradePoints(tuple(models), errors, mse, tuple(notes), highs)
 
 
 def binning_calibrators() -> tuple[str, ...]:
@@ -118,7 +137,7 @@ def binning_calibrators() -> tuple[str, ...]:
     >>> {"histogram", "scaling-binning"} <= set(binning_calibrators())
     True
     """
-    return tuple(key for key in BINARY_CALIBRATORS if any(p.name == "bins" for p in BINARY_CALIBRATORS[key].params))
+    return tuple(key for key in BINARY_CALIBRATORS if BINARY_CALIBRATORS[key].flags.bins)
 
 
 def trade_off(
@@ -130,18 +149,20 @@ def trade_off(
     repeats: int = 10,
     random_state: int = 0,
     progress: Callable[[int], object] | None = None,
+    upper: bool = False,
 ) -> TradeOff:
     """Mean squared error against calibration error as bins grow in number, for calibrators that bin.
 
     ``repeats`` times, a ``share`` of the rows (drawn at random) fits each of the binary ``calibrators`` (default: all
     that have a number of bins) in every stratum of the notion, once for each number of bins; the other rows judge it.
     More bins tell claims better apart (lower mean squared error) until what is estimated in them is mostly noise
-    (higher calibration error); a curve further to the lower left is better at any budget of calibration error. What can
-    mislead: the splits share rows, so deviations over them are smaller than for new data; the debiased error can be
-    below 0; class-wise numbers are means over the classes, where P2 adds them up and halves them; ties can leave fewer
-    bins than asked for. ``progress`` is told percent.
+    (higher calibration error); a curve further to the lower left is better at any budget of calibration error. With
+    ``upper`` come the upper ends of the errors' intervals, means over the repeats. What can mislead: the splits share
+    rows, so deviations over them are smaller than for new data; the debiased error can be below 0; class-wise numbers
+    are means over the classes, where P2 adds them up and halves them; ties can leave fewer bins than asked for.
+    ``progress`` is told percent.
 
-    References: P2 §2.1, §4 and Fig. 3.
+    References: P2 §2.1, §4, Fig. 3 and Fig. 17.
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
     >>> curves = trade_off(p, ["histogram"], "confidence", bins=[1, 2], repeats=2)
@@ -154,13 +175,13 @@ def trade_off(
             f"{repeats} repeats of {len(keys)} calibrators with {len(bins)} numbers of bins; at least 1 each"
         )
     notion = as_reduction(reduction)
-    found = np.empty((repeats, len(keys), len(bins), 2))
+    found = np.empty((repeats, len(keys), len(bins), 3))
     base = np.empty(repeats)
     for r in range(repeats):
         fit, test = predictions.split(share, random_state=random_state + r)
         base[r] = _value(test, notion, Brier())
         for k, key in enumerate(keys):
-            found[r, k] = [_judged(fit, test, notion, key, b) for b in bins]
+            found[r, k] = [_judged(fit, test, notion, key, b, upper) for b in bins]
             if progress is not None:
                 progress(100 * (r * len(keys) + k + 1) // (repeats * len(keys)))
     means, deviations = found.mean(axis=0), found.std(axis=0)
@@ -176,13 +197,21 @@ def trade_off(
         float(base.mean()),
         fit.n_rows,
         repeats,
+        means[:, :, 2],
     )
 
 
-def _judged(fit: Predictions, test: Predictions, notion: Reduction, key: str, bins: int) -> tuple[float, float]:
-    """Debiased squared calibration error and mean squared error of the test rows' claims after recalibration."""
-    calibrated = Reduced(notion, BINARY_CALIBRATORS.make(key, bins=bins)).fit_on(fit).apply(test)
-    return _value(calibrated, notion, DebiasedL2(Distinct())), _value(calibrated, notion, Brier())
+def _judged(
+    fit: Predictions, test: Predictions, notion: Reduction, key: str, bins: int, upper: bool
+) -> tuple[float, float, float]:
+    """Debiased squared calibration error and mean squared error of the test rows' claims after recalibration.
+
+    And the upper end of the error's interval, where it is asked for.
+    """
+    binary = BINARY_CALIBRATORS[key]
+    calibrated = Reduced(notion, binary.make(**{binary.flags.bins: bins})).fit_on(fit).apply(test)
+    error = estimate(calibrated, notion, DebiasedL2(Distinct()))
+    return error.value, _value(calibrated, notion, Brier()), error.interval(LEVEL).high if upper else np.nan
 
 
 def _value(predictions: Predictions, notion: Reduction, estimator: Estimator) -> float:

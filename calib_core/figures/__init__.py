@@ -20,6 +20,7 @@ from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
 from calib_core.figures.intervals_of_class import class_bins
 from calib_core.figures.kernel import kernel_curve
+from calib_core.figures.lab import error_curves, truth_curve
 from calib_core.figures.levels import levels
 from calib_core.figures.models_of_bin import models_in_range
 from calib_core.figures.movement import movement
@@ -58,6 +59,7 @@ __all__ = [
     "corp_band",
     "decision_curve",
     "draw",
+    "error_curves",
     "error_sweep",
     "findings",
     "fitted_parameters",
@@ -76,6 +78,7 @@ __all__ = [
     "temperature_path",
     "trade_off",
     "trade_points",
+    "truth_curve",
     "validity",
     "validity_pair",
     "verdict_strip",

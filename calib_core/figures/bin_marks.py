@@ -75,8 +75,10 @@ class BinMarks:
         """What each bin's marks stand for."""
         frame = self.frame.copy()
         frame.insert(1, "interval", [plain(bin_words(self.diagram, int(b))) for b in frame["bin"]])
-        names = ["bin", "interval", "count", "share", "confidence", "accuracy", "delta"]
-        return records(frame[names], model=self.title)
+        names = ["interval", "count", "share", "confidence", "accuracy", "delta"]
+        # A group of rows is no bin of the model's own that a click could open.
+        own = ["bin"] if self.diagram.members is None else []
+        return records(frame[own + names], model=self.title)
 
     @property
     def has_stems(self) -> bool:
@@ -205,7 +207,7 @@ class BinMarks:
                 "high": float(high),
                 "from": float(line["lower"]),
                 "to": float(line["upper"]),
-                "record": {"model": self.title, "bin": int(line["bin"])},
+                "record": {"model": self.title} | ({"bin": int(line["bin"])} if self.diagram.members is None else {}),
                 "says": says,
             }
             for low, high, line, says in zip(*ends, self.frame.to_dict("records"), words, strict=True)

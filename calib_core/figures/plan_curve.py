@@ -56,8 +56,9 @@ def plan_curve(curve: PlanCurve) -> go.Figure:
         yaxis={
             "title": plan.y_title,
             "rangemode": "tozero",
-            **({"tickformat": ".1~%"} if plan.unit == "share" else {}),
+            **({"tickformat": ".2~%"} if plan.unit == "share" else {}),
         },
+        margin={"r": 34},
         uirevision=f"plan {curve.answer.key}",
         height=400,
     )

@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 
 from calib_core._text import plain
 from calib_core.diagrams import ErrorSweep, TemperaturePath
-from calib_core.figures.look import finished, style
+from calib_core.figures.look import Style, finished, style
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
+from calib_core.inference.number_words import at_level
 
 _DASH = {0: "dash", 1: "solid"}
 
@@ -20,16 +21,26 @@ _DASH = {0: "dash", 1: "solid"}
 def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) -> go.Figure:
     """A line per model and notion; a grey band a notion is what noise alone shows, for the first model.
 
-    Every point tells the floor of its own model; a model keeps its look, that of its number in ``looks``.
+    Every point tells the floor of its own model; a model keeps its look, that of its number in ``looks``. Where there
+    are intervals each line has a band of its colour.
     """
     figure = go.Figure()
     places = numbers(sweep.models, looks)
     notions = list(dict.fromkeys(sweep.notions))
     floors = not np.isnan(sweep.floor[0]).all()
+    digits, error = (".3~g", "squared error ") if sweep.squared else (".2~%", "")
     if floors:
-        figure.add_traces([_floor(sweep, line) for line in range(len(notions))])
+        figure.add_traces([_floor(sweep, line, f"{error}%{{y:{digits}}}") for line in range(len(notions))])
+    if sweep.ranged:
+        figure.add_traces([_band(sweep, line, style(places[model])) for line, model in enumerate(sweep.models)])
     for line, (model, notion) in enumerate(zip(sweep.models, sweep.notions, strict=True)):
         look = style(places[model])
+        beside, hover = sweep.floor[line], f"%{{x}} ({sweep.axis}): {error}%{{y:{digits}}}"
+        if sweep.ranged:
+            beside = np.column_stack([beside, sweep.low[line], sweep.high[line]])
+            hover += f", interval %{{customdata[1]:{digits}}} to %{{customdata[2]:{digits}}}"
+        if floors:
+            hover += f", its noise floor %{{customdata{'[0]' if sweep.ranged else ''}:{digits}}}"
         figure.add_trace(
             go.Scatter(
                 x=sweep.bins,
@@ -38,22 +49,21 @@ def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) ->
                 name=f"{plain(model)}, {plain(notion)}",
                 line={"color": look.colour, "dash": _DASH.get(notions.index(notion), "dot"), "width": 2},
                 marker={"symbol": look.symbol, "size": 6},
-                customdata=sweep.floor[line],
-                hovertemplate="%{x} bins: %{y:.2~%}"
-                + (", its noise floor %{customdata:.2~%}" if floors else "")
-                + "<extra></extra>",
+                customdata=beside,
+                hovertemplate=f"{hover}<extra></extra>",
             )
         )
+    scale = {} if sweep.squared else {"tickformat": "~%"}
     return finished(
         figure,
-        xaxis={"title": "number of equal-width bins"},
-        yaxis={"title": "calibration error", "rangemode": "tozero", "tickformat": "~%"},
+        xaxis={"title": sweep.axis},
+        yaxis={"title": sweep.title, "rangemode": "normal" if sweep.squared else "tozero", **scale},
         uirevision="sweep",
         height=440,
     )
 
 
-def _floor(sweep: ErrorSweep, line: int) -> go.Scatter:
+def _floor(sweep: ErrorSweep, line: int, value: str) -> go.Scatter:
     """What noise alone shows of one of the first model's lines."""
     return go.Scatter(
         x=sweep.bins,
@@ -63,7 +73,23 @@ def _floor(sweep: ErrorSweep, line: int) -> go.Scatter:
         line={"color": "rgba(128, 128, 128, 0.6)", "dash": _DASH.get(line, "dot"), "width": 1},
         fillcolor="rgba(128, 128, 128, 0.2)",
         name=f"95 % of calibrated models, {plain(sweep.notions[line])}",
-        hovertemplate="noise floor %{y:.2~%}<extra></extra>",
+        hovertemplate=f"noise floor {value}<extra></extra>",
+    )
+
+
+def _band(sweep: ErrorSweep, line: int, look: Style) -> go.Scatter:
+    """The intervals of one line, from its upper ends back along its lower ones."""
+    return go.Scatter(
+        x=[*sweep.bins, *sweep.bins[::-1]],
+        y=np.concatenate([sweep.high[line], sweep.low[line][::-1]]),
+        fill="toself",
+        mode="lines",
+        line={"color": look.colour, "width": 0},
+        fillcolor=look.colour,
+        opacity=0.15,
+        name=f"{plain(sweep.models[line])}, {plain(sweep.notions[line])}: {at_level(sweep.level)} interval",
+        hoverinfo="skip",
+        showlegend=False,
     )
 
 

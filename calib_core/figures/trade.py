@@ -9,10 +9,19 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from calib_core._text import plain
+from calib_core.defaults import LEVEL
 from calib_core.diagrams import TradeOff, TradePoints
+from calib_core.errors import InputError
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.shown import draws
+from calib_core.inference.number_words import at_level
+
+AGAINST = {
+    "error": "squared calibration error",
+    "upper": f"upper end of the {at_level(LEVEL)} interval of the squared calibration error",
+}
+"""What mean squared errors can stand against, and what it is called."""
 
 
 @draws(TradePoints)
@@ -27,54 +36,59 @@ def trade_off(
     *,
     points: TradePoints | Mapping[str, tuple[float, float]] | None = None,
     claims: str = "",
+    against: str = "error",
     looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
     """Mean squared error against calibration error: a curve per calibrator over numbers of bins, a point per model.
 
     ``points`` are those of ``diagrams.trade_points``, or (squared calibration error, mean squared error) by the model's
-    title; ``claims`` names the claims that all are about. A model keeps its look, that of its number in
-    ``looks``.
+    title; ``claims`` names the claims that all are about. With ``against`` "upper" the upper ends of the errors'
+    intervals take the errors' place. A model keeps its look, that of its number in ``looks``.
     """
-    shown = points.points if isinstance(points, TradePoints) else points or {}
+    if against not in AGAINST:
+        raise InputError(f"against is {against!r}; it must be one of {', '.join(AGAINST)}")
+    shown = points.beside(against) if isinstance(points, TradePoints) else points or {}
+    error = AGAINST[against]
     places = numbers(points.models if isinstance(points, TradePoints) else shown, looks)
     figure = go.Figure()
     if curves is not None:
         first = max(places.values(), default=-1) + 1
-        figure.add_traces([_curve(curves, i, first + i) for i in range(len(curves.titles))])
-    for title, (error, mse) in shown.items():
+        figure.add_traces([_curve(curves, i, first + i, against) for i in range(len(curves.titles))])
+    for title, (x, mse) in shown.items():
         look = style(places[title])
         figure.add_trace(
             go.Scatter(
-                x=[error],
+                x=[x],
                 y=[mse],
                 mode="markers",
                 name=plain(title),
                 marker={"color": look.colour, "symbol": look.symbol, "size": 13},
                 customdata=[{"model": title}],
-                hovertemplate="squared calibration error %{x:.5f}<br>mean squared error %{y:.4f}<extra></extra>",
+                hovertemplate=f"{error} %{{x:.5f}}<br>mean squared error %{{y:.4f}}<extra></extra>",
             )
         )
     return finished(
         figure,
-        xaxis={"title": ", ".join(filter(None, ["debiased squared calibration error", plain(claims)]))},
+        xaxis={"title": ", ".join(filter(None, [f"debiased {error}" if against == "error" else error, plain(claims)]))},
         yaxis={"title": "mean squared error of the same claims"},
         uirevision="trade",
         height=400,
     )
 
 
-def _curve(curves: TradeOff, i: int, number: int) -> go.Scatter:
+def _curve(curves: TradeOff, i: int, number: int, against: str) -> go.Scatter:
     look = style(number)
     bins = np.asarray(curves.bins)
     columns = {"bins": bins, "error_deviation": curves.error_deviation[i], "mse_deviation": curves.mse_deviation[i]}
+    spread = " ± %{customdata.error_deviation:.5f}" if against == "error" else ""
     return go.Scatter(
-        x=curves.error[i],
+        x=getattr(curves, against)[i],
         y=curves.mse[i],
         mode="lines+markers",
         name=f"{plain(curves.titles[i])}, {bins[0]} to {bins[-1]} bins",
         line={"color": look.colour, "width": 2},
         marker={"size": 4 + 8 * np.sqrt(bins / bins[-1]), "symbol": look.symbol},
         customdata=records(pd.DataFrame(columns), calibrator=curves.keys[i]),
-        hovertemplate="%{customdata.bins} bins: squared calibration error %{x:.5f} ± %{customdata.error_deviation:.5f}"
+        hovertemplate=f"%{{customdata.bins}} bins: {AGAINST[against]} %{{x:.5f}}{spread}"
         "<br>mean squared error %{y:.4f} ± %{customdata.mse_deviation:.4f}<extra></extra>",
     )

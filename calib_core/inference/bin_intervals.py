@@ -165,13 +165,17 @@ class InBins:
             return scale(root_high(self._pairs, self._several, level))
         return scale(min(1.0, square_high(self.gaps, self._noise, level, self._errors)))
 
+    def knows_more_rows(self, estimator: object) -> bool:
+        """Is it known what more rows would show: of a mean absolute error of disjoint cells?"""
+        of = target(estimator)
+        return self.disjoint and of is not None and of[0] == 1
+
     def rows_needed(self, estimator: object, limit: float, level: float) -> float | None:
         """About how many rows a calibrated model would need for an upper end below the limit, None where unknown.
 
         For mean absolute errors of disjoint cells: with more rows the cells hold more each, and groups part.
         """
-        of = target(estimator)
-        if not self.disjoint or of is None or of[0] != 1:
+        if not self.knows_more_rows(estimator):
             return None
         low, factor = 1.0, 2.0
         while self.high_with(factor, level) >= limit:

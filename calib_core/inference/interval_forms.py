@@ -106,7 +106,7 @@ def typical_highs(question: Question, factors: Sequence[float], level: float, ra
     """
     question = question.written_out
     bins = InBins(question, random_state) if _in_bins(question) else None
-    if bins is not None and bins.rows_needed(question.estimator, 1.1, level) is not None:
+    if bins is not None and bins.knows_more_rows(question.estimator):
         return np.array([bins.high_with(factor, level) for factor in factors])
     power = 1.0 if error_scale(question.estimator).squared else 0.5
     return np.asarray(typical_high(question, level, random_state) / np.asarray(factors, dtype=np.float64) ** power)

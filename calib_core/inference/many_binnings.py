@@ -1,4 +1,4 @@
-"""One estimator with many fixed binnings: values and noise floors from one pass over the data and one set of draws."""
+"""One estimator with many binnings: values and noise floors from one pass over the data and one set of draws."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinTable, tabulate, tabulate_at
-from calib_core.claims import ColumnClaims, Tally
+from calib_core._arrays import Codes, Float64s
+from calib_core.binning import BinTable, cuts, of_interval, tabulate, tabulate_at
+from calib_core.binning.bin_table import padded
+from calib_core.claims import ColumnClaims, running
 from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
@@ -17,6 +18,9 @@ from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
+
+_AT_ONCE = 1_000_000
+"""Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
 
 
 def floors(
@@ -28,14 +32,14 @@ def floors(
 ) -> list[NoiseFloor]:
     """The noise floor of each estimator, all from the same drawn outcomes.
 
-    Estimators with fixed bin edges share draws counted once into the cells between all their edges, of which every
-    binning's bins are runs; others are drawn for one by one.
+    Estimators that look at counts in bins share draws counted once into the cells between all their edges, of which
+    every binning's bins are runs; others are drawn for one by one.
     """
     question = Question(predictions, reduction, None).written_out
     claims = question.claims
     alone = question.whole or predictions.row_groups is not None
     counted = [None] * len(estimators) if alone else sweep_tables(claims, estimators)
-    members = [(e, c) for e, c in zip(estimators, counted, strict=True) if c is not None]
+    members = [c for c in counted if c is not None]
     shared = iter(_shared(question, members, resamples, random_state))
     return [
         noise_floor(Question(predictions, reduction, e), resamples, random_state) if c is None else next(shared)
@@ -44,23 +48,21 @@ def floors(
 
 
 def sweep_tables(claims: Any, estimators: Sequence[Estimator]) -> list[Counted | None]:
-    """How each estimator with fixed edges estimates from counts, the claims counted once for all of them."""
-    fixed: list[Any] = [e for e in estimators if _edges(e) is not None]
-    if not fixed:
-        return [None] * len(estimators)
-    tables = iter(tabulate(claims, [e.binning for e in fixed]))
-    return [of_counts(e, claims, next(tables)) if _edges(e) is not None else None for e in estimators]
+    """How each estimator that looks at counts estimates from them, the claims read once for all of them."""
+    able: list[Any] = [e for e in estimators if _counts(e)]
+    tables = iter(tabulate(claims, [e.binning for e in able])) if able else iter(())
+    return [of_counts(e, claims, next(tables)) if _counts(e) else None for e in estimators]
 
 
-def _edges(estimator: Any) -> Float64s | None:
-    """The fixed edges of an estimator that looks at counts only."""
-    edges: Float64s | None = None if traits(estimator).counts == "never" else estimator.binning.fixed_edges()
-    return edges
+def _counts(estimator: Any) -> bool:
+    """Does it look at counts in bins of each stratum only?"""
+    if traits(estimator).counts == "never":
+        return False
+    scheme = cuts(estimator.binning)
+    return of_interval(scheme) and not scheme.pools
 
 
-def _shared(
-    question: Question, members: list[tuple[Estimator, Counted]], resamples: int, random_state: int
-) -> list[NoiseFloor]:
+def _shared(question: Question, members: list[Counted], resamples: int, random_state: int) -> list[NoiseFloor]:
     if not members:
         return []
     claims = question.claims
@@ -68,18 +70,43 @@ def _shared(
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1:
         claims = in_order(claims)
-    cast = [np.asarray(_edges(e)).astype(claims.dtype) for e, _ in members]
-    union = np.unique(np.concatenate(cast))
-    starts = [np.searchsorted(union, mine, side="left") + 1 for mine in cast]
-    fine: BinTable = tabulate_at(claims, union)
+    fine, ends = _finest(claims, [counted.table for counted in members])
     sample = null_outcomes(claims, fine, question.ranks)
+    step = max(1, _AT_ONCE // fine.count.size)
     found: list[list[Float64s]] = [[] for _ in members]
     for count, rng in draws.streams(resamples, random_state):
         cells = sample(rng, count)
-        flat = cells.reshape(-1, cells.shape[2])
-        for values, runs, (_, counted) in zip(found, Tally(flat, flat, flat).coarsened(starts), members, strict=True):
-            values.append(counted.values(runs.outcome.reshape(count, len(fine.strata), -1)))
+        for first in range(0, count, step):
+            upto = running(cells[first : first + step])
+            for values, end, counted in zip(found, ends, members, strict=True):
+                runs = upto.take(end[0], axis=2) if len(end) == 1 else np.take_along_axis(upto, end[None], axis=2)
+                values.append(counted.values(np.diff(runs, axis=2)))
     return [
         NoiseFloor(counted.value(counted.table), np.concatenate(values))
-        for values, (_, counted) in zip(found, members, strict=True)
+        for values, counted in zip(found, members, strict=True)
     ]
+
+
+def _finest(claims: Any, tables: list[BinTable]) -> tuple[BinTable, list[Codes]]:
+    """The table of the cells between the edges of all tables, and the cells at which each table's bins end.
+
+    Ends are (1, bins + 1) where strata share their edges, else (strata, bins + 1): a bin that a stratum does not have
+    ends where it begins.
+    """
+    alike = all(table.same_edges for table in tables)
+    strata = range(1 if alike else len(claims.strata))
+    edges = [[table.inner_edges(s, claims.dtype) for s in strata] for table in tables]
+    union = [np.unique(np.concatenate([mine[s] for mine in edges])) for s in strata]
+    if alike:
+        fine = tabulate_at(claims, union[0])
+    else:
+        fine = padded(claims, [(union[s], claims.stratum(s).in_order().sums(union[s])) for s in strata])
+    ends: list[Codes] = []
+    for table, mine in zip(tables, edges, strict=True):
+        stops = np.zeros((len(strata), table.lower.shape[1] + 1), dtype=np.intp)
+        for s in strata:
+            bins = len(mine[s])
+            stops[s, 1 : bins + 1] = np.searchsorted(union[s], mine[s], side="left") + 1
+            stops[s, bins + 1 :] = len(union[s]) + 1
+        ends.append(stops)
+    return fine, ends

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from threading import get_ident
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,12 +18,12 @@ from calib_core._parallel import one_blas_thread, shared_out
 from calib_core._repr import OneLine
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, Reduced
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators import ESTIMATORS, estimate
+from calib_core.estimators import ESTIMATORS, as_estimator, estimate, traits
 from calib_core.inference.intervals import clopper_pearson
 from calib_core.lab.true_errors import TrueError, error_of, law, target_of, true_error
 from calib_core.lab.truths import MOST_ROWS, TRUTHS, Truth, as_truth, kind_of
 from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, Reduction
+from calib_core.reductions import REDUCTIONS, Reduction, scope
 from calib_core.registry import Recipe, Registry
 
 Progress: TypeAlias = Callable[[int], object]
@@ -66,6 +65,12 @@ class Line(OneLine):
     inside: Float64s
     note: str
 
+    @property
+    def squared(self) -> Line:
+        """Value and truth squared: of a root, the squared error."""
+        true = TrueError(self.true.value**2, 2 * self.true.value * self.true.standard_error)
+        return replace(self, true=true, values=self.values**2)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabRun(OneLine):
@@ -80,10 +85,14 @@ class LabRun(OneLine):
         ``true`` and its standard error; over the draws that could be answered: the ``mean``, ``bias`` = mean less true,
         ``deviation``, ``worst`` = the 95th percentile of |value - true| / true, ``mse`` = the mean of
         (value - true)^2, and ``share_held``, the share of intervals that hold the true error. Each has the ends of an
-        interval for what more draws would show: by the normal law for means, by order statistics for the percentile,
-        exact for the share.
+        interval for what more draws would show: by the normal law for means (of squares
+        not below 0), by order statistics for the percentile, exact for the share.
         """
         return pd.DataFrame([_summary(line, self.level) for line in self.lines], columns=list(COLUMNS))
+
+    def squared(self, estimators: Sequence[str]) -> LabRun:
+        """The same run with the values of these estimators, and what they are compared with, squared."""
+        return replace(self, lines=tuple(line.squared if line.estimator in estimators else line for line in self.lines))
 
     def draws(self) -> pd.DataFrame:
         """One line for each draw, in the order of ``frame``: the value, and its distance from the true error."""
@@ -193,11 +202,25 @@ class _Job:
     draws: int
     seed: int
 
-    def samples(self) -> list[Predictions]:
+    def samples(self) -> list[_Sample]:
         """The predictions of each draw."""
         rng = np.random.default_rng([self.seed, self.n, self.first])
         rows = self.truth.sample(self.n * self.draws, rng).predictions
-        return [rows.take(np.arange(d * self.n, (d + 1) * self.n)) for d in range(self.draws)]
+        return [_Sample(rows.take(np.arange(d * self.n, (d + 1) * self.n)), {}) for d in range(self.draws)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """The predictions of one draw, and what several tasks make of them, made once."""
+
+    predictions: Predictions
+    known: dict[int, Any]
+
+    def once(self, key: object, make: Callable[[], Any]) -> Any:
+        """What ``make`` makes, kept for this ``key``: a thing that outlives the draw."""
+        if id(key) not in self.known:
+            self.known[id(key)] = make()
+        return self.known[id(key)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +232,9 @@ class _Task:
     calibrator: str
     true: TrueError
     note: str
-    answer: Callable[[Predictions, bool, float], tuple[float, float]]
+    answer: Callable[[_Sample, bool, float], tuple[float, float]]
 
-    def __call__(self, sample: Predictions, intervals: bool) -> _Answer:
+    def __call__(self, sample: _Sample, intervals: bool) -> _Answer:
         try:
             return (*self.answer(sample, intervals, self.true.value), "")
         except NotAnswerable as why:
@@ -238,16 +261,15 @@ def _plan(
     first = kind_of(truth).reduction
     tasks = []
     for notion, reduction in (notions or {REDUCTIONS.recipe(first).title: first}).items():
-        maps = {name: _calibrated(given) for name, given in calibrators.items()}
-        maps |= {name: _calibrated(Reduced(reduction, given)) for name, given in binary.items()}
+        maps = {**calibrators, **{name: Reduced(reduction, given) for name, given in binary.items()}}
         for name, method in methods.items():
             true, note = _true_or_why(truth, reduction, method, in_bins)
             # One given by key may choose its bins by the rows, as it does wherever it is given by key.
             by_key = name if name in ESTIMATORS and ESTIMATORS.make(name) == method else method
             tasks.append(_Task(notion, name, "", true, note, partial(_estimated, reduction, by_key)))
-            for calibrator, outputs in maps.items():
-                left = partial(_left, truth, reduction, method, outputs)
-                tasks.append(_Task(notion, name, calibrator, true, note, left))
+            for title, calibrator in maps.items():
+                left = partial(_left, truth, reduction, method, calibrator)
+                tasks.append(_Task(notion, name, title, true, note, left))
     return tasks
 
 
@@ -258,31 +280,22 @@ def _true_or_why(truth: Truth, reduction: Reduction, method: Any, in_bins: bool)
         return TrueError(np.nan, np.nan), str(why)
 
 
-def _estimated(
-    reduction: Reduction, method: Any, sample: Predictions, intervals: bool, true: float
-) -> tuple[float, float]:
-    found = estimate(sample, reduction, method)
+def _estimated(reduction: Reduction, method: Any, sample: _Sample, intervals: bool, true: float) -> tuple[float, float]:
+    if not intervals and scope(reduction).of != "vector" and "claims" in traits(as_estimator(method)).takes:
+        claims = sample.once(reduction, lambda: reduction.split(sample.predictions))
+        return as_estimator(method)(claims).value, np.nan
+    found = estimate(sample.predictions, reduction, method)
     return found.value, float(true in found.interval()) if intervals and true == true else np.nan
 
 
-def _calibrated(calibrator: Calibrator) -> Callable[[Predictions, Any], Predictions]:
-    """The rows that stand for a truth after a calibrator fitted on a sample, which several estimators ask about."""
-    kept: dict[int, tuple[Predictions, Predictions]] = {}
-
-    def after(sample: Predictions, truth: Any) -> Predictions:
-        thread = get_ident()
-        if thread not in kept or kept[thread][0] is not sample:
-            fresh: Calibrator = clone(calibrator)
-            kept[thread] = sample, fresh.fit_on(sample).apply(law(truth, THIN))
-        return kept[thread][1]
-
-    return after
-
-
 def _left(
-    truth: Any, reduction: Reduction, method: Any, outputs: Any, sample: Predictions, intervals: bool, before: float
+    truth: Any, reduction: Reduction, method: Any, calibrator: Any, sample: _Sample, intervals: bool, before: float
 ) -> tuple[float, float]:
-    rows = outputs(sample, truth)
+    def outputs() -> Predictions:
+        fresh: Calibrator = clone(calibrator)
+        return fresh.fit_on(sample.predictions).apply(law(truth, THIN))
+
+    rows = sample.once(calibrator, outputs)
     return error_of(rows, reduction, *target_of(method, reduction, kind_of(truth).exact or rows.discrete)), np.nan
 
 
@@ -316,7 +329,7 @@ def _summary(line: Line, level: float) -> dict[str, Any]:
         "bias": float(off.mean()) if len(known) else np.nan,
         "deviation": float(known.std(ddof=1)) if len(known) > 1 else np.nan,
         **(_worst(np.abs(off) / line.true.value, level) if relative and len(known) else {}),
-        **_mean("mse", off**2, level),
+        **{name: max(value, 0.0) for name, value in _mean("mse", off**2, level).items()},
         "share_held": float(inside.mean()) if len(inside) else np.nan,
         "share_low": float(np.squeeze(share[0])),
         "share_high": float(np.squeeze(share[1])),

@@ -20,6 +20,7 @@ from calib_core.registry import Recipe
 
 PROBABILITIES = 2**19
 """Rows times classes squared of a sample that stands for a law."""
+MOST_SAMPLED = 2**15
 FINEST_ROWS = 500
 """Rows a bin of it: its own noise is then a hundredth or less."""
 BATCHES = 8
@@ -95,7 +96,8 @@ def _of_law(truth: Any, notion: Any, target: Any, power: int) -> TrueError:
 def law(truth: Any, share: int = 1) -> Predictions:
     """The rows that stand for a truth, with expected labels; of a sample only one in ``share``."""
     classes = truth.population(2).predictions.n_classes or 2
-    return expected(truth.population(PROBABILITIES // (classes * classes * share)))
+    rows = PROBABILITIES // (classes * classes)
+    return expected(truth.population((rows if kind_of(truth).exact else min(rows, MOST_SAMPLED)) // share))
 
 
 def error_of(rows: Predictions, notion: Reduction, target: Any, power: int) -> float:

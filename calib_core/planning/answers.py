@@ -9,6 +9,7 @@ import pandas as pd
 
 from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme
+from calib_core.defaults import TOLERANCE
 from calib_core.errors import NotAnswerable
 from calib_core.planning.question import PLANS, Plan, RowsInUse
 from calib_core.predictions import Predictions
@@ -56,18 +57,20 @@ def answer(
     fit: Predictions | None = None,
     test: Predictions | None = None,
     bins: int | str | BinningScheme | None = None,
+    tolerance: float = TOLERANCE,
 ) -> PlanAnswer:
     """What a plan promises, and how many rows it takes, filled in from the data where it leaves something open.
 
-    ``fit`` are calibration rows, ``test`` the rows judged, in ``bins``. What can mislead: every sentence holds on what
-    its ``basis`` says, which is a theorem for some plans and a rule of thumb for others. NotAnswerable where neither
-    the plan nor the data say what it needs, or rows that belong together would be counted as independent.
+    ``fit`` are calibration rows, ``test`` the rows judged, in ``bins``; ``tolerance`` is the error that would not
+    matter, where the plan does not say it. What can mislead: every sentence holds on what its ``basis`` says, which is
+    a theorem for some plans and a rule of thumb for others. NotAnswerable where neither the plan nor the data say what
+    it needs, or rows that belong together would be counted as independent.
 
     >>> answer(PLANS.make("histogram-binning", points=50, rows=5000)).bound.__round__(4)  # sqrt(log(2000) / 98)
     0.2785
     """
     member: Plan = PLANS.make(plan) if isinstance(plan, str) else plan.build() if isinstance(plan, Recipe) else plan
-    whole = member.filled(RowsInUse(fit, test, bins))
+    whole = member.filled(RowsInUse(fit, test, bins, tolerance))
     entry = PLANS.find(member)
     assert entry is not None
     return PlanAnswer(
@@ -89,6 +92,7 @@ def answers(
     fit: Predictions | None = None,
     test: Predictions | None = None,
     bins: int | str | BinningScheme | None = None,
+    tolerance: float = TOLERANCE,
 ) -> pd.DataFrame:
     """What is promised with the rows in use, and how many it takes, a question a line.
 
@@ -101,7 +105,7 @@ def answers(
     for plan in PLANS if plans is None else plans:
         recipe = PLANS.recipe(plan)
         try:
-            lines += answer(recipe, fit, test, bins).frame().to_numpy().tolist()
+            lines += answer(recipe, fit, test, bins, tolerance).frame().to_numpy().tolist()
         except NotAnswerable as why:
             lines.append([recipe.key, PLANS[recipe.key].title, "", "", "", str(why), *[None] * 4])
     return _frame(lines)

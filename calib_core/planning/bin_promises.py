@@ -233,3 +233,38 @@ class ScalingBinning(Plan):
             f"{score(ratio)} times the rows that 10 bins do, and histogram binning for {score(beside)} times. Half the "
             f"error takes scaling-binning {score(half)} times the rows."
         )
+
+
+@PLANS.register("estimating", "How the rows to estimate an error grow", reference="P2 Theorems 5.3 and 5.4")
+@dataclass(frozen=True)
+class Estimating(Plan):
+    """How many times the rows more bins ask for to estimate a squared error to half of itself, 10 bins being 1.
+
+    Enough are c sqrt(B) log(B / delta) / E^2 rows for the debiased estimate and c B log(B / delta) / E^2 for the
+    plug-in one, E^2 the squared error, delta the chance of failure. The constants are not known: only ratios are told.
+    """
+
+    bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "bins, or values that a model returns"] = BINS
+    risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "chance of being further off that is allowed"] = 0.1
+
+    along, wanted = "bins", ""
+    most = 100
+    x_title = "number of bins"
+    y_title = "rows for the same precision, times those of 10 bins"
+    unit = "score"
+    basis = (
+        "Theorems on what is enough, without assumptions but that every bin holds at least half its equal share; their "
+        "constants are not known, so that no number of rows follows."
+    )
+
+    def curves(self, amounts: Float64s) -> dict[str, Float64s]:
+        logs = np.log(amounts / self.risk) / math.log(10.0 / self.risk)
+        return {"debiased": np.sqrt(amounts / 10.0) * logs, "plug-in": amounts / 10.0 * logs}
+
+    def answer(self) -> str:
+        debiased, plug_in = (float(curve[0]) for curve in self.curves(np.array([float(self.bins)])).values())
+        return (
+            f"To estimate the same squared error to half of itself, {self.bins:,} bins ask the debiased estimate for "
+            f"{score(debiased)} times the rows that 10 bins do, and the plug-in estimate for {score(plug_in)} times. "
+            "Half the error takes either of them 4 times the rows."
+        )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from calib_core._arrays import Float64s
 from calib_core._text import inside
 from calib_core.binning import BinningScheme
+from calib_core.defaults import TOLERANCE
 from calib_core.errors import NotAnswerable
 from calib_core.inference.number_words import Unit
 from calib_core.params import params_of
@@ -25,11 +26,12 @@ POINTS = 60
 
 @dataclass(frozen=True, eq=False)
 class RowsInUse:
-    """What plans are filled in from: calibration rows, test rows, and the bins that these are judged in."""
+    """What plans are filled in from: calibration rows, test rows, the bins these are judged in, and the tolerance."""
 
     fit: Predictions | None = None
     test: Predictions | None = None
     bins: int | str | BinningScheme | None = None
+    tolerance: float = TOLERANCE
 
 
 class Plan:
@@ -68,6 +70,8 @@ class Plan:
         return ()
 
     def _fact(self, name: str, rows: RowsInUse) -> Any:
+        if name == "error":
+            return rows.tolerance
         part = rows.fit if self.rows_of == "fit" else rows.test
         known = part if part is not None else rows.test if rows.test is not None else rows.fit
         return None if known is None else FACTS[name](known, self)
@@ -105,9 +109,9 @@ class Plan:
 
     def grid(self) -> Float64s:
         """Whole places along, evenly spread over orders of magnitude, those planned and needed among them."""
-        marked = [x for x in (self.amount, self.needed()) if x is not None and x >= self.least]
-        most = max(self.most, 4.0 * self.least, *(4.0 * x for x in marked))
-        return np.unique(np.append(np.round(np.geomspace(self.least, most, POINTS)), marked))
+        marked = [float(x) for x in (self.amount, self.needed()) if x is not None]
+        first, most = min(self.least, *marked), max(self.most, 4.0 * self.least, *(4.0 * x for x in marked))
+        return np.unique(np.append(np.round(np.geomspace(first, most, POINTS)), marked))
 
 
 PLANS: Registry[Plan] = Registry("PLANS")

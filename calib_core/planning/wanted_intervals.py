@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -11,19 +11,20 @@ from calib_core._arrays import Float64s
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.errors import NotAnswerable
 from calib_core.guarantees.sample_size import fewest
-from calib_core.inference.interval_forms import typical_highs
+from calib_core.inference.interval_forms import rows_to_tell, typical_high, typical_highs
 from calib_core.inference.intervals import clopper_pearson
 from calib_core.inference.inversion import CellGaps, Noise, square_high
-from calib_core.inference.number_words import at_level, in_percent, percent
+from calib_core.inference.number_words import at_level, in_percent, of_rows, percent
 from calib_core.inference.number_words import rows as about
 from calib_core.inference.primary import primary
-from calib_core.planning.question import PLANS, Plan, RowsInUse, independent
+from calib_core.planning.question import PLANS, Plan, RowsInUse
 from calib_core.predictions import Predictions
 from calib_core.registry import Range
 
 _ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "rows that are judged"]
 _LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "level of the interval"]
 _WIDTH = Annotated[float, Range(0.0005, 0.5, log=True), "Wanted width", "from one end of the interval to the other"]
+_TOLERANCE = Annotated[float | None, Range(0.0005, 0.5, log=True), "Tolerance", "error that would not matter"]
 _FACTORS = tuple(2.0**power for power in range(-3, 7))
 """Times the rows at hand for which typical upper ends are made; the curve goes on with the root of the rows."""
 _DRAWS, _ERRORS = 9, 500
@@ -72,12 +73,26 @@ class _OfTheData(Plan):
 
     measured: tuple[tuple[float, float], ...]
     rows_of = "test"
-    refusal: ClassVar[str] = "how many rows it takes depends on the scores: give the predictions"
+
+    @property
+    def tolerance(self) -> float:
+        """The error or width that is wanted."""
+        return self.limit or TOLERANCE
 
     def _test(self, rows: RowsInUse) -> Predictions:
         if rows.test is None:
-            raise NotAnswerable(self.refusal)
-        return independent(rows.test)
+            raise NotAnswerable("how many rows it takes depends on the scores: give the predictions")
+        return rows.test.answered
+
+    def _alone(self, rows: RowsInUse) -> Predictions:
+        """The test rows, which must not belong together."""
+        test = self._test(rows)
+        if test.row_groups is not None:
+            raise NotAnswerable(
+                f"the rows belong to {test.row_groups.words}: how alike they come out is not known before outcomes are "
+                "seen, so that nothing typical can be told"
+            )
+        return test
 
     def _between(self, amounts: Float64s) -> Float64s:
         """The measured bounds, straight lines between them where both axes are logarithmic, the root of rows beyond."""
@@ -104,21 +119,19 @@ class ErrorInterval(_OfTheData):
     level: _LEVEL = LEVEL
     measured: tuple[tuple[float, float], ...] = ()
 
-    wanted = "width"
+    wanted, least = "width", _LEAST_IN_BIN
     x_title = "test rows"
     y_title = "width of the interval"
     basis = (
         "A rule of thumb, not a promise: the width of the interval at hand shrinks about as the root of the rows, if "
-        "more rows are like these."
+        "more rows are like these, in groups as large where they belong to groups."
     )
 
     def filled(self, rows: RowsInUse) -> Self:
         test = self._test(rows)
-        line = primary(test, TOLERANCE, self.level, rows.bins).line
-        if line.low is None or line.high is None:
-            raise NotAnswerable(line.note or "there is no interval to start from")
-        n, width = test.effective_rows, float(line.high - line.low)
-        return replace(self, rows=self.rows or max(int(n), 2), measured=((n, width),))
+        span = primary(test, TOLERANCE, self.level, rows.bins).estimate.interval(self.level)
+        n = test.effective_rows
+        return replace(self, rows=self.rows or max(int(n), 2), measured=((n, span.high - span.low),))
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         ((n, width),) = self.measured
@@ -148,10 +161,11 @@ class Within(_OfTheData):
     """
 
     rows: _ROWS = None
-    error: Annotated[float, Range(0.0005, 0.5, log=True), "Tolerance", "error that would not matter"] = TOLERANCE
+    error: _TOLERANCE = None
     level: _LEVEL = LEVEL
     measured: tuple[tuple[float, float], ...] = ()
 
+    least = _LEAST_IN_BIN
     x_title = "test rows"
     y_title = "typical upper end of a calibrated model"
     basis = (
@@ -161,27 +175,32 @@ class Within(_OfTheData):
     )
 
     def filled(self, rows: RowsInUse) -> Self:
-        test = self._test(rows)
-        question = primary(test, self.error, self.level, rows.bins).estimate.question
+        test, error = self._alone(rows), self.error or rows.tolerance
+        question = primary(test, error, self.level, rows.bins).estimate.question
         assert question is not None
         n = test.effective_rows
         factors = tuple(factor for factor in _FACTORS if factor * n >= _LEAST_IN_BIN) or (1.0,)
         highs = typical_highs(question, factors, self.level, SEED)
-        measured = tuple((n * factor, float(high)) for factor, high in zip(factors, highs, strict=True))
-        return replace(self, rows=self.rows or max(int(n), 2), measured=measured)
+        measured = dict(zip(n * np.array(factors), map(float, highs), strict=True))
+        typical = typical_high(question, self.level, SEED)
+        if typical >= error:
+            # The number that the verdict names is where the curve falls below the tolerance.
+            measured[rows_to_tell(question, error, self.level, typical, SEED)] = error * (1 - 1e-9)
+        known = tuple(sorted((float(m), high) for m, high in measured.items()))
+        return replace(self, rows=self.rows or max(int(n), 2), error=error, measured=known)
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         return {"typical upper end": self._between(amounts)}
 
     def needed(self) -> int:
-        return self._least(self.error)
+        return self._least(self.tolerance)
 
     def answer(self) -> str:
-        shown = "is typically" if self.bound < self.error else "is typically not"
+        shown = "is typically" if self.bound < self.tolerance else "is typically not"
         return (
             f"From {self.rows:,} rows a calibrated model with scores like these {shown} shown to be within "
-            f"{percent(self.error)}: the {at_level(self.level)} interval of its calibration error typically reaches up "
-            f"to {percent(self.bound)}."
+            f"{percent(self.tolerance)}: the {at_level(self.level)} interval of its calibration error typically "
+            f"reaches up to {percent(self.bound)}."
         )
 
     def inverse(self) -> str:
@@ -202,7 +221,7 @@ class Verified(_OfTheData):
     accuracy: Annotated[
         float | None, Range(0.01, 0.99), "Mean confidence", "what the outputs are on average, where no file says more"
     ] = None
-    error: Annotated[float, Range(0.0005, 0.5, log=True), "Tolerance", "error that would not matter"] = TOLERANCE
+    error: _TOLERANCE = None
     level: _LEVEL = LEVEL
     measured: tuple[tuple[float, float], ...] = ()
 
@@ -221,14 +240,15 @@ class Verified(_OfTheData):
         known = self.rows
         outputs = np.full(self.bins, self.accuracy or 0.5)
         if rows.test is not None:
-            test = independent(rows.test)
+            test = self._alone(rows)
             known = known or max(int(test.effective_rows), 2)
             if self.accuracy is None:
                 outputs = _outputs(test, self.bins)
         least = _LEAST_IN_BIN * self.bins
         measured = tuple((n, _typical(outputs, n, self.level)) for n in least * 4.0 ** np.arange(7))
         mean = float(outputs.mean()) if self.accuracy is None else self.accuracy
-        return replace(self, rows=known, accuracy=mean, measured=measured)
+        error = self.error or rows.tolerance
+        return replace(self, rows=known, accuracy=mean, error=error, measured=measured)
 
     @property
     def least(self) -> float:  # type: ignore[override]
@@ -239,7 +259,7 @@ class Verified(_OfTheData):
         return {"typical upper end": np.where(amounts < self.least, np.nan, self._between(amounts))}
 
     def needed(self) -> int:
-        return max(self._least(self.error), int(self.least))
+        return max(self._least(self.tolerance), int(self.least))
 
     def answer(self) -> str:
         if self.amount < self.least:
@@ -252,7 +272,7 @@ class Verified(_OfTheData):
         )
 
     def inverse(self) -> str:
-        return f"To verify {percent(self.error)} it typically takes about {about(self.needed())} rows."
+        return f"To verify {percent(self.tolerance)} it typically takes about {about(self.needed())} rows."
 
 
 def _outputs(test: Predictions, bins: int) -> Float64s:
@@ -263,7 +283,7 @@ def _outputs(test: Predictions, bins: int) -> Float64s:
     place = (bins * (np.cumsum(weight) - weight / 2) / weight.sum()).astype(np.intp)
     mass = np.bincount(place, weight, bins)
     if not (mass > 0).all():
-        raise NotAnswerable(f"{len(scores):,} rows do not fill {bins} bins")
+        raise NotAnswerable(f"{of_rows(len(scores))} cannot fill {bins} bins")
     return np.asarray(np.bincount(place, weight * scores, bins) / mass)
 
 

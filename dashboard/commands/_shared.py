@@ -97,11 +97,9 @@ class Loaded:
     @property
     def among(self) -> str:
         """Which rows are judged, to follow their number; nothing where all are."""
-        if not self.where:
-            return ""
-        from calib_core.slices import as_slice
+        import calib_core as cc
 
-        return f" with {as_slice(self.where).title}"
+        return f" with {cc.slices.as_slice(self.where).title}" if self.where else ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -113,11 +111,12 @@ class Loaded:
     @functools.cached_property
     def marked(self) -> Marked | None:
         """Calibration and test rows where a column of the file marks them."""
+        if (column := self.reading.split) is None:
+            return None
         from calib_core.division import Marked
         from calib_core.readers import split_rows
 
-        column = self.reading.split
-        return None if column is None else Marked(*split_rows(self.table, self.reading), column)
+        return Marked(*split_rows(self.table, self.reading), column)
 
     def division(self, share: float, seed: int, folds: int | None, like: Division | None = None) -> Division:
         """Calibration and test rows: in folds, those a column marks, else at random, class by class, as on screen.
@@ -141,11 +140,9 @@ class Loaded:
         return self._judged(self.predictions.take(self.marked.fit if which == "calibration" else self.marked.test))
 
     def _judged(self, rows: Predictions) -> Predictions:
-        if not self.where:
-            return rows
-        from calib_core.slices import part
+        import calib_core as cc
 
-        return part(rows, self.where)
+        return cc.slices.part(rows, self.where) if self.where else rows
 
 
 def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:

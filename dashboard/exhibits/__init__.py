@@ -29,6 +29,7 @@ from dashboard.exhibits import (  # noqa: F401
     hero,
     isotonic_curve,
     kernel_curve,
+    lab,
     levels,
     movement,
     notions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import pandas as pd
@@ -17,6 +17,7 @@ from calib_core.registry import Choice, Part
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import Paged
 from dashboard.exhibits.exhibit import EXHIBITS, Words
+from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, grouped, grouping
 from dashboard.session import Call, Model, Scene, call
 
 _DRAWN = {"reliability": "class_panels", "validity": "class_validity", "kernel": "class_curves"}
@@ -53,6 +54,8 @@ class ClassPanels(Paged):
         KERNEL_CURVE
     )
 
+    bins_of: Annotated[str, BINS_OF, "Bins of", BINS_OF_WORDS] = "own"
+
     printed = 0
     terms = ("bins", "over-confident")
 
@@ -73,18 +76,36 @@ class ClassPanels(Paged):
             f"{hollow}",
             f"Small {self.curve} diagrams of {count(len(scene.get(self.chosen(scene))))} classes.",
         )
+        if self._grouped:
+            words = words.also(grouped(grouping(scene).title), *self._shown(scene)[1])
         return self.noted(words.also(*self._paired(scene)), scene)
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        shown = {"bins_of": "reliability", "kernel": "kernel"}
+        return tuple(f.name for f in fields(self) if shown.get(f.name, self.curve) == self.curve)
+
+    @property
+    def _grouped(self) -> bool:
+        """Are all models judged in the bins of one?"""
+        return self.curve == "reliability" and self.bins_of != "own"
+
     def _diagrams(self, scene: Scene) -> dict[str, Call[Any]]:
+        return self._shown(scene)[0]
+
+    def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
+        """The diagrams by title, and a sentence for each model that cannot be judged in the bins of another."""
         able, _ = self.tables(scene)
-        return {model.title: self._of(model, scene) for model in scene.models.shown if model.title in able}
+        wanted = {model.title: self._of(model, scene) for model in scene.models.shown if model.title in able}
+        return scene.answered(wanted) if self._grouped else (wanted, ())
 
     def _of(self, model: Model, scene: Scene) -> Call[Any]:
         arguments = model.predictions, self.chosen(scene), self.notion, scene.bins
         if self.curve == "kernel":
             return call(cc.diagrams.class_curves, *arguments, method=self.kernel)
         if self.curve == "reliability":
-            return call(cc.diagrams.class_panels, *arguments)
+            rows = grouping(scene).predictions if self._grouped else None
+            return call(cc.diagrams.class_panels, *arguments, grouped_by=rows)
         beside = self._beside(model, scene)
         alone = model.is_base or scene.refusal(beside)
         return call(cc.diagrams.class_validity, *arguments) if alone else beside

@@ -21,11 +21,11 @@ FIRST = next(iter(PLANS))
 
 
 def data_in_use(scene: Scene) -> dict[str, Any]:
-    """What plans are filled in from: rows of the first file, and the bins they are judged in; nothing without data."""
+    """What plans are filled in from: rows of the first file, the bins they are judged in, and the tolerance."""
     if not scene.models.shown:
-        return {}
+        return {"tolerance": scene.tolerance}
     rows = scene.models.shown[0].division
-    return {"fit": rows.part("fit"), "test": rows.part("test"), "bins": scene.bins}
+    return {"fit": rows.part("fit"), "test": rows.part("test"), "bins": scene.bins, "tolerance": scene.tolerance}
 
 
 @EXHIBITS.register("plan", "What so many rows promise")
@@ -98,7 +98,7 @@ class BinsInUse(Exhibit):
     def found(self, scene: Scene) -> Call[BinBalance]:
         """The bins of the first file's rows."""
         rows = data_in_use(scene)
-        if not rows:
+        if "test" not in rows:
             raise cc.NotAnswerable("there are no rows in use whose bins could be looked at")
         return call(cc.planning.balance_in_use, rows["test"], stem="balance", fit=rows["fit"], bins=rows["bins"])
 

@@ -35,5 +35,7 @@ class Promises(Exhibit):
             "A promise is about new rows drawn like the calibration rows, and needs no assumption on what they are "
             "like. A calibrator without one is judged by its error on the test rows."
         )
-        folds = "It holds for this map on new rows; of the cross-fitted rows that are judged nothing is promised."
+        folds = (
+            "A promise holds for this map on new rows; of the cross-fitted rows that are judged nothing is promised."
+        )
         return words.also(scene.of_all_rows and f"{scene.of_all_rows} {folds}")

@@ -63,7 +63,7 @@ class Uses(Exhibit):
             "Each interval is by itself, of after less before on the same rows, by what every row adds; for sets it "
             "knows that thresholds are estimated, too. Pairs of rows are counted, so have none.",
             "Rows of different folds are answered by different maps, which can turn pairs of them round that one map "
-            "would leave as they are."
+            "would leave as they are; and for their sets that probability is not proven."
             if scene.cross_fitted
             else "",
             *(f"{'; '.join(dict.fromkeys(titles))}: {note}." for note, titles in refused),

@@ -79,7 +79,7 @@ def chosen_on(rows: int, scene: Scene) -> str:
     """On which rows it was chosen, and whether these are judged elsewhere, in a sentence."""
     if scene.cross_fitted:
         return (
-            f"Chosen on all {count(rows)} rows, in folds of its own; they are judged here, too, so that what is chosen "
-            "looks a little better on them than it is, but for the gain."
+            f"Chosen on all {count(rows)} rows, in folds of its own. They are judged here, too: on them the calibrator "
+            "chosen looks a little better than it is; its gain above does not."
         )
     return f"Chosen on {count(rows)} rows that calibrators are fitted on; the test rows have no say."

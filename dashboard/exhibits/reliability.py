@@ -18,7 +18,7 @@ from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.isotonic_curve import BAND, band_words, isotonic, over
 from dashboard.exhibits.kernel_curve import curve_notes
-from dashboard.exhibits.stars import STAR, called, silences, stars
+from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, STAR, called, grouped, grouping, silences, stars
 from dashboard.session import Call, Scene, call
 
 AXES = ("linear", "log-odds")
@@ -70,6 +70,7 @@ class Reliability(Exhibit):
         "Axes of probability",
         "log-odds spread out what lies near 0 and 100 %",
     ] = "linear"
+    bins_of: Annotated[str, BINS_OF, "Bins of", BINS_OF_WORDS] = "own"
     stems: Annotated[bool, Flag(), "Stems to the plusses", "how far the classes of each bin are off on average"] = True
 
     height = 560
@@ -116,6 +117,9 @@ class Reliability(Exhibit):
         claim = call(cc.diagrams.bins_standing_out, scene.predictions(), bins=scene.bins)
         names = {model.title: called(model) for model in scene.models.shown}
         words = Words(STAR, alt, headline=cc.diagrams.headline(scene.get(claim), names)).also(CLAIM)
+        if self._grouped:
+            alone = "The sentence above is about each model's own bins."
+            return words.also(grouped(grouping(scene).title), alone, *self._shown(scene)[1], *silences(scene))
         return words.also(*self._about(scene), *silences(scene))
 
     @property
@@ -124,12 +128,27 @@ class Reliability(Exhibit):
             "together",
             "axis",
             "stems",
-            "overlay",
+            "bins_of",
+            *([] if self._grouped else ["overlay"]),
             *{"corp": ("band",), "kernel": ("band", "kernel")}.get(self.overlay, ()),
         )
 
+    @property
+    def _grouped(self) -> bool:
+        """Are all models judged in the bins of one?"""
+        return self.bins_of != "own"
+
     def _diagrams(self, scene: Scene) -> dict[str, Call[Any]]:
-        return scene.each(lambda model: stars(scene, model))
+        return self._shown(scene)[0]
+
+    def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
+        """The diagrams by title, and a sentence for each model that cannot be judged in the bins of another."""
+        if not self._grouped:
+            return scene.each(lambda model: stars(scene, model)), ()
+        rows = grouping(scene).predictions
+        return scene.answered(
+            scene.each(lambda model: call(cc.diagrams.reliability, model.predictions, bins=scene.bins, grouped_by=rows))
+        )
 
     def _verdicts(self, scene: Scene) -> Call[Any] | None:
         """What the headings of panels say, where each model has a panel."""
@@ -140,7 +159,9 @@ class Reliability(Exhibit):
         return None if scene.refusal(wanted) else wanted
 
     def _over(self, scene: Scene) -> list[Call[Any]]:
-        """What is laid over the diagram of the model looked at; bands before curves."""
+        """What is laid over the diagram of the model looked at; bands before curves; nothing over groups of rows."""
+        if self._grouped:
+            return []
         if self.overlay == "corp":
             return over(scene, self.band)
         drawn = {"wilson": "wilson_intervals", "consistency": "consistency_bands", "kernel": "kernel_band"}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import calib_core as cc
-from calib_core import BINNINGS
+from calib_core import BINNINGS, NotAnswerable
 from calib_core._text import count, inside
 from calib_core.diagrams import ReliabilityDiagram
+from calib_core.registry import Choice
 from dashboard.session import Call, Model, Scene, call
 
 STAR = (
@@ -16,9 +17,30 @@ STAR = (
 """How to read the diagram."""
 
 
+BINS_OF = Choice(("own", "recalibrated"), titles=("Each model's own", "Those of the recalibrated model, for all"))
+"""Whose bins models are judged in."""
+BINS_OF_WORDS = "own bins, or for all the rows that share one of the recalibrated model looked at, else of the first"
+
+
 def stars(scene: Scene, model: Model | None = None) -> Call[ReliabilityDiagram]:
     """The reliability diagram of a model, by default the one looked at."""
     return call(cc.diagrams.reliability, (model or scene.model).predictions, bins=scene.bins)
+
+
+def grouping(scene: Scene) -> Model:
+    """The recalibrated model whose bins are meant: the one looked at, or the first; NotAnswerable without any."""
+    recalibrated = scene.models.recalibrated
+    if not recalibrated:
+        raise NotAnswerable("no recalibrated model is shown whose bins could be taken: tick a calibrator")
+    return scene.model if scene.model in recalibrated else recalibrated[0]
+
+
+def grouped(title: str) -> str:
+    """What bins of another model's are, in a sentence."""
+    return (
+        f"A bin holds the rows that {title} puts into one bin, one a value where its outputs are discrete: models are "
+        "compared on the same rows."
+    )
 
 
 def bin_of(scene: Scene) -> int | None:

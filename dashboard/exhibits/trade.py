@@ -9,8 +9,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import REDUCTIONS
-from calib_core._text import count
-from calib_core.registry import Flag
+from calib_core._text import count, percent
+from calib_core.defaults import LEVEL
+from calib_core.registry import Choice, Flag
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -32,6 +33,12 @@ class Trade(Exhibit):
         "curves over numbers of bins: calibrators that bin, fitted on half the test rows and judged on the rest, "
         "several times",
     ] = False
+    against: Annotated[
+        str,
+        Choice(("error", "upper"), titles=("Calibration error", "Upper end of its interval")),
+        "Against",
+        "the calibration error as estimated, or the upper end of its interval",
+    ] = "error"
     printed = 10
     height = 400
     formula = cc.diagrams.TradePoints.formula
@@ -46,13 +53,15 @@ class Trade(Exhibit):
             of.text("model"),
             *more,
             of.number("squared calibration error", "error"),
+            *([of.number(f"upper end, {line_words.AT_LEVEL}", "upper")] if "upper" in frame else []),
             of.number("mean squared error", "mse"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
         claims = REDUCTIONS[line_words.primary_notion(scene)].title.lower()
         points, curves = self._points(scene), self._curves(scene)
-        return call("figures.trade_off", curves=curves, points=points, claims=claims, looks=scene.looks)
+        options = {} if self.against == "error" else {"against": self.against}
+        return call("figures.trade_off", curves=curves, points=points, claims=claims, looks=scene.looks, **options)
 
     def words(self, scene: Scene) -> Words:
         words = Words(
@@ -60,6 +69,11 @@ class Trade(Exhibit):
             "better calibrated, further down is better all in all.",
             "Mean squared error against calibration error, a point per model.",
         )
+        if self.against == "upper":
+            words = words.also(
+                f"Upper end of the error's {line_words.AT_LEVEL}: where coverage is tested the true error is above it "
+                f"in at most {percent(1 - LEVEL, 0)} of cases, each model looked at alone."
+            )
         points = scene.get(self._points(scene))
         missing = (f"{model}: {note}." for model, note in zip(points.models, points.notes, strict=True) if note)
         wanted = self._wanted(scene)
@@ -75,11 +89,17 @@ class Trade(Exhibit):
 
     def _points(self, scene: Scene) -> Call[Any]:
         notion = line_words.primary_notion(scene)
-        return call(cc.diagrams.trade_points, scene.predictions(), reduction=notion, bins=scene.bins)
+        return call(
+            cc.diagrams.trade_points,
+            scene.predictions(),
+            reduction=notion,
+            bins=scene.bins,
+            upper=self.against == "upper",
+        )
 
     def _wanted(self, scene: Scene) -> Call[Any]:
         rows, notion = scene.models.shown[0].base.predictions, line_words.primary_notion(scene)
-        return call(cc.diagrams.trade_off, rows, reduction=notion, repeats=SPLITS)
+        return call(cc.diagrams.trade_off, rows, reduction=notion, repeats=SPLITS, upper=self.against == "upper")
 
     def _curves(self, scene: Scene) -> Call[Any] | None:
         wanted = self._wanted(scene)

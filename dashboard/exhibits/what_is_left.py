@@ -61,5 +61,9 @@ class ScoreParts(Exhibit):
             "chance. Two quick maps are tried, and leaving all as it is; each fold of rows is judged with what did "
             "best on the others. Intervals, each by itself, take the fitted maps as they are.",
             "Where a calibrator gives the predicted class alone, before and after are judged as right or wrong.",
+            "Rows are cross-fitted: maps have seen rows of each other's folds, so that what is left after a calibrator "
+            "is a rough guide."
+            if scene.cross_fitted
+            else "",
             *(f"{line.calibrator}: {line.note}." for line in refused.itertuples()),
         )

@@ -31,7 +31,8 @@ def header(selection: Selection) -> None:
             _learn()
             return
         with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
-            st.button(_data_in_use(selection), on_click=lambda: widgets.change(view=DATA), key="frame.data")
+            label, note = _data_in_use(selection)
+            st.button(label, help=note, on_click=lambda: widgets.change(view=DATA), key="frame.data")
             _slice(selection)
         _rooms(view.room)
         with st.container(horizontal=True, width="content", gap="small"):
@@ -82,17 +83,18 @@ def _rooms(room: str) -> None:
     )
 
 
-def _data_in_use(selection: Selection) -> str:
-    """The data in use on a button: its name, and on how many rows everything is judged."""
+def _data_in_use(selection: Selection) -> tuple[str, str | None]:
+    """The data in use on a button: its name, and on how many rows everything is judged; and what to know of these."""
     try:
         names = session.file_names(selection)
         parts = session.parts(selection.source)
     except InputError:
-        return ":material/database: **No data** · choose a file"
+        return ":material/database: **No data** · choose a file", None
     title = " and ".join(names[:1] if len(names) == 1 else session.short_names(selection))
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
     rows = f"judged on {count(parts.test.n_rows)} rows{', cross-fitted' if parts.note else ''}"
-    return f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
+    label = f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
+    return label, parts.note or None
 
 
 def _slice(selection: Selection) -> None:

@@ -29,11 +29,15 @@ def arrive() -> None:
 
 
 def own() -> Selection | None:
-    """The choices before the tour, where they were about a file of somebody's own."""
+    """The choices before the tour, where a file of one's own was in use then and an example is now."""
     before: Selection | None = st.session_state.get(_BEFORE)
-    if before is None or before.source.data.startswith("demo:") or not session.is_here(before.source.data):
+    if before is None or _is_example(before) or not _is_example(widgets.selection()):
         return None
-    return before
+    return before if session.is_here(before.source.data) else None
+
+
+def _is_example(choices: Selection) -> bool:
+    return choices.source.data.startswith("demo:")
 
 
 def leave() -> None:
@@ -43,6 +47,7 @@ def leave() -> None:
 
 def finish() -> None:
     """After the last stop: to the own file, or to where one is opened."""
+    before = own()
     leave()
-    if own() is None:
+    if before is None:
         widgets.change(view="data")

@@ -129,7 +129,8 @@ def _seconds(scene: Scene) -> None:
     for model in scene.models.recalibrated:
         known = [scene.shelf.seconds(part, scene.scope) for part in (model.fitted, model.predictions)]
         times += [f"{model.title} {' and '.join(f'{1000 * s:.1f}' for s in known if s is not None)}"]
-    text = f"Milliseconds on this machine to fit and to apply: {'; '.join(times)}." if times else "Nothing is ticked."
+    apply = "to fit again in folds" if scene.models.shown and scene.cross_fitted else "to apply"
+    text = f"Milliseconds on this machine to fit and {apply}: {'; '.join(times)}." if times else "Nothing is ticked."
     st.caption(markdown_plain(text))
 
 

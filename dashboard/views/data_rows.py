@@ -46,13 +46,23 @@ def draw() -> None:
 
 
 def line() -> None:
-    """Say which rows are which, in one line."""
+    """Say which rows are which, in one line; where they are few, offer to judge all."""
     source = widgets.selection().source
     try:
-        st.caption(f"{markdown_plain(sentence(source, session.parts(source)))}.")
+        parts = session.parts(source)
     except InputError:
         # The sentence that says why stands where the rows are divided.
         return
+    st.caption(f"{markdown_plain(sentence(source, parts))}.")
+    if session.split_by(source) == "share" and parts.fit.n_rows + parts.test.n_rows <= FEW:
+        st.button(
+            "Judge every row",
+            help=f"Of so few rows only {count(parts.test.n_rows)} are judged. By folds all are, each after maps fitted "
+            "on the others.",
+            on_click=divide,
+            args=("folds",),
+            key="data.rows.offer",
+        )
 
 
 def divide(by: str | None) -> None:
@@ -101,18 +111,6 @@ def _folds() -> None:
     b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None, cell=None))
 
 
-def _offer(source: Source, parts: Division) -> None:
-    """Where rows are few and divided at random: all of them, a click away."""
-    rows = parts.fit.n_rows + parts.test.n_rows
-    if session.split_by(source) == "share" and rows <= FEW:
-        with st.container(horizontal=True, vertical_alignment="center", key="data-offer"):
-            st.caption(
-                f"Of {count(rows)} rows only {count(parts.test.n_rows)} are judged. By folds all are, each after maps "
-                "fitted on the others."
-            )
-            st.button("Judge every row", on_click=divide, args=("folds",), key="data.rows.offer")
-
-
 def _result(source: Source) -> None:
     if source.test and source.test == source.data:
         data_findings.show([SAME_FILE], key="data.rows.same", change=lambda _: None)
@@ -130,7 +128,6 @@ def _result(source: Source) -> None:
     if parts.warning:
         both = Finding("warning", "groups", parts.warning)
         data_findings.show([both], key="data.rows.groups", change=lambda _: None)
-    _offer(source, parts)
     exhibited("rows", session.scene_of(widgets.selection().replace(calibrators=())), title=None)
 
 

@@ -36,6 +36,6 @@ def offer(scene: Scene, model: Model) -> None:
         with st.popover("Apply to a file", key=f"apply.{model.key}"):
             st.caption("With the JSON file, on any file of predictions that is read as this one:")
             st.code(f"calib apply calibrator-{name}.json new.csv -o calibrated.csv", language="sh", wrap_lines=True)
-            st.caption(WHAT)
+            st.caption(f"{WHAT} {scene.of_all_rows}".rstrip())
     if why:
         st.caption(markdown_plain(f"{why}."))

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib_core import NotAnswerable, Recipe
 from calib_core._text import begun
+from calib_core.defaults import TOLERANCE
 from calib_core.inference.number_words import percent
 from calib_core.planning import PLANS
 from calib_core.registry import Param, Range
@@ -21,7 +22,7 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
-WITHOUT_DATA = {"rows": 1000, "classes": 10, "accuracy": 0.9, "rarest": 0.05}
+WITHOUT_DATA = {"error": TOLERANCE, "rows": 1000, "classes": 10, "accuracy": 0.9, "rarest": 0.05}
 """What a plan begins with where no data say it."""
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _MOST_ROWS = 1_000_000

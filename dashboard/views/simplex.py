@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib_core import BINNINGS, InputError, NotAnswerable, Recipe
 from calib_core._text import begun
+from calib_core.division import Division
 from calib_core.three_classes import OTHERS, largest_three
 from dashboard import session, widgets
 from dashboard.chart import waiting
@@ -69,7 +70,7 @@ def render() -> None:
                 st.info("Tick a partition below: the triangle cut into its cells appears here.")
         with right:
             exhibited("calibration-maps", scene, name="simplex-maps", title=None, limits={"wrong": False}, folded=True)
-        _about_corners(session.parts(source).merging)
+        _about_corners(session.parts(source), chosen=bool(selection.three))
         # Not in a popover: sliders in one were seen to report their least value when it opened.
         with st.container(key="simplex-settings"):
             _controls(selection, scene)
@@ -124,12 +125,13 @@ def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -
     )
 
 
-def _about_corners(merging: str) -> None:
+def _about_corners(rows: Division, *, chosen: bool) -> None:
     """What was made of the file's classes, where it has more than three."""
-    if merging:
+    if rows.merging:
+        found = " These are the classes most confused among the very rows that are judged."
         st.caption(
-            f"{markdown_plain(begun(merging))}. Calibrators in this view are fitted on calibration "
-            "rows treated in the same way, on these three corners."
+            f"{markdown_plain(begun(rows.merging))}. Calibrators in this view are fitted on calibration "
+            f"rows treated in the same way, on these three corners.{found if rows.note and not chosen else ''}"
         )
 
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from calib_core import BINARY_CALIBRATORS, InputError, Predictions, diagrams
+from calib_core import BINARY_CALIBRATORS, InputError, Predictions, diagrams, estimate, figures
+from calib_core.binning import Distinct
 from calib_core.calibrators import Reduced
 from calib_core.diagrams.trade import binning_calibrators, trade_off
+from calib_core.estimators import DebiasedL2
 from calib_core.reductions import as_reduction
 
 
@@ -69,6 +71,32 @@ def test_the_frame_is_what_is_drawn_and_seeds_decide():
     np.testing.assert_array_equal(again.error, made.error)
     other = trade_off(p, reduction="confidence", bins=(2, 5), repeats=2, random_state=1)
     assert (other.error != made.error).any()
+
+
+def test_upper_ends_are_those_of_intervals_and_come_when_asked_for():
+    p, notion = binary(300), as_reduction("class-wise")
+    made = trade_off(p, ["histogram"], bins=[3, 8], repeats=2, random_state=5, upper=True)
+    ends = np.empty((2, 2))
+    for r in range(2):
+        fit, test = p.split(0.5, random_state=5 + r)
+        for j, b in enumerate((3, 8)):
+            out = Reduced(notion, BINARY_CALIBRATORS.make("histogram", bins=b)).fit_on(fit).apply(test)
+            ends[r, j] = estimate(out, notion, DebiasedL2(Distinct())).interval().high
+    np.testing.assert_allclose(made.upper, ends.mean(0)[None], rtol=1e-12)
+    assert (made.upper > made.error).all()
+    assert made.frame()["upper"].tolist() == made.upper[0].tolist()
+    without = trade_off(p, ["histogram"], bins=[3, 8], repeats=2, random_state=5)
+    assert np.isnan(without.upper).all()
+    assert "upper" not in without.frame()
+    models = {"base": p, "confidence only": Predictions.from_confidence(p.confidence, p.correct)}
+    points = diagrams.trade_points(models, upper=True)
+    assert points.upper[0] == estimate(p, "class-wise", "debiased-l2").interval().high
+    assert points.beside("upper") == {"base": (points.upper[0], points.mse[0])}
+    figure = figures.trade_off(made, points=points, against="upper")
+    assert [list(trace.x) for trace in figure.data] == [made.upper[0].tolist(), [points.upper[0]]]
+    assert "upper end of the 90 % interval" in figure.layout.xaxis.title.text
+    with pytest.raises(InputError, match=r"must be one of error, upper$"):
+        figures.trade_off(made, against="lower")
 
 
 def test_nothing_to_compare_is_refused():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from calib_core.cross_fitting import CROSS_FITTED, OF_ALL_ROWS
 from calib_core.defaults import LEVEL, TOLERANCE
 from dashboard import session
 from dashboard.cli import main
-from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits import EXHIBITS, paper_tables
 from dashboard.export import csv_bytes
 from dashboard.report.sections import front_card
 from dashboard.selection import Selection, Source
@@ -27,6 +28,7 @@ from dashboard.session import Scene
 from dashboard.session.shell import report_line, show_line
 from dashboard.views import data_rows
 from tests.dashboard.test_views import opened
+from tests.laws.test_words import code_in
 
 WINE = Source(data="demo:wine-logistic", by="folds", folds=3, seed=4)
 TICKED = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "top-label-hb"))
@@ -128,6 +130,13 @@ def test_what_needs_rows_apart_says_so(scene: Scene, key: str) -> None:
     assert not isinstance(shown(key, apart), str)
 
 
+def test_tables_of_methods_divide_all_rows_by_themselves_and_never_a_slice_from_itself() -> None:
+    assert paper_tables._rows(WINE) == session.Model(WINE).whole
+    fit, _ = paper_tables._rows(replace(WINE, corners="0,1,2,pool"))
+    with pytest.raises(NotAnswerable, match="divide the rows in two"):
+        session.scene_of(Selection(source=WINE)).get(fit)
+
+
 def test_the_words_say_what_is_judged(scene: Scene) -> None:
     rows = EXHIBITS.make("rows").words(scene).caption
     assert "cross-fitted in 3 folds, class by class, seed 4" in rows
@@ -152,7 +161,9 @@ def test_every_exhibit_is_shown_or_says_why_not(scene: Scene, key: str) -> None:
     exhibit, table = EXHIBITS.make(key), shown(key, scene)
     if not isinstance(table, str):
         assert exhibit.columns(table)
-        assert exhibit.words(scene).caption
+        words = exhibit.words(scene)
+        assert words.caption
+        assert not [text for text in (words.caption, *words.notes) if code_in(text)]
         assert exhibit.figure(scene) is None or scene.get(exhibit.figure(scene)).data
 
 
@@ -249,6 +260,7 @@ def test_few_rows_are_offered_to_be_judged_whole() -> None:
     assert CROSS_FITTED in captions
     assert not [button for button in app.button if button.key == "data.rows.offer"]
     assert "judged on 178 rows, cross-fitted" in app.button(key="frame.data").label
+    assert app.button(key="frame.data").help == CROSS_FITTED
     app = app.slider(key="choice.folds").set_value(3).run()
     assert app.session_state["calib.selection"].source.folds == 3
 

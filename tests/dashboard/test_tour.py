@@ -170,7 +170,7 @@ def test_looking_around_leads_back_and_leaving_keeps_what_is_shown() -> None:
 
 def test_of_other_rows_nothing_is_said() -> None:
     app = opened(replace(READING.selection, tour=2))
-    assert "other rows are shown now" in strip_of(app)
+    assert "which is not what is shown now" in strip_of(app)
     assert markdown_plain(unbroken(BLIND.words)) not in strip_of(app)
 
 
@@ -187,6 +187,23 @@ def test_ones_own_file_is_in_use_again_after_the_tour() -> None:
     assert "mine" in app.button("tour.leave").help
     app.button("tour.leave").click().run()
     assert chosen(app) == replace(before, view=views_of(LEARN)[0].key)
+
+
+def test_a_file_opened_on_the_way_stays_in_use() -> None:
+    first, second = (
+        session.hold(
+            "\n".join(["p_a,p_b,label", *([f"0.{n},0.{10 - n},0", f"0.{10 - n},0.{n},1"] * 40)]).encode(), f"{n}.csv"
+        )
+        for n in (6, 7)
+    )
+    app = opened(Selection(Source(data=first.key), view="learn"))
+    app.button("learn.3").click().run()
+    app.session_state["calib.selection"] = replace(chosen(app), source=Source(data=second.key))
+    app.run()
+    assert "which is not what is shown now" in strip_of(app)
+    app.button("tour.leave").click().run()
+    assert chosen(app).source.data == second.key
+    assert not chosen(app).tour
 
 
 def test_a_link_that_names_a_stop_alone_opens_it_and_one_beyond_is_left_out() -> None:

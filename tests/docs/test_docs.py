@@ -36,6 +36,7 @@ def fetched(page: str) -> list[str]:
     return re.findall(r"""(?:src=|<link[^>]*href=|url\(|import\s+)["']?(?:https?:)?//[^"')\s]+""", page)
 
 
+@pytest.mark.wide
 def test_the_page_of_the_notions_has_them_all_with_their_formulas_set(tmp_path: Path) -> None:
     page = built(tmp_path, "calib_core.reductions")["calib_core.reductions"]
     assert set(cc.reductions.__all__) <= anchors(page)

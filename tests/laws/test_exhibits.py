@@ -48,7 +48,7 @@ DATA = law_data() if EVERYTHING else [LawData("synthetic-three-class"), LawData(
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
 CELL, CODE, ZOOM = 2, 1, 12
 """The cell of a triangle, the class and the bin that are looked at."""
-ON_REQUEST = {"slow", "published", "with_demos", "which", "size"}
+ON_REQUEST = {"slow", "published", "with_demos", "intervals", "which", "size", "experiment", "measure"}
 """Switches and choices for what takes so long that people are asked first: left to `make laws`."""
 
 

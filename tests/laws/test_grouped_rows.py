@@ -150,7 +150,7 @@ ANSWERS = {
         [f.high - f.low for f in [inference.paired_difference(p, other(p))]]
     ),
     "per_class_tests": lambda p: inference.per_class_tests(p)["p"].to_numpy(),
-    "plan_curve": lambda p: np.array([diagrams.plan_curve("within", test=p).answer.bound]),
+    "plan_curve": lambda p: np.array([diagrams.plan_curve("error-interval", test=p).answer.bound]),
     "primary": lambda p: np.array([inference.primary(p).line.high - inference.primary(p).line.low]),
     "reliability_bands": lambda p: spread(diagrams.reliability_bands(p, 5).frame(), "band_low", "band_high"),
     "reliability_bands, accuracy": lambda p: spread(

@@ -103,6 +103,7 @@ def examples(rows):
         diagrams.recalibration("sierpinski", rows, rows),
         reliability,
         diagrams.error_sweep(rows, bins=[5, 10], floor=False),
+        cc.calibrators.refitted(rows, rows, "confidence-hb"),
         diagrams.temperature_path(rows),
         diagrams.trade_off(rows, ["histogram"], "confidence", bins=[1, 2], repeats=2),
         diagrams.trade_points({"net": rows}, "confidence"),
@@ -139,6 +140,8 @@ def examples(rows):
         (laboratory := cc.lab.repeated("drawn", 20, 2)),
         laboratory.lines[0],
         cc.lab.true_error("drawn"),
+        cc.lab.truth_curve("drawn", 50),
+        cc.lab.error_curves("eces", "drawn", draws=2),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
@@ -171,7 +174,7 @@ def test_the_repr_of_a_result_is_one_short_line(examples):
 @pytest.fixture(scope="module")
 def shown(examples):
     """An example of every kind of diagram there is."""
-    public = [*vars(diagrams).values(), *vars(slices).values()]
+    public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10

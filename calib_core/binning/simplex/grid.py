@@ -16,7 +16,7 @@ from calib_core.binning.simplex.fixed import FixedCells, FixedScheme
 from calib_core.registry import Range
 
 
-@BINNINGS.register("grid", "Grid", reference="P1 App. G.2", flags=Cuts("simplex"))
+@BINNINGS.register("grid", "Grid", reference="P1 App. G.2", flags=Cuts("simplex", bins="cells"))
 @dataclass(frozen=True)
 class Grid(FixedScheme):
     """Cells lie between equal steps of every class's probability: small triangles for three classes.

@@ -21,7 +21,7 @@ _FEW_CLASSES = 16
 """Up to so many classes a row's sum is added up column by column, which is faster on long blocks of short rows."""
 
 
-@BINNINGS.register("projection", "Projections", reference="P1 Alg. 10", flags=Cuts("simplex"))
+@BINNINGS.register("projection", "Projections", reference="P1 Alg. 10", flags=Cuts("simplex", bins="bins"))
 @dataclass(frozen=True)
 class Projection:
     """Cells cut off one after the other by planes, each holding about as many of the rows they were placed on.

@@ -13,7 +13,7 @@ from calib_core.binning.simplex.fixed import FixedCells, FixedScheme
 from calib_core.registry import Range
 
 
-@BINNINGS.register("sierpinski", "Sierpinski triangles", reference="P1 App. G.1", flags=Cuts("simplex"))
+@BINNINGS.register("sierpinski", "Sierpinski triangles", reference="P1 App. G.1", flags=Cuts("simplex", bins="depth"))
 @dataclass(frozen=True)
 class Sierpinski(FixedScheme):
     """Cells are the corners where one class has more than half of what is left, each cut into corners again.

@@ -1,0 +1,133 @@
+"""The laboratory: a true curve with one sample beside it, and estimates or calibrators against the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from calib_core._text import inside, plain
+from calib_core.figures.look import REFERENCE, finished, style
+from calib_core.figures.marks import diagonal, records, symbols
+from calib_core.figures.probability_axis import ProbabilityAxis
+from calib_core.figures.shown import draws
+from calib_core.lab import MEASURES, ErrorCurves, TruthCurve
+
+_LINE_FROM = 5
+"""Points of a truth from which on a line joins them."""
+
+
+@draws(TruthCurve)
+def truth_curve(curve: TruthCurve) -> go.Figure:
+    """The true curve as a line, and the bins of one sample as points with their intervals, a look for each stratum."""
+    frame = curve.frame()
+    figure = go.Figure([diagonal()])
+    for number, stratum in enumerate(dict.fromkeys(frame["stratum"])):
+        mine = frame[frame["stratum"] == stratum]
+        figure.add_traces([_true(mine[mine["of"] == "truth"], number, stratum), *_sample(mine, number, stratum)])
+    axis = ProbabilityAxis("linear", 0.0, 1.0).layout()
+    return finished(
+        figure,
+        xaxis={**axis, "title": "score: what is said", "showgrid": False},
+        yaxis={**axis, "title": "share that comes true"},
+        uirevision="truth",
+        height=440,
+    )
+
+
+def _true(frame: pd.DataFrame, number: int, stratum: str) -> go.Scatter:
+    look = style(number)
+    return go.Scatter(
+        x=frame["score"],
+        y=frame["right"],
+        mode="lines" if len(frame) >= _LINE_FROM else "markers",
+        name=f"truth, {plain(stratum)}",
+        line={"color": look.colour, "width": 2, "dash": look.dash},
+        marker={"symbol": "line-ew-open", "size": 22, "color": look.colour},
+        hovertemplate="score %{x:.1~%}: comes true %{y:.1~%}<extra>truth</extra>",
+    )
+
+
+def _sample(frame: pd.DataFrame, number: int, stratum: str) -> list[go.Scatter]:
+    drawn, look = frame[frame["of"] == "sample"], style(number)
+    if drawn.empty:
+        return []
+    points = go.Scatter(
+        x=drawn["score"],
+        y=drawn["right"],
+        mode="markers",
+        name=f"sample, {plain(stratum)}",
+        error_y=_bars(drawn["right"], drawn["low"], drawn["high"], look.colour),
+        marker={"symbol": symbols(look, drawn["rows"]).tolist(), "size": 10, "color": look.colour},
+        cliponaxis=False,
+        customdata=records(drawn.drop(columns="of")),
+        hovertemplate="score %{x:.1~%}: came true %{y:.1~%} (%{customdata.low:.1~%} to %{customdata.high:.1~%})<br>"
+        "%{customdata.rows:,.4~r} rows<extra>sample</extra>",
+    )
+    return [points]
+
+
+@draws(ErrorCurves)
+def error_curves(curves: ErrorCurves) -> go.Figure:
+    """A line for each estimator or calibrator, over rows (in powers of ten) or bins; the true error is dashed."""
+    frame, form = curves.frame(), ".3~%" if curves.unit == "share" else ".4~g"
+    figure = go.Figure([_truth_line(frame, target, form) for target in _targets(curves)])
+    for number, series in enumerate(dict.fromkeys(frame["series"])):
+        mine, look = frame[frame["series"] == series], style(number)
+        figure.add_trace(
+            go.Scatter(
+                x=mine["x"],
+                y=mine["value"],
+                mode="lines+markers",
+                name=plain(series),
+                line={"color": look.colour, "dash": look.dash, "width": 2},
+                marker={"symbol": look.symbol, "size": 9, "color": look.colour},
+                error_y=_bars(mine["value"], mine["low"], mine["high"], look.colour),
+                customdata=records(mine.drop(columns=["note"])),
+                hovertemplate=f"{plain(series)}<br>%{{x:,}} {curves.over}: %{{y:{form}}}<br>"
+                "%{customdata.draws:,} draws<extra></extra>",
+            )
+        )
+    scale = {"type": "log"} if curves.measure == "mse" else {"rangemode": "tozero"}
+    scale |= {"tickformat": "~%"} if curves.unit == "share" else {}
+    over = {"title": "number of bins"} if curves.over == "bins" else {"title": "rows of a sample", "type": "log"}
+    ticks = sorted(set(frame["x"]))
+    return finished(
+        figure,
+        xaxis={**over, "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]},
+        yaxis={"title": inside(MEASURES[curves.measure]), **scale},
+        uirevision=f"lab {curves.title} {curves.measure}",
+        height=440,
+    )
+
+
+def _targets(curves: ErrorCurves) -> list[float]:
+    """True errors to draw: those that means of estimates are compared with."""
+    shown = curves.measure == "mean"
+    return sorted({round(value, 12) for value in curves.frame()["true"].dropna()}) if shown else []
+
+
+def _truth_line(frame: pd.DataFrame, target: float, form: str) -> go.Scatter:
+    return go.Scatter(
+        x=sorted(set(frame["x"])),
+        y=np.full(frame["x"].nunique(), target),
+        mode="lines",
+        name="true error",
+        line={"color": REFERENCE, "dash": "dash", "width": 1.5},
+        hovertemplate=f"true error %{{y:{form}}}<extra></extra>",
+    )
+
+
+def _bars(middle: pd.Series, low: pd.Series, high: pd.Series, colour: str) -> dict[str, Any]:
+    """Ends of intervals, as Plotly wants them; none where an end is not known."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": (high - middle).clip(lower=0),
+        "arrayminus": (middle - low).clip(lower=0),
+        "color": colour,
+        "thickness": 1.5,
+        "width": 3,
+    }

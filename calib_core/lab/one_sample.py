@@ -1,0 +1,101 @@
+"""A truth and one sample of it: how often each score comes true, and how often it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arguments import as_whole
+from calib_core.binning import EqualWidth, tabulate
+from calib_core.defaults import BINS, LEVEL, SEED
+from calib_core.diagrams.base import Diagram
+from calib_core.inference.intervals import clopper_pearson
+from calib_core.lab.true_errors import law
+from calib_core.lab.truths import Truth, as_truth, kind_of
+from calib_core.predictions import Predictions
+from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, claims_of
+from calib_core.registry import Recipe
+
+FINE = 100
+"""Points of a true curve."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TruthCurve(Diagram):
+    """How often scores come true by the law, and in the bins of one sample of ``rows`` rows, with exact intervals."""
+
+    formula: ClassVar[str] = r"s \mapsto P(z = 1 \mid s)"
+
+    notion: str
+    rows: int
+    points: pd.DataFrame
+
+    def frame(self) -> pd.DataFrame:
+        """One line per point: of the "truth" or the "sample", its stratum, mean score and share that comes true."""
+        return self.points
+
+
+def sample(truth: str | Recipe | Truth, n: int = 1000, random_state: int = SEED) -> Predictions:
+    """One sample of a truth as predictions, like any others.
+
+    >>> sample("three-classes", 5).n_rows
+    5
+    """
+    return as_truth(truth).sample(n, random_state).predictions
+
+
+def sample_table(truth: str | Recipe | Truth, n: int = 1000, random_state: int = SEED) -> pd.DataFrame:
+    """One sample of a truth as a table to keep: a column of probabilities for each class, then the label.
+
+    >>> list(sample_table("drawn", 5))
+    ['no', 'yes', 'label']
+    """
+    rows = sample(truth, n, random_state)
+    names = np.asarray(rows.class_names, dtype=object)
+    return pd.DataFrame(rows.probs, columns=names).assign(label=names[rows.true_labels])
+
+
+def truth_curve(
+    truth: str | Recipe | Truth,
+    n: int = 1000,
+    reduction: str | Reduction | None = None,
+    bins: int = BINS,
+    random_state: int = SEED,
+) -> TruthCurve:
+    """The true curve of a notion (None: the truth's own) and one sample of n rows in bins of equal width.
+
+    Points of the truth are means over a hundred bins of equal width: jumps within them are not seen. Intervals are
+    exact, of independent rows, a bin at a time.
+
+    >>> curve = truth_curve("example-1", 50)
+    >>> curve.frame().query("of == 'truth'")["right"].tolist()
+    [0.2, 1.0]
+    """
+    as_whole(bins, "bins", 1, 1000)
+    member: Any = as_truth(truth)
+    notion = kind_of(member).reduction if reduction is None else as_reduction(reduction)
+    drawn = _points(sample(truth, n, random_state), notion, bins, "sample")
+    low, high = clopper_pearson(drawn["hits"].to_numpy(float), drawn["rows"].to_numpy(float), LEVEL)
+    drawn = drawn.assign(low=low, high=high)
+    true = _points(law(member), notion, FINE, "truth").assign(rows=np.nan, low=np.nan, high=np.nan)
+    points = pd.concat([true, drawn], ignore_index=True).drop(columns="hits")
+    return TruthCurve(REDUCTIONS.recipe(notion).title, n, points)
+
+
+def _points(rows: Predictions, notion: Reduction, bins: int, of: str) -> pd.DataFrame:
+    """A line for each bin that is not empty."""
+    table = tabulate(claims_of(rows, notion), [EqualWidth(bins)])[0]
+    stratum, cell = np.nonzero(table.count > 0)
+    return pd.DataFrame(
+        {
+            "of": of,
+            "stratum": np.asarray(table.strata, dtype=object)[stratum],
+            "score": table.mean_score[stratum, cell],
+            "right": table.mean_outcome[stratum, cell],
+            "rows": table.count[stratum, cell],
+            "hits": table.tally.outcome[stratum, cell],
+        }
+    )

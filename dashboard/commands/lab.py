@@ -1,0 +1,87 @@
+"""`calib lab`: what estimators show, or calibrators leave, on samples of a truth that is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dashboard.commands import _exhibited, _shared
+
+
+@click.command("lab")
+@click.argument("truth", required=False, metavar="TRUTH")
+@click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="An option of the truth; repeatable.")
+@click.option("--experiment", help="Which experiment (a wrong one lists them all); by default estimators.")
+@click.option("--estimator", "estimators", multiple=True, help="Instead: an estimator by key; repeatable.")
+@click.option("--notion", "notions", multiple=True, help="With --estimator: a notion; by default the truth's own.")
+@click.option(
+    "--calibrator", "calibrators", multiple=True, help="With --estimator: a calibrator fitted on each sample."
+)
+@click.option("--rows", "sizes", multiple=True, type=click.IntRange(1, 10_000_000),
+              help="With --estimator: rows of a sample; repeatable.")  # fmt: skip
+@click.option("--intervals", is_flag=True, help="With --estimator: how often intervals hold the true error, too.")
+@click.option("--draws", type=click.IntRange(1, 100_000), help="Samples of each size.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the samples.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON record, full precision.")
+@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
+@_shared.careful
+def command(
+    truth: str | None,
+    options: tuple[str, ...],
+    experiment: str | None,
+    estimators: tuple[str, ...],
+    notions: tuple[str, ...],
+    calibrators: tuple[str, ...],
+    sizes: tuple[int, ...],
+    intervals: bool,
+    draws: int | None,
+    seed: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Sample a TRUTH that is known, and hold estimators and calibrators against the true error.
+
+    TRUTH is a key: sigmoid, jumping, drawn, three-classes, example-1, mixture. An experiment of the papers is run, or
+    estimators of your choice. Every number has the ends of a 90 % interval for what more samples would show.
+
+    \b
+    Examples:
+      calib lab drawn --set "shares=[0.1, 0.3, 0.8]" --experiment estimators
+      calib lab sigmoid --experiment bins --draws 100 --csv
+      calib lab mixture --estimator ece --estimator ece-kde --rows 100 --rows 1000 --draws 200 --json
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    if experiment and estimators:
+        raise click.UsageError("--experiment and --estimator exclude each other.")
+    for option, given in (("rows", sizes), ("notion", notions), ("calibrator", calibrators), ("intervals", intervals)):
+        if given and not estimators:
+            raise click.UsageError(f"--{option} goes with --estimator: an experiment has its own.")
+    from calib_core import lab
+
+    recipe = _shared.recipe_of(lab.TRUTHS, truth or "drawn", options)
+    with _shared.progress("Lab", 100) as bar:
+        tell: dict[str, Any] = {"random_state": seed, "progress": lambda percent: bar.update(percent - bar.pos)}
+        if estimators:
+            run = lab.repeated(
+                recipe, sizes or lab.SIZES, draws or lab.DRAWS, list(dict.fromkeys(estimators)),
+                list(dict.fromkeys(notions)), list(dict.fromkeys(calibrators)), intervals=intervals, **tell,
+            )  # fmt: skip
+            frame = run.frame()
+        else:
+            frame = lab.error_curves(experiment or "estimators", recipe, draws or 0, **tell).frame()
+    if as_csv:
+        _shared.write_csv(frame)
+    elif as_json:
+        chosen = {"truth": recipe.to_dict(), "experiment": experiment, "draws": draws, "seed": seed}
+        _shared.write_json("lab", {"options": chosen, "lines": frame.to_dict("records")})
+    else:
+        from calib_core._text import begun
+        from dashboard.exhibits.lab import table_columns
+
+        click.echo(f"{recipe.title}: {lab.TRUTHS[recipe.key].caption}")
+        for line in _exhibited.aligned(table_columns(frame), frame):
+            click.echo(_shared.plain(line))
+        for note in dict.fromkeys(filter(None, frame["note"])):
+            click.echo(_shared.plain(begun(f"{note}.")))

@@ -1,0 +1,179 @@
+"""The laboratory: a truth that is known, one sample of it, and what estimators and calibrators make of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core._text import begun, count, inside
+from calib_core.citations import cited
+from calib_core.defaults import BINS, LEVEL
+from calib_core.inference.number_words import at_level, between, measured, percent, rows
+from calib_core.lab import EXPERIMENTS, MEASURES, TRUTHS, ErrorCurves, Truth, TruthCurve, measures_of
+from calib_core.registry import Choice, Part, Range
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+MOST_ROWS, MOST_SEED = 100_000, 9999
+_FIRST = next(iter(EXPERIMENTS))
+
+
+def _drawn() -> Truth:
+    return TRUTHS.make("drawn")
+
+
+@EXHIBITS.register("lab-curve", "A truth and one sample of it")
+@dataclass(frozen=True)
+class LabCurve(Exhibit):
+    """How often scores come true by a law that is known, and how often they did in one sample of it."""
+
+    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(default_factory=_drawn)
+    n: Annotated[int, Range(10, MOST_ROWS, log=True), "Rows", "rows of the sample"] = 1000
+    seed: Annotated[int, Range(0, MOST_SEED), "Sample", "which sample, by number"] = 0
+    bins: Annotated[int, Range(1, 50), "Bins", "bins of equal width"] = BINS
+
+    def drawn(self) -> Call[TruthCurve]:
+        """The curve and the sample."""
+        return call(cc.lab.truth_curve, self.truth, self.n, bins=self.bins, random_state=self.seed, stem="curve")
+
+    def sample(self) -> Call[cc.Predictions]:
+        """The rows of the sample."""
+        return call(cc.lab.sample, self.truth, self.n, self.seed)
+
+    def sample_table(self) -> Call[pd.DataFrame]:
+        """The rows of the sample as a table to keep."""
+        return call(cc.lab.sample_table, self.truth, self.n, self.seed)
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.drawn().part("frame()")
+
+    def figure(self, scene: Scene) -> Call[go.Figure]:
+        return call("figures.truth_curve", self.drawn())
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("of"),
+            of.text("claims", "stratum"),
+            of.share("score"),
+            of.share("comes true", "right"),
+            of.share("from", "low"),
+            of.share("to", "high"),
+            of.whole("rows"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        curve = scene.get(self.drawn())
+        error = scene.get(call(cc.lab.true_error, self.truth).part("value"))
+        shown = scene.get(call(cc.estimate, self.sample(), self._notion()))
+        entry, ends = TRUTHS[TRUTHS.recipe(self.truth).key], shown.interval()
+        return Words(
+            f"{entry.caption} True error: {percent(error)}; this sample of {rows(self.n)} shows an ECE of "
+            f"{percent(shown.value)}, from which the {at_level(LEVEL)} interval for the error in its bins is "
+            f"{between(ends.low, ends.high)}. In the picture intervals are exact, a bin at a time.",
+            alt=f"The true curve and the bins of a sample of {count(self.n)} rows, notion: {inside(curve.notion)}.",
+        ).also(entry.reference and f"After {entry.reference}.")
+
+    def _notion(self) -> cc.Recipe:
+        return cc.REDUCTIONS.recipe(TRUTHS.flags(self.truth).reduction)
+
+
+@EXHIBITS.register("lab-errors", "Estimates and calibrators against the truth")
+@dataclass(frozen=True)
+class LabErrors(Exhibit):
+    """What estimators show, or calibrators leave, on many samples of a truth, beside the true error."""
+
+    experiment: Annotated[
+        str,
+        Choice(tuple(EXPERIMENTS), titles=tuple(each.title for each in EXPERIMENTS.values())),
+        "Experiment",
+        "what is compared",
+    ] = _FIRST
+    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(default_factory=_drawn)
+    draws: Annotated[int, Range(2, 1000, log=True), "Samples", "samples of each size"] = 20
+    measure: Annotated[
+        str,
+        Choice(("", *MEASURES), titles=("The experiment's own", *map(begun, MEASURES.values()))),
+        "Looked at",
+        "which number of the samples",
+    ] = ""
+    seed: Annotated[int, Range(0, MOST_SEED), "Sample", "which samples, by number"] = 0
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        about = () if EXPERIMENTS[self.experiment].truths else ("truth",)
+        several = ("measure",) if len(measures_of(self.experiment)) > 1 else ()
+        return ("experiment", *about, "draws", *several, "seed")
+
+    def found(self) -> Call[ErrorCurves]:
+        """The experiment's curves; a measure that it does not have is its own."""
+        measure = self.measure if self.measure in measures_of(self.experiment) else ""
+        chosen = {} if EXPERIMENTS[self.experiment].truths else {"truth": self.truth}
+        return call(
+            cc.lab.error_curves,
+            self.experiment,
+            draws=self.draws,
+            measure=measure,
+            random_state=self.seed,
+            stem="curves",
+            **chosen,
+        )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found().part("frame()")
+
+    def figure(self, scene: Scene) -> Call[go.Figure]:
+        return call("figures.error_curves", self.found())
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return table_columns(frame)
+
+    def words(self, scene: Scene) -> Words:
+        what, curves = EXPERIMENTS[self.experiment], scene.get(self.found())
+        frame = curves.frame()
+        last = frame[frame["x"] == frame["x"].max()]
+        known = [f"{line.series}: {measured(line.value, curves.unit)}" for line in last.itertuples()]
+        spread = (
+            "quartiles over the models" if what.truths else f"{at_level(LEVEL)} intervals for what more samples show"
+        )
+        return Words(
+            f"{what.caption} {begun(MEASURES[curves.measure])}; bars: {spread}.",
+            alt=f"With {count(int(frame['x'].max()))} {curves.over}: {'; '.join(known)}.",
+        ).also(what.reference and f"After {cited(what.reference)}.", *dict.fromkeys(frame["note"].dropna()))
+
+
+_WRITTEN = (
+    of.text("of", "series"),
+    of.text("calibrator"),
+    of.text("notion", "reduction"),
+    of.text("estimator"),
+    of.whole("rows or bins", "x"),
+    of.whole("rows", "n"),
+    of.number("value"),
+    of.number("mean"),
+    of.number("from", "low"),
+    of.number("to", "high"),
+    of.number("true error", "true"),
+    of.number("bias"),
+    of.number("95 % are nearer than", "worst"),
+    of.number("mean square", "mse"),
+    of.share("intervals that hold it", "share_held"),
+    of.whole("samples", "draws"),
+)
+
+
+def table_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
+    """How the frame of a run, or of an experiment's curves, is written: what it has, and what is known in it."""
+    return tuple(
+        column for column in _WRITTEN if column.made_of[0] in frame and _says_something(frame[column.made_of[0]])
+    )
+
+
+def _says_something(values: pd.Series) -> bool:
+    return bool((values.notna() & (values != "")).any())

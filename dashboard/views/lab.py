@@ -1,0 +1,81 @@
+"""The laboratory: a truth is chosen or drawn, sampled, and estimators and calibrators are held against it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core import InputError
+from dashboard import session, widgets
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.lab import MOST_SEED, LabCurve, LabErrors
+from dashboard.export import csv_bytes
+from dashboard.navigation import view
+from dashboard.selection import Selection
+from dashboard.session import Scene
+from dashboard.theme import markdown_plain
+from dashboard.views import data_choice
+from dashboard.views.exhibited import exhibited
+from dashboard.views.on_request import wanted
+
+CURVE, ERRORS = "lab-curve", "lab-errors"
+SAMPLE = "lab_sample.csv"
+
+
+@view("lab", "Lab", 60, room="evidence", needs_data=False)
+def render() -> None:
+    """Draw the view for the present choices."""
+    st.caption("Here the truth is known: what estimates show, and what calibrators leave, can be held against it.")
+    scene = _scene()
+    recipe = widgets.selection().exhibit(CURVE)
+    exhibit: LabCurve = recipe.build()
+    left, right = st.columns([0.36, 0.64], gap="large")
+    with left:
+        st.markdown(f"#### {markdown_plain(EXHIBITS[CURVE].title)}")
+        widgets.recipe_controls(recipe, key=f"exhibit.{CURVE}", changed=widgets.change_exhibit)
+        with st.container(horizontal=True):
+            st.button("Sample again", icon=":material/casino:", on_click=_again, args=(exhibit.seed,))
+            st.button("Use this sample as data", on_click=_use, args=(exhibit, scene))
+        table = exhibit.sample_table()
+        widgets.download("Download this sample (CSV)", SAMPLE, lambda: csv_bytes(scene.get(table)))
+    with right:
+        exhibited(CURVE, scene, title=None, controls=False, folded=True)
+    _errors(scene)
+
+
+def _scene() -> Scene:
+    """The scene; the laboratory needs no data, so that those in use may be gone."""
+    try:
+        return session.scene_of(widgets.selection())
+    except InputError:
+        return session.scene_of(Selection())
+
+
+def _again(seed: int) -> None:
+    """Another sample of the same truth."""
+    recipe = widgets.selection().exhibit(CURVE)
+    params = {**dict(recipe.params), "seed": (seed + 1) % (MOST_SEED + 1)}
+    widgets.change_exhibit(EXHIBITS.described(CURVE, **params))
+
+
+def _use(exhibit: LabCurve, scene: Scene) -> None:
+    """The sample as a file that was opened, as any other."""
+    frame = scene.get(exhibit.sample_table())
+    data_choice.take("data", lambda: (csv_bytes(frame), SAMPLE))
+    widgets.change(view="overview")
+
+
+def _errors(scene: Scene) -> None:
+    recipe = widgets.selection().exhibit(ERRORS)
+    exhibit: LabErrors = recipe.build()
+    st.markdown(f"#### {markdown_plain(EXHIBITS[ERRORS].title)}")
+    used = [name for name in exhibit.used if name not in ("truth", "seed")]
+    with st.container(horizontal=True):
+        widgets.recipe_controls(recipe, key=f"exhibit.{ERRORS}", changed=widgets.change_exhibit, only=used)
+    table = exhibit.found()
+    place = st.empty()
+    with place.container():
+        why = f"{exhibit.draws} samples of each size, drawn and judged: seconds to a minute."
+        if not scene.knows(table) and not wanted(f"{ERRORS} {table.key}", why):
+            return
+    exhibited(ERRORS, scene, title=None, controls=False, folded=True)
+    place.empty()  # there is nothing left to cancel

@@ -1,0 +1,28 @@
+"""The strip of the tour, in a real browser: slim at every width, and walked by its own buttons."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from dashboard.navigation import STOPS
+from tests.browser.waiting import settled
+
+pytestmark = pytest.mark.wide
+SLIM = 110
+"""Pixels at most."""
+
+
+@pytest.mark.parametrize("width", [900, 1280])
+def test_the_strip_is_slim_at_every_stop(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?tour=1", width=width)
+    for number in range(1, STOPS + 1):
+        expect(page.locator(".st-key-tour")).to_contain_text(f"{number} of {STOPS}")
+        settled(page)
+        assert page.locator(".st-key-tour").bounding_box()["height"] <= SLIM
+        assert f"tour={number}" in page.url
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        if number < STOPS:
+            page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Leave tour").click()
+    expect(page.locator(".st-key-tour")).to_have_count(0)

@@ -1,0 +1,124 @@
+"""The laboratory on screen and in the terminal: what is shown is the library's own, and the link brings it back."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import calib_core as cc
+from calib_core import Recipe
+from dashboard import session
+from dashboard.cli import main
+from dashboard.selection import Selection
+from tests.dashboard.test_views import opened
+
+TRUTH = Recipe("TRUTHS", "drawn", (("shares", (0.2, 0.4, 0.9)),))
+CURVE = Recipe("EXHIBITS", "lab-curve", (("truth", TRUTH), ("n", 200)))
+ERRORS = Recipe("EXHIBITS", "lab-errors", (("draws", 2), ("experiment", "eces"), ("truth", TRUTH)))
+
+
+def chosen(*recipes):
+    return Selection(view="lab", exhibits=recipes)
+
+
+def words(app):
+    return (
+        " ".join(caption.value for caption in app.caption).replace("\\", "").replace("\u202f", " ").replace("\xa0", " ")
+    )
+
+
+def test_a_point_is_moved_and_the_truth_follows():
+    app = opened(chosen(CURVE))
+    true = cc.lab.true_error(TRUTH).value
+    assert f"True error: {100 * true:.2g} %" in words(app)
+    app.slider(key="exhibit.lab-curve.truth.drawn.shares.0.2").set_value(60.0).run()
+    moved = cc.lab.Drawn((0.6, 0.4, 0.9))
+    assert f"True error: {100 * cc.lab.true_error(moved).value:.2g} %" in words(app)
+    # The other exhibit is about the same truth, and the link knows it.
+    link = Selection.from_query(dict(app.query_params))[0]
+    assert [dict(recipe.params)["truth"].build() for recipe in link.exhibits] == [moved, moved]
+    assert "True error: " + f"{100 * cc.lab.true_error(moved).value:.2g} %" in words(opened(link))
+
+
+def test_points_are_added_on_the_line_there_was():
+    app = opened(chosen(CURVE))
+    app.number_input(key="exhibit.lab-curve.truth.drawn.shares.points").set_value(5).run()
+    link = Selection.from_query(dict(app.query_params))[0]
+    assert dict(dict(link.exhibits[0].params)["truth"].params)["shares"] == pytest.approx((0.2, 0.3, 0.4, 0.65, 0.9))
+
+
+def test_sampling_again_takes_the_next_sample():
+    app = opened(chosen(CURVE))
+    button = next(each for each in app.button if each.label == "Sample again")
+    button.click().run()
+    link = Selection.from_query(dict(app.query_params))[0]
+    assert dict(link.exhibit("lab-curve").params)["seed"] == 1
+
+
+def test_nothing_long_is_made_before_it_is_asked_for():
+    app = opened(chosen(ERRORS))
+    assert "lab-errors" not in {chart.proto.id for chart in app.get("plotly_chart")}
+    button = next(each for each in app.button if each.label == "Compute")
+    button.click().run()
+    assert not app.exception
+    own = cc.lab.error_curves("eces", TRUTH, draws=2)
+    scene = session.scene_of(chosen(ERRORS))
+    assert scene.knows(ERRORS.build().found())
+    pd.testing.assert_frame_equal(scene.get(ERRORS.build().table(scene)), own.frame())
+
+
+def test_the_sample_becomes_the_data_in_use():
+    app = opened(chosen(CURVE))
+    next(each for each in app.button if each.label == "Use this sample as data").click().run()
+    assert not app.exception
+    link = Selection.from_query(dict(app.query_params))[0]
+    assert link.view == "overview"
+    rows, again = cc.lab.sample(TRUTH, 200), session.whole(link.source.data, "")
+    np.testing.assert_allclose(again.probs, rows.probs)
+    np.testing.assert_array_equal(again.labels, rows.labels)
+
+
+def test_data_that_are_gone_do_not_matter():
+    gone = Selection.from_query({"view": "lab", "data": "sha256:" + "0" * 64})[0]
+    assert "True error" in words(opened(gone))
+
+
+@pytest.mark.parametrize("form", ["--csv", "--json", ""])
+def test_the_command_writes_the_librarys_table(form):
+    args = ["lab", "drawn", "--set", "shares=[0.2, 0.4, 0.9]", "--experiment", "eces", "--draws", "2"]
+    answer = CliRunner().invoke(main, [*args, *filter(None, [form])], prog_name="calib")
+    assert answer.exit_code == 0, answer.output
+    own = cc.lab.error_curves("eces", TRUTH, draws=2).frame()
+    if form == "--csv":
+        np.testing.assert_allclose(pd.read_csv(io.StringIO(answer.stdout))["value"], own["value"])
+    elif form == "--json":
+        assert [line["value"] for line in json.loads(answer.stdout)["lines"]] == own["value"].tolist()
+    else:
+        assert "Debiased ECE, 100 bins" in answer.stdout
+
+
+def test_the_command_runs_estimators_of_ones_own():
+    args = ["lab", "sigmoid", "--estimator", "ece", "--rows", "50", "--draws", "4", "--intervals", "--csv"]
+    answer = CliRunner().invoke(main, args, prog_name="calib")
+    own = cc.lab.repeated("sigmoid", 50, 4, ["ece"], intervals=True).frame()
+    assert pd.read_csv(io.StringIO(answer.stdout))["share_held"].tolist() == own["share_held"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (["nowhere"], "no 'nowhere' in TRUTHS"),
+        (["drawn", "--set", "shares=[2, 3]"], "each from 0 to 1"),
+        (["--experiment", "none"], "it must be one of estimators"),
+        (["--rows", "10"], "goes with --estimator"),
+        (["--csv", "--json"], "exclude each other"),
+        (["--estimator", "none", "--rows", "10"], "no 'none' in ESTIMATORS"),
+    ],
+)
+def test_the_command_refuses_in_a_sentence(args, why):
+    answer = CliRunner().invoke(main, ["lab", *args], prog_name="calib")
+    assert answer.exit_code == 2
+    assert why in answer.stderr
