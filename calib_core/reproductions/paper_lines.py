@@ -12,6 +12,7 @@ Relation: TypeAlias = Literal["equal", "at most", "at least"]
 WIDTH = 4.0
 """Standard errors that a tolerance allows: one table in 160 of a hundred that agree shows a line that does not."""
 NOTHING = 1e-13
+"""Below this a number is rounding of exactly none."""
 ROUNDING = 1e-9
 """Allowed for rounding of float64 sums where nothing is random."""
 
