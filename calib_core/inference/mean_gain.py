@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import norm
-from scipy.stats import t as student
+import scipy
 
 from calib_core._arrays import Float64s
+from calib_core._distributions import norm
 from calib_core._distributions import t as student
 from calib_core.inference.clusters import drawn_apart, together
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
@@ -156,7 +155,7 @@ class Outcomes:
         step = min(step, abs(far) * float(np.sqrt(phi / self.tilted(0.0).variance)))
         for _ in range(_STEPS):
             if side * self.far(self.tilted(seen.t - side * step), seen, phi) >= abs(far):
-                t = brentq(
+                t = scipy.optimize.brentq(
                     lambda t: self.far(self.tilted(t), seen, phi) - far, seen.t - side * step, seen.t, rtol=1e-10
                 )
                 return self.tilted(float(t)).mean

@@ -198,18 +198,12 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
         )
         for where, block in blocks:
             # One line a claim with a single entry, its cell: a sparse product counts what was drawn. Claims in order
-            # reach few of many cells in a block.
-            mine = cell[where]
-            low, size = int(mine.min()), int(np.ptp(mine)) + 1
-            entries = weight[where], mine - low, np.arange(len(mine) + 1)
-            cells = scipy.sparse.csr_array(entries, shape=(len(mine), size))
-            sums[:, low : low + size] += np.asarray(cells.T @ came_true.astype(np.float64), dtype=np.float64).T
             # reach few of many cells at a time.
             for part in chunks(len(block), _CLAIMS):
                 mine, came_true = cell[where][part], block[part].astype(np.float64)
                 low, size = int(mine.min()), int(np.ptp(mine)) + 1
-                single = (weight[where][part], mine - low, np.arange(len(mine) + 1))
-                cells = csr_array(single, shape=(len(mine), size))
+                single = weight[where][part], mine - low, np.arange(len(mine) + 1)
+                cells = scipy.sparse.csr_array(single, shape=(len(mine), size))
                 sums[:, low : low + size] += np.asarray(cells.T @ came_true, dtype=np.float64).T
         return sums.reshape(count, *table.count.shape)
 

@@ -10,7 +10,7 @@ from calib_core.lab.experiments import (
     experiment,
     measures_of,
 )
-from calib_core.lab.mixtures import Mixture
+from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.one_sample import TruthCurve, sample, sample_table, truth_curve
 from calib_core.lab.repeats import DRAWS, SIZES, LabRun, Line, repeated
 from calib_core.lab.true_errors import TrueError, expected, true_error
@@ -20,6 +20,7 @@ __all__ = [
     "DRAWS",
     "EXPERIMENTS",
     "MEASURES",
+    "MODELS",
     "SIZES",
     "TRUTHS",
     "Drawn",

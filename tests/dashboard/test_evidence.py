@@ -31,7 +31,7 @@ def texts(app: AppTest) -> str:
 
 def test_the_room_has_its_views_in_order() -> None:
     assert [view.key for view in views_of("evidence")] == [
-        "estimators", "tests", "curves", "coverage", "planner", "tables", "lab",
+        "estimators", "tests", "curves", "coverage", "planner", "tables", "lab", "papers",
     ]  # fmt: skip
 
 
