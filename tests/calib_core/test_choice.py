@@ -377,18 +377,17 @@ def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
 def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
     """Fixed cells, 72 of them held back (tests/simulations/calibrator_choice.py): what is wanted of both halves.
 
-    Worse than the model as it is in at most 5 %, and 80 % of the gain of what comes first in plain cross-validation: of
-    the median where cells were held back, and of the mean everywhere. Plain cross-validation is worse more often.
+    Worse than the model as it is in at most 5 %, and 80 % of plain cross-validation's gain, which is worse more often.
     """
     cells = pd.read_csv(TABLE)
     gain, plain = (cells["identity"] - cells[f"{name}_loss"] for name in ("recommended", "winner"))
     parts = {half: (cells["half"] == half).to_numpy() for half in ("develop", "held-back")}
-    assert min(part.sum() for part in parts.values()) >= 60
     for part in parts.values():
+        assert part.sum() >= 60
         assert (gain[part] < 0).mean() <= 0.05
         assert (gain[part] < 0).sum() < (plain[part] < 0).sum()
         assert gain[part].mean() >= 0.8 * plain[part].mean()
-    assert gain[parts["held-back"]].median() >= 0.8 * plain[parts["held-back"]].median()
+        assert gain[part].median() >= 0.8 * plain[part].median()
 
 
 def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():
@@ -400,8 +399,3 @@ def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():
     judged = trial.gains(after, None, judged=True)
     assert judged[:15] == pytest.approx(-np.log(0.9))
     assert judged[15:] == pytest.approx(np.log(LOG_FLOOR) - np.log(0.1))
-
-
-def test_a_seed_of_a_split_that_is_no_whole_number_is_refused_in_a_sentence():
-    with pytest.raises(InputError, match="random_state is -1; it must be a whole number of at least 0"):
-        rows(20).split(random_state=-1)
