@@ -63,7 +63,7 @@ _CONTEST = {
 }
 
 
-@reproduction("p5-figure-2", "Which estimator to use on few rows", "Figure 2 and Section 5.2", (18, 150),
+@reproduction("p5-figure-2", "Which estimator to use on few rows", "Figure 2 and Section 5.2", (18, 45),
               "data=demo:digits-mlp&view=estimators")  # fmt: skip
 def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     """The contest for confidences, smaller: models on Gaussian mixtures, known errors, test sets of 30 to 500 rows.
@@ -75,10 +75,9 @@ def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     shapes = list(product(SIZES, SIZES, MODELS))
     if quick:  # two families of each shape, in turn
         shapes = [shape for i, shape in enumerate(shapes) if i % 2 == i // 4 % 2]
-    times, draws = (1, 40) if quick else (2, 100)
+    draws = 40 if quick else 60
     models = {
-        f"{i}": Mixture(model, classes, features, mixture=i)
-        for i, (classes, features, model) in enumerate(shapes * times)
+        f"{i}": Mixture(model, classes, features, mixture=i) for i, (classes, features, model) in enumerate(shapes)
     }
     run = repeated(models, [FEW, SOME, MANY], draws, _CONTEST, ["confidence"], progress=progress)
     frame = run.frame()

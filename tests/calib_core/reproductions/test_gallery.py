@@ -266,6 +266,16 @@ def test_files_stand_beside_the_row_that_their_names_say():
     assert "ResNet-50 (CIFAR-100).csv: CW-ECE, CW-HB (times 100)" in frame["what"].tolist()
 
 
+def test_what_a_method_cannot_do_is_said():
+    short = rows(12)
+    frame = from_files("p3-table-5", {"c10_resnet110.csv": short}, splits=1)
+    missing = frame[frame["ours"].isna()]
+    assert len(frame) == 10
+    assert len(missing)
+    assert missing["why"].str.len().min() > 20
+    assert not missing["within"].any()
+
+
 def test_the_longest_name_of_a_network_counts():
     frame = from_files("p4-table-1", {"c10_resnet110sd.csv": rows()}, splits=2)
     assert set(frame["place"].str.extract("row (.*), column")[0]) == {"CIFAR-10 ResNet110SD"}
