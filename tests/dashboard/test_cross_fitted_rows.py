@@ -137,6 +137,12 @@ def test_tables_of_methods_divide_all_rows_by_themselves_and_never_a_slice_from_
         session.scene_of(Selection(source=WINE)).get(fit)
 
 
+def test_a_sweep_never_judges_a_map_on_the_rows_it_was_fitted_on_anew(scene: Scene) -> None:
+    sweep = EXHIBITS.make("sweep", refit=True)
+    with pytest.raises(NotAnswerable, match="divide the rows in two"):
+        scene.get(sweep.table(scene))
+
+
 def test_the_words_say_what_is_judged(scene: Scene) -> None:
     rows = EXHIBITS.make("rows").words(scene).caption
     assert "cross-fitted in 3 folds, class by class, seed 4" in rows
