@@ -17,6 +17,7 @@ from calib_core.estimators import as_estimator
 from calib_core.inference.influences import Answers, Influence, auroc
 from calib_core.inference.joint_cells import Difference
 from calib_core.inference.mean_gain import mean_gain
+from calib_core.inference.number_words import rows as about_rows
 from calib_core.inference.score_differences import of_scores
 from calib_core.predictions import NotAnswerable, Predictions, whole
 from calib_core.registry import Part, Recipe
@@ -24,6 +25,8 @@ from calib_core.registry import Part, Recipe
 IDENTITY = Recipe("CALIBRATORS", "identity")
 FEWEST = 10
 """Right rows, and wrong ones, from which on the interval of an AUROC was simulated."""
+FEW = 50
+"""A calibrator that needs more than so many times the rows is not among those tried unasked."""
 _NEVER = Predictions([[1.0, 0.0]], [1])
 """A row in which happened what was given a probability of 0."""
 _CLAIMS = ("top-label", "confidence")
@@ -124,6 +127,15 @@ class Trial:
         elif np.isinf(SCORES[self.score](_NEVER)).any():
             new = np.where(((seen.probs == 0) & (base.probs > 0)).any(axis=1), np.inf, new)
         return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
+
+    def check_rows(self, recipe: Recipe) -> None:
+        """Refuse a candidate that needs far more rows: it would take minutes to lose by."""
+        needed = CALIBRATORS[recipe.key].flags.profile.rows_needed(self.rows.n_classes or 2)
+        if needed > FEW * self.rows.n_rows:
+            raise NotAnswerable(
+                f"not tried, as it needs about {about_rows(needed)} rows to be fitted on and is given "
+                f"{count(self.rows.n_rows)}: name it to have it tried"
+            )
 
     def left_out(self, recipe: Recipe, why: str) -> dict[str, Any]:
         """The line of the table of a candidate that cannot be judged."""

@@ -224,7 +224,8 @@ def choose(
     that gives any class of a row a probability of 0, where the model did not, has an infinite log loss once that
     happens: it is never picked or recommended. Where one picked on other folds does so on the fold it is judged on and
     it happens, and for the model's own zeros, the row counts as in every log loss of this library, -log of
-    ``LOG_FLOOR``. A candidate that cannot be fitted, or leaves rows unanswered, stands in the table with the reason.
+    ``LOG_FLOOR``. A candidate that cannot be fitted, leaves rows unanswered, or is not named and needs more than
+    ``FEW`` times these rows, stands in the table with the reason.
     Above ``MOST_NUMBERS`` rows times classes rows are drawn. ``progress`` is told percent.
 
     What can mislead: folds share rows to fit on, and the interval takes the fitted maps as they are; where the rows to
@@ -262,6 +263,8 @@ def choose(
         if progress is not None:
             progress(100 * (i - 1) // len(recipes))
         try:
+            if candidates is None:
+                trial.check_rows(recipe)
             inner[i] = trial.inside(recipe)
             lines.append(trial.line(recipe, over_folds(rows, rows, recipe, trial.fold, trial.fold)))
         except (InputError, NotAnswerable) as why:

@@ -398,3 +398,13 @@ def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():
     judged = trial.gains(after, None, judged=True)
     assert judged[:15] == pytest.approx(-np.log(0.9))
     assert judged[15:] == pytest.approx(np.log(LOG_FLOOR) - np.log(0.1))
+
+
+def test_what_needs_far_more_rows_is_tried_only_where_it_is_named():
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.full(60, 0.1), 90)
+    rows = Predictions(probs, probs.argmax(axis=1))
+    unasked = choose(rows).table.set_index("calibrator")["note"]
+    assert unasked["vector"].startswith("not tried, as it needs about 6,000 rows")
+    assert unasked["temperature"] == ""
+    assert choose(rows, ["vector"]).table.set_index("calibrator")["note"]["vector"] == ""
