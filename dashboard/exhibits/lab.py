@@ -139,7 +139,9 @@ class LabErrors(Exhibit):
         frame = curves.frame()
         last = frame[frame["x"] == frame["x"].max()]
         known = [f"{line.series}: {measured(line.value, curves.unit)}" for line in last.itertuples()]
-        spread = "quartiles over the models" if what.truths else f"{at_level(LEVEL)} intervals for the noise of the draws"
+        spread = (
+            "quartiles over the models" if what.truths else f"{at_level(LEVEL)} intervals for the noise of the draws"
+        )
         return Words(
             f"{what.caption} Shown: {MEASURES[curves.measure]}; bars: {spread}.",
             alt=f"With {count(int(frame['x'].max()))} {curves.over}: {'; '.join(known)}.",
