@@ -107,6 +107,11 @@ class Rows(ReadOnly, OneLine):
         column = self.base[:, j]
         return np.ascontiguousarray(column if self.index is None else column[self.index])
 
+    def columns(self, which: slice) -> Floats:
+        """Neighbouring columns, one a row."""
+        block = self.base[:, which]
+        return np.ascontiguousarray((block if self.index is None else block[self.index]).T)
+
     def array(self) -> Floats:
         """All rows as one read-only array: the base itself when no rows were chosen."""
         return self.base if self.index is None else frozen(self.base[self.index])

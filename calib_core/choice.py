@@ -16,7 +16,7 @@ from calib_core._text import count, inside
 from calib_core.calibrators import CALIBRATORS, Calibrator, Contract
 from calib_core.candidates import COLUMNS, IDENTITY, SCORES, Trial, candidates_for
 from calib_core.cross_fitting import over_folds
-from calib_core.defaults import FOLDS, LEVEL, SEED
+from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators import ESTIMATORS
 from calib_core.inference import holm
 from calib_core.inference.influences import counting
@@ -27,8 +27,10 @@ from calib_core.inference.number_words import score as written
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry import Recipe, RegistryError
 
-__all__ = ["MOST_NUMBERS", "SCORES", "Choice", "candidates_for", "choose"]
+__all__ = ["FOLDS", "MOST_NUMBERS", "SCORES", "Choice", "candidates_for", "choose"]
 
+FOLDS = 7
+"""What is judged is then fitted on nearly as many rows as what is recommended: with 5, gains of few rows go unseen."""
 FEWEST_FOLDS = 3
 """One to judge on, one to choose on and one to fit on."""
 MOST_NUMBERS = 1_000_000
@@ -151,12 +153,13 @@ class Choice(OneLine):
 
     def _more_rows(self) -> tuple[str, ...]:
         """How many rows would show a gain of this size four times in five, where there is one to show."""
-        point, below = self.gain.point, self.gain.point - self.gain.low
-        if not (0 < point <= below < np.inf):
+        if not (0 < self.gain.point < np.inf and self.gain.low <= 0):
             return ()
-        # The lower end decides, z standard errors below: four gains in five lie above one less 0.84 standard errors.
-        z = float(norm.isf((1 - self.level) / 2))
-        times = (below / point * (1 + float(norm.ppf(_SHOWN)) / z)) ** 2
+        # What was seen lies p's quantile from no gain, which grows with the root of the rows.
+        seen, z = norm.isf(self.gain.p_value / 2), norm.isf((1 - self.level) / 2)
+        times = ((z + norm.ppf(_SHOWN)) / seen) ** 2 if seen > 0 else np.inf
+        if times > _MOST_TIMES:
+            return ()
         return (f"About {about_rows(self.rows * times)} rows would show a gain of this size four times in five.",)
 
     @property
@@ -170,7 +173,7 @@ class Choice(OneLine):
             f"saw it; {inside(self.winner.title)} came first in {same} of {len(self.picks)}, and over all rows.",
             f"The interval is about maps fitted like these: it covers other rows to judge, not how other rows would "
             f"have changed the fits. It lies above 0 by chance alone in about {at_level((1 - self.level) / 2)} of "
-            "cases at most.",
+            "cases at most, unless what both all but exclude happens more often than both say.",
             f"{count(self.rows)} of {count(self.among)} rows were drawn, class by class, to keep this short."
             if self.rows < self.among
             else "",
@@ -191,26 +194,29 @@ _FLOOR = f"{-np.log(LOG_FLOOR):.0f}"
 """What a row costs that had a probability of 0."""
 _SHOWN = 0.8
 """How often the rows that are said to show a gain would show it."""
+_MOST_TIMES = 1000
+"""How many times the rows there are may be named: beyond that the gain seen is all noise."""
 
 
 def choose(
     predictions: Predictions,
     candidates: Sequence[str | Recipe | Calibrator] | None = None,
     score: str = "log-loss",
-    folds: int = FOLDS,
+    folds: int | None = None,
     random_state: int = SEED,
     level: float = LEVEL,
     progress: Callable[[int], object] | None = None,
 ) -> Choice:
     """Whether to recalibrate, and with which calibrator: the model as it is stays unless a gain is shown.
 
-    Nested cross-validation over ``folds`` folds (3 or more; stratified by label, groups whole). For each fold the
-    candidate is picked that has the least mean ``score`` ("log-loss", "brier") on the other folds, each judged by maps
-    fitted on the folds that are neither; it is fitted on all the others and judged on this one. The rows' gains over
-    the model as it is have a mean with the interval of a paired difference (``inference.paired_difference``: by groups
-    where rows belong together). A gain is shown where the interval at ``level`` lies above 0, and where the model's log
-    loss is infinite, as it gave what happened a probability of 0, and the picks' is not: then the candidate with the
-    least score in plain cross-validation over all rows is recommended, else the model as it is.
+    Nested cross-validation over ``folds`` folds (3 or more, by default 7, or as many as there are rows or groups;
+    stratified by label, groups whole). For each fold the candidate is picked that has the least mean ``score``
+    ("log-loss", "brier") on the other folds, each judged by maps fitted on the folds that are neither; it is fitted on
+    all the others and judged on this one. The rows' gains over the model as it is have a mean; the ends of its interval
+    are where outcomes drawn between the two models' probabilities seldom gain as much as was seen, or as little
+    (further out where rows, or groups, vary more). A gain is shown where the interval at ``level`` lies above 0, and
+    where the model's log loss is infinite, as it gave what happened a probability of 0, and the picks' is not: then the
+    candidate with the least score in plain cross-validation over all rows is recommended, else the model as it is.
 
     ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model as it is is always among
     them. Rows of the predicted class alone are judged as two classes, right and wrong, by Brier as (c - z)^2; where a
@@ -240,14 +246,16 @@ def choose(
     given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]
     recipes = tuple(dict.fromkeys((IDENTITY, *given)))
     as_whole(random_state, "random_state", 0)
-    as_whole(folds, "folds", FEWEST_FOLDS)
+    if folds is not None:
+        as_whole(folds, "folds", FEWEST_FOLDS)
     rows = _drawn(counting(predictions), random_state)
     parts = rows.n_rows if rows.row_groups is None else len(rows.row_groups.values)
-    if parts < folds:
+    if parts < max(folds or 0, FEWEST_FOLDS):
         there = f"there are {_rows(parts) if rows.row_groups is None else rows.row_groups.words}"
         if parts < FEWEST_FOLDS:
             raise NotAnswerable(f"choosing inside of folds needs 3 folds with something in each, and {there}")
         raise InputError(f"folds is {folds}, but {there}: take fewer folds, from 3 on")
+    folds = folds or min(FOLDS, parts)
     trial = Trial(rows, rows.folds(folds, random_state=random_state), folds, score, level)
     inner, lines = np.zeros((len(recipes), folds)), [trial.line(IDENTITY, rows)]
     for i, recipe in enumerate(recipes[1:], start=1):

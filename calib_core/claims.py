@@ -6,7 +6,7 @@ a stratum: the claim (i, j) says that column j is the one that hit in row i; 50,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,6 +19,9 @@ from calib_core._repr import OneLine
 
 _CHUNK_ROWS = 8192
 """Rows one worker counts at a time; fixed, so that sums are the same bits for any number of workers."""
+
+_COLUMNS = 16
+"""Columns read together: as many float32 as a line of memory holds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -267,6 +270,16 @@ class ColumnClaims(OneLine):
         cell = hit * shape[1] + np.searchsorted(edges, scores, side="right")
         weight = None if self.weights is None else self.weights[known]
         return _bincount(cell, weight, shape)
+
+
+def each_stratum(claims: Claims) -> Iterator[Stratum]:
+    """The strata in turn; of a matrix neighbouring columns are read together, since they share lines of memory."""
+    if not isinstance(claims, ColumnClaims):
+        yield from (claims.stratum(s) for s in range(len(claims.strata)))
+        return
+    for first in range(0, len(claims.strata), _COLUMNS):
+        for s, scores in enumerate(claims.rows.columns(slice(first, first + _COLUMNS)), first):
+            yield Stratum(scores, claims.hit == s, claims.weights)
 
 
 def _sums(

@@ -13,7 +13,7 @@ import pandas as pd
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
-from calib_core.claims import Claims, Tally
+from calib_core.claims import Claims, Ordered, Tally, each_stratum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,20 +178,26 @@ def _table(claims: Claims, tally: Tally, edges: Float64s) -> BinTable:
 def _by_stratum(claims: Claims, schemes: list[IntervalScheme]) -> list[BinTable]:
     if not schemes:
         return []
-    rows = [_stratum_rows(claims, s, schemes) for s in range(len(claims.strata))]
+    rows = [_stratum_rows(stratum.in_order(), schemes) for stratum in each_stratum(claims)]
     return [padded(claims, [row[i] for row in rows]) for i in range(len(schemes))]
 
 
 _Row = tuple[Floats, Tally]
 
 
-def _stratum_rows(claims: Claims, s: int, schemes: list[IntervalScheme]) -> list[_Row]:
+def _stratum_rows(ordered: Ordered, schemes: list[IntervalScheme]) -> list[_Row]:
     """For each scheme: the edges of this stratum's bins and their sums."""
-    stratum = claims.stratum(s).in_order()
+    edges = [scheme.edges(ordered.scores, ordered.weights) for scheme in schemes]
+    if len(edges) == 1:
+        return [(edges[0], ordered.sums(edges[0]))]
+    # Rows are summed once, in the cells between all edges; every scheme's bins are runs of cells.
+    union = np.unique(np.concatenate(edges))
+    fine = ordered.sums(union)
+    cells = np.stack([fine.count, fine.score, fine.outcome])
     found = []
-    for scheme in schemes:
-        edges = scheme.edges(stratum.scores, stratum.weights)
-        found.append((edges, stratum.sums(edges)))
+    for mine in edges:
+        starts = np.append(0, np.searchsorted(union, mine, side="left") + 1)
+        found.append((mine, Tally(*np.add.reduceat(cells, starts, axis=1))))
     return found
 
 

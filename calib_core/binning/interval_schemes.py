@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._checks import effective_rows, whole
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.defaults import BINS
@@ -142,14 +143,16 @@ def _cuts(ordered: Floats, weights: Float64s | None, bins: int) -> Floats:
         return ordered[:0]
     last = _last_rows(n, bins) if weights is None else _last_by_weight(weights, bins)
     following = np.searchsorted(ordered, ordered[last], side="right")
-    return np.unique(ordered[following[following < n]])
+    cuts = ordered[following[following < n]]
+    return cuts if (cuts[1:] > cuts[:-1]).all() else np.unique(cuts)
 
 
+@lru_cache(256)
 def _last_rows(n: int, bins: int) -> Codes:
     """The last row of each bin but the last: the first n mod B bins hold one row more."""
     size, extra = divmod(n, bins)
     ends = np.arange(1, bins) * size + np.minimum(np.arange(1, bins), extra)
-    return np.unique(ends[(ends > 0) & (ends < n)]) - 1
+    return frozen(np.unique(ends[(ends > 0) & (ends < n)]) - 1)
 
 
 def _last_by_weight(weights: Float64s, bins: int) -> Codes:

@@ -57,8 +57,11 @@ class StructuredScaling(Calibrator):
 
     ``temperature_`` is T, ``weights_`` I + diag(v) + M (K, K), or 1 + v (K,) without mixing, ``intercepts_`` b.
 
-    What can mislead: the strength is a rule of thumb that did well on many data sets, not a choice made for these
-    rows; matrix scaling can choose its own by cross-validation.
+    What can mislead: the strength is a rule of thumb, the authors' own, that did well on many data sets, not a choice
+    made for these rows. Where temperature scaling is the truth it pays for its many weights: in simulations with .006
+    to .03 of log loss (500 rows of 100 classes) and still .006 to .01 (5,000). Ten times the strength made that .002,
+    but kept two thirds of what is gained where classes are mixed up (.019 of .029 on average over 18 small models).
+    ``choose`` compares both on other rows; matrix scaling can choose its own strength by cross-validation.
 
     References: Berta, Holzmüller, Jordan & Bach 2025. Preprocessing, squared penalties and their strengths are those
     of the authors' package since its version 1.1; the minimum is found by Newton's method or L-BFGS, to more digits.

@@ -16,9 +16,11 @@ from calib_core.calibrators.fitting.half_spaces import Cloud, HalfSpace, across,
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.predictions import Predictions
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.registry import Range
 
+MOST_PROBABILITIES = 10_000_000
+"""Rows times classes beyond which nothing is fitted: seconds grow as rows^1.4 classes^1.5, 33 at 1.6 million."""
 _CHANCE_DRAWS = 2
 _ROUNDING = 1e-9
 """A gap this small is none."""
@@ -60,7 +62,8 @@ class DecisionCalibration(Calibrator):
     (rounds,) and ``shifts_`` (rounds, 2, K), first of the rows outside H, are the rounds. The predicted class can
     change. What can mislead: projected probabilities can be exactly 0, where the log loss is at its floor; rows that
     belong together make the floor too low, so that noise is fitted. It is better after temperature scaling
-    (``ts+decision``), as in P3. A fit holds the calibration rows some four times in double precision.
+    (``ts+decision``), as in P3. A fit holds the calibration rows some four times in double precision. NotAnswerable
+    where rows times classes are more than 10 million.
 
     References: Zhao, Kim, Sahoo, Ma & Ermon 2021, Algorithm 1-2 with two actions; P3 §2.5.
 
@@ -78,14 +81,19 @@ class DecisionCalibration(Calibrator):
     def _fit(self, predictions: Predictions) -> None:
         if predictions.weights is not None:  # a row of weight 0 is no row
             predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
-        weights = np.ones(predictions.n_rows) if predictions.weights is None else as_rows(predictions.weights)
+        n, k = predictions.rows.shape
+        if n * k > MOST_PROBABILITIES:
+            raise NotAnswerable(
+                f"{n:,} rows of {k:,} classes are too many to search for the worst decision among (it could take "
+                f"hours): fit decision calibration on at most {MOST_PROBABILITIES // k:,} of the rows"
+            )
+        weights = np.ones(n) if predictions.weights is None else as_rows(predictions.weights)
         with one_blas_thread():
             cloud = Cloud.of(predictions.rows.array(), predictions.true_labels, weights)
             found = self._rounds(cloud, float(weights.sum()))
         gaps = [cut.gap for cut, _, _ in found]
         least = int(np.argmin(gaps))
         self.floor_ = found[least][1]
-        k = cloud.rows.shape[1]
         self.gaps_: Float64s = np.array(gaps[: least + 1])
         self.normals_: Float64s = np.array([cut.normal for cut, _, _ in found[:least]]).reshape(-1, k)
         self.thresholds_: Float64s = np.array([cut.threshold for cut, _, _ in found[:least]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate,
 from calib_core.estimators.base import Question
 from calib_core.inference import unit_of
 from calib_core.inference.many_binnings import floors, sweep_tables
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 from calib_core.registry import RegistryError
 
@@ -115,19 +116,21 @@ def error_sweep(
     [[0.0, 0.0]]
     """
     by_rows = kind is not None and bool(cuts(as_binning(kind)).rows)
-    numbers = tuple(ROWS if by_rows else BINS) if bins is None else tuple(int(b) for b in bins)
-    if not numbers or min(numbers) < 1:
-        raise RegistryError(f"bins is {numbers!r}; it must hold whole numbers of at least 1")
-    members = [_member(estimator, kind, b) for b in numbers]
+    numbers = tuple(ROWS if by_rows else BINS) if bins is None else tuple(bins)
+    if not numbers or any(not isinstance(b, Integral) or b < 1 for b in numbers):
+        raise RegistryError(f"bins is {numbers!r:.80}; it must hold whole numbers of at least 1")
+    members = [_member(estimator, kind, int(b)) for b in numbers]
     named = models if isinstance(models, Mapping) else {"model": models}
     lines = [(name, notion) for name in named for notion in notions]
+    if not lines:
+        raise InputError(f"{len(named)} models in {len(notions)} notions make no line; give at least one of each")
     found = np.full((len(lines), len(numbers), 4), np.nan)
     notes = [""] * len(lines)
     for line, (name, notion) in enumerate(lines):
         model, reduction = named[name], as_reduction(notion)
         anew = isinstance(model, Refits)
         for where in [[j] for j in range(len(numbers))] if anew else [list(range(len(numbers)))]:
-            rows = model.after(numbers[where[0]], by_rows) if isinstance(model, Refits) else model
+            rows = model.after(int(numbers[where[0]]), by_rows) if isinstance(model, Refits) else model
             mine = [members[j] for j in where]
             found[line, where, :2], notes[line] = _values(rows, reduction, mine, floor, random_state)
             for j in where:
@@ -138,7 +141,7 @@ def error_sweep(
                     progress(100 * (line * len(numbers) + j + 1) // (len(lines) * len(numbers)))
     value, noise, low, high = np.moveaxis(found, 2, 0).copy()
     return ErrorSweep(
-        numbers,
+        tuple(map(int, numbers)),
         tuple(name for name, _ in lines),
         tuple(notion for _, notion in lines),
         value,

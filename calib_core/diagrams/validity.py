@@ -49,7 +49,7 @@ def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:
     References: P1 Appendix F.
 
     >>> from calib_core.binning import EqualWidth, tabulate
-    >>> from calib_core.predictions import NotAnswerable, Predictions
+    >>> from calib_core.predictions import InputError, NotAnswerable, Predictions
     >>> from calib_core.reductions import Confidence
     >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
     >>> validity(tabulate(Confidence().split(p), [EqualWidth(2)])[0]).frame().values.tolist()
@@ -110,7 +110,7 @@ def validity_pair(
 
     References: P1 Appendix F.
 
-    >>> from calib_core.predictions import NotAnswerable, Predictions
+    >>> from calib_core.predictions import InputError, NotAnswerable, Predictions
     >>> base = Predictions.from_confidence([0.9, 0.8], [True, False])
     >>> better = Predictions.from_confidence([0.5, 0.5], [True, False])
     >>> pair = validity_pair(base, better, "confidence")
@@ -128,6 +128,11 @@ def validity_tables(
     bins: int | str | BinningScheme | None,
 ) -> tuple[BinTable, BinTable]:
     """Both models' claims in the bins of the recalibrated one's scores, of the rows that it answers."""
+    if before.n_rows != after.n_rows:
+        raise NotAnswerable(
+            f"the models are of {before.n_rows:,} and of {after.n_rows:,} rows, and only models of the "
+            "same rows can share bins"
+        )
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
     notion = as_reduction(reduction)

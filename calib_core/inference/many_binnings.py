@@ -79,7 +79,7 @@ def _shared(question: Question, members: list[Counted], resamples: int, random_s
         for first in range(0, count, step):
             upto = running(cells[first : first + step])
             for values, end, counted in zip(found, ends, members, strict=True):
-                runs = upto[:, :, end[0]] if len(end) == 1 else np.take_along_axis(upto, end[None], axis=2)
+                runs = upto.take(end[0], axis=2) if len(end) == 1 else np.take_along_axis(upto, end[None], axis=2)
                 values.append(counted.values(np.diff(runs, axis=2)))
     return [
         NoiseFloor(counted.value(counted.table), np.concatenate(values))

@@ -6,119 +6,167 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from calib_core._arrays import Float64s
+from calib_core._distributions import norm
 from calib_core._distributions import t as student
-from calib_core.inference.clusters import together
+from calib_core.inference.clusters import drawn_apart, together
 from calib_core.inference.joint_cells import FEWEST_SURPRISES, Difference
-from calib_core.inference.score_differences import bounded_difference, grouped_difference, mean_difference
+from calib_core.inference.score_differences import grouped_difference
 from calib_core.predictions import Predictions
 
 NOTHING = 1e-12
-
-
-@dataclass(frozen=True)
-class Surprises:
-    """How far outcomes can take gains to one side: the largest step of a row, or group, times its weight, what was seen
-    of it, and what is expected.
-
-    ``seen`` is the sum of squared steps, by the largest; ``expected`` counts steps as (sum v)^2 / sum k, v their second
-    and k their fourth moment, which for steps of one size is how often they happen. ``skew``: by how much the mean is
-    skewed to this side, sum of the third moments / (sum v)^(3/2), at least 0.
-    """
-
-    largest: float
-    seen: float
-    expected: float
-    skew: float
+_NUMBERS = 1 << 16
+"""Numbers that are worked on at a time."""
+_STEPS = 100
+_NEAR = 0.1
+"""So close to what was seen (in standard errors) the saddle point's correction is lost in rounding, and left out."""
 
 
 def mean_gain(
     base: Predictions, after: Predictions, gains: Float64s, terms: Callable[[Float64s], Float64s], level: float
 ) -> Difference:
-    """The interval of the mean of ``gains`` (n,), which ``after`` brings over ``base``; Student's, end by end.
+    """The interval of the mean of ``gains`` (n,), which ``after`` brings over ``base``: exact in all but a few rows.
 
-    A lower end is wrong where outcomes that would cost much have not been seen yet, an upper end where such as would
-    gain much have not. Either end is Student's where five surprises to its side are expected before outcomes are seen,
-    by the mean of both models' probabilities (n, K), of which ``terms`` says what each label would cost; its quantile z
-    is moved outwards by skew (2 z^2 + 1) / 6 where the mean is skewed to that side (the larger of what was seen and
-    what is expected). Else it is the bound from the largest step to that side (``bounded_difference``). What was much
-    too sure, and is so no more, gains much in few rows and loses little in many: there Student's lower end errs on the
-    safe side. p is the one that goes with the end nearer to 0.
+    Row i has probabilities p_i (K,) in ``base`` and q_i in ``after``; label k, had it happened, would have gained g_ik,
+    what ``terms`` says of the one less of the other. The mean G is taken for one of outcomes that are drawn by
 
-    Where rows belong to groups, sums of groups take the place of rows, a surprise counts as if all rows of its group
-    came out alike, and the largest step is that of a whole group; NotAnswerable with fewer than ten groups of one size.
+        r_ik(t) proportional to (p_ik + q_ik) / 2 * exp(t g_ik),
 
-    What can mislead: few rows that gain most of the mean make the upper end wide.
+    one t for all rows: where t is large ``after`` is nearer to the truth, where small ``base``. The lower end is the
+    mean under the t at which as much as was seen, or more, happens with probability (1 - level) / 2, the upper end that
+    of as much or less; p is twice the probability at the t of no gain. These are a saddle point's (Lugannani & Rice),
+    moved outwards where a strict bound (Chernoff's) is wider, with Student's quantile for the normal one, so that
+    skewed gains and losses that are rare, or have not happened yet, count as they should. Where rows were seen to vary
+    more than under the t of the mean seen, ends lie further out, by the root of how much more, phi: the sum of squares
+    of what was seen less what was expected, by the variances.
 
-    References: Johnson 1978, JASA 73; Hall 1992, on Student's statistic of skewed samples.
+    Where rows belong to groups, phi also has what the squares of groups' sums are of those of rows (at least 1; at
+    least what groups that come out alike would have where the models expect fewer than five groups with a surprise).
+    NotAnswerable with fewer than ten groups of one size.
+
+    What can mislead: a truth that lies far from both models, not between them, in rows that have no surprise yet.
+
+    References: Lugannani & Rice 1980, Advances in Applied Probability 12; Barndorff-Nielsen 1986, Biometrika 73;
+    McCullagh & Nelder 1989, on phi.
     """
     weights = np.ones(len(gains)) if base.weights is None else base.weights
-    groups, number = base.row_groups, float(len(gains))
-    if groups is None or not gains.any():
-        middle = mean_difference(gains, weights, level)
-    else:
-        middle, number = grouped_difference(gains, weights, groups, level)
-    sides = surprises(base, after, terms)
-    if max(side.largest for side in sides) <= NOTHING:
-        return Difference(middle.point, middle.point, middle.point, middle.p_value)
-    unit = number / float(weights.sum())
-    away = together(weights * (gains - middle.point), groups)
-    seen = float((away**3).sum() / max(float((away**2).sum()) ** 1.5, 1e-300))
-    low, high = (
-        _skewed(middle, max(side.skew, -sign * seen, 0.0), number, level)
-        if side.expected >= FEWEST_SURPRISES / 2 or side.largest <= NOTHING
-        else bounded_difference(middle.point, side.largest * unit, side.seen, number, level)
-        for side, sign in zip(sides, (1, -1), strict=True)
-    )
-    p = low.p_value if middle.point > 0 else high.p_value
-    return Difference(middle.point, low.low, high.high, p)
+    groups, number, mass = base.row_groups, float(len(gains)), float(weights.sum())
+    point = float(weights @ gains) / mass
+    if groups is not None and gains.any():
+        number = grouped_difference(gains, weights, groups, level)[1]
+    outcomes = Outcomes.of(base, after, terms, weights)
+    if np.ptp(outcomes.gains, axis=1).max() <= NOTHING:
+        return Difference(point, point, point, float(abs(point) <= NOTHING))
+    seen = outcomes.tilted_to(point * mass)
+    away = weights * gains - seen.means
+    phi = max(1.0, float(np.square(away).sum()) / max(seen.variance, 1e-300) * number / max(number - 1, 1))
+    if seen.variance <= NOTHING * outcomes.tilted(0.0).variance:
+        phi = 1.0  # as much as can happen on this side has: nothing can vary more
+    sides = np.array([phi, phi])
+    if groups is not None:
+        rows = float(np.square(away).sum()) * number / max(number - 1, 1)
+        more = float(np.square(drawn_apart(together(away, groups), groups, weights)).sum()) / max(rows, 1e-300)
+        few = outcomes.surprises() * len(groups.values) / len(gains) < FEWEST_SURPRISES / 2
+        alike = float(np.square(together(weights, groups)).sum() / np.square(weights).sum())
+        sides *= np.maximum(max(1.0, more), np.where(few, alike, 1.0))
+    z = float(student.ppf((1 + level) / 2, max(number - 1, 1)))
+    low, high = (outcomes.mean_at(seen, sign * z, phi) / mass for sign, phi in zip((1, -1), sides, strict=True))
+    none = outcomes.far(outcomes.tilted_to(0.0), seen, sides[0 if point > 0 else 1])
+    return Difference(point, low, high, min(1.0, 2 * float(student.sf(abs(none), max(number - 1, 1)))))
 
 
-def _skewed(middle: Difference, skew: float, n: float, level: float) -> Difference:
-    """Student's interval with the quantile z moved outwards for a skewed mean, to z + skew (2 z^2 + 1) / 6."""
-    z, freedom = float(student.ppf((1 + level) / 2, max(n - 1, 1))), max(n - 1, 1)
-    error = (middle.high - middle.point) / z
-    if error <= 0:
-        return middle
-    half, distance = error * (z + skew * (2 * z * z + 1) / 6), abs(middle.point) / error
-    if skew > 0:  # the z at which the moved quantile is what was seen
-        distance = (np.sqrt(max(1 + skew / 3 * (4 * distance - 2 * skew / 3), 0.0)) - 1) / (2 * skew / 3)
-    p = min(1.0, 2 * float(student.sf(distance, freedom)))
-    return Difference(middle.point, middle.point - half, middle.point + half, p)
+@dataclass(frozen=True)
+class Tilted:
+    """Outcomes drawn by r(t): log of the sum of what r is proportional to, means of rows (n,), variance of the sum."""
+
+    t: float
+    log_total: float
+    means: Float64s
+    variance: float
+
+    @property
+    def mean(self) -> float:
+        return float(self.means.sum())
 
 
-def surprises(
-    base: Predictions, after: Predictions, terms: Callable[[Float64s], Float64s]
-) -> tuple[Surprises, Surprises]:
-    """Of a row's gain below what is expected of it, and above; rows of a group taken together."""
-    n, groups = base.n_rows, base.row_groups
-    weights = np.ones(n) if base.weights is None else base.weights
-    most, seen, sums, third, second_moment = np.zeros((2, n)), np.zeros(n), np.zeros((2, 2)), 0.0, 0.0
-    for where, block in base.rows.blocks():
-        first, second = block.astype(np.float64), after.rows.part(where).array().astype(np.float64)
-        gain, chance = terms(first) - terms(second), (first + second) / 2
-        away = gain - np.einsum("ij,ij->i", chance, gain)[:, None]
-        seen[where] = np.take_along_axis(away, base.true_labels[where][:, None], axis=1)[:, 0]
-        third += float((chance * away**3).sum())
-        second_moment += float((chance * away**2).sum())
-        for side, steps in enumerate((np.maximum(-away, 0.0), np.maximum(away, 0.0))):
-            squares = np.square(steps)
-            most[side, where] = steps.max(axis=1)
-            sums[side] += float((chance * squares).sum()), float((chance * np.square(squares)).sum())
-    # A whole group may come out alike: there are then as many surprises as groups, each of as many rows.
-    alike = 1.0 if groups is None else len(groups.values) / n
-    skew = third / max(second_moment**1.5, 1e-300) / alike**0.5
-    sides = []
-    for sign, steps, (variance, fourth) in zip((-1, 1), most, sums.tolist(), strict=True):
-        largest = float(together(weights * steps, groups).max())
-        squares = np.square(together(weights * np.maximum(sign * seen, 0.0), groups))
-        sides.append(
-            Surprises(
-                largest,
-                float(squares.sum()) / largest**2 if largest > 0 else 0.0,
-                alike * variance**2 / fourth if fourth > 0 else 0.0,
-                max(sign * skew, 0.0),
-            )
-        )
-    return sides[0], sides[1]
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What each label of a row would gain, times the row's weight, and the log of its chance at t = 0; (n, K)."""
+
+    gains: Float64s
+    logs: Float64s
+
+    @classmethod
+    def of(
+        cls, base: Predictions, after: Predictions, terms: Callable[[Float64s], Float64s], weights: Float64s
+    ) -> Outcomes:
+        gains, logs = (np.empty((base.n_rows, base.probs.shape[1])) for _ in range(2))
+        for where, block in base.rows.blocks():
+            first, second = block.astype(np.float64), after.rows.part(where).array().astype(np.float64)
+            gains[where] = weights[where, None] * (terms(first) - terms(second))
+            logs[where] = np.log(np.maximum((first + second) / 2, 1e-300))
+        return cls(gains, logs)
+
+    def tilted(self, t: float) -> Tilted:
+        n, k = self.gains.shape
+        means, log_total, variance, step = np.empty(n), 0.0, 0.0, max(_NUMBERS // k, 1)
+        for start in range(0, n, step):
+            where = slice(start, start + step)
+            gains, chance = self.gains[where], self.logs[where] + t * self.gains[where]
+            top = chance.max(axis=1)
+            chance -= top[:, None]
+            np.exp(chance, out=chance)
+            total = chance.sum(axis=1)
+            means[where] = np.einsum("ij,ij->i", chance, gains) / total
+            away = gains - means[where, None]
+            variance += float((np.einsum("ij,ij,ij->i", chance, away, away) / total).sum())
+            log_total += float((top + np.log(total)).sum())
+        return Tilted(t, log_total, means, variance)
+
+    def tilted_to(self, mean: float) -> Tilted:
+        """Where the sum has this mean: by Newton's steps; where no t has it, where it is as near as can be."""
+        found = first = self.tilted(0.0)
+        below, above, unit = -np.inf, np.inf, first.variance**-0.5
+        for _ in range(_STEPS):
+            miss = found.mean - mean
+            if abs(miss) <= NOTHING ** (3 / 4) / unit or found.variance <= NOTHING * first.variance:
+                break
+            below, above = (below, found.t) if miss > 0 else (found.t, above)
+            reach = 4 * max(abs(found.t), unit)
+            t = found.t - float(np.clip(miss / found.variance, -reach, reach))
+            found = self.tilted(t if below < t < above else (below + above) / 2)
+        return found
+
+    def far(self, drawn: Tilted, seen: Tilted, phi: float) -> float:
+        """How far what was seen lies above what is ``drawn``, as a standard normal number."""
+        apart = seen.t - drawn.t
+        half = max(apart * seen.mean - seen.log_total + drawn.log_total, 0.0) / phi
+        root, wald = float(np.sqrt(2 * half)), abs(apart) * float(np.sqrt(seen.variance / phi))
+        if root < _NEAR:
+            return float(np.sign(apart)) * root
+        nearer = root + float(np.log(max(wald, 1e-300) / root)) / root
+        return float(np.sign(apart)) * max(nearer, float(norm.isf(np.exp(-half))))
+
+    def mean_at(self, seen: Tilted, far: float, phi: float) -> float:
+        """The sum's mean under the t which what was seen lies so far above."""
+        side, step = (1.0 if far > 0 else -1.0), abs(far) * float(np.sqrt(phi / max(seen.variance, 1e-300)))
+        step = min(step, abs(far) * float(np.sqrt(phi / self.tilted(0.0).variance)))
+        for _ in range(_STEPS):
+            if side * self.far(self.tilted(seen.t - side * step), seen, phi) >= abs(far):
+                t = scipy.optimize.brentq(
+                    lambda t: self.far(self.tilted(t), seen, phi) - far, seen.t - side * step, seen.t, rtol=1e-10
+                )
+                return self.tilted(float(t)).mean
+            step *= 2
+        return self.tilted(seen.t - side * step).mean
+
+    def surprises(self) -> Float64s:
+        """How many steps below a row's mean are expected, and above: (sum v)^2 / sum k, v their second and k their
+        fourth moment, which for steps of one size is how often they happen."""
+        chance = np.exp(self.logs)
+        away = self.gains - np.einsum("ij,ij->i", chance, self.gains)[:, None]
+        steps = np.stack([np.maximum(-away, 0.0), np.maximum(away, 0.0)])
+        second, fourth = ((chance * steps**power).sum(axis=(1, 2)) for power in (2, 4))
+        return np.asarray(np.divide(second**2, fourth, out=np.full(2, np.inf), where=fourth > 0))

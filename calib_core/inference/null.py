@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
@@ -26,6 +27,8 @@ MANY_ROWS = 50_000
 """Rows beyond which outcomes of most rows are drawn as sums of their bins."""
 LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
 """Expected variance from which a bin's sum counts as normal, and the weight that other bins may have together."""
+_CLAIMS = 512
+"""Claims whose drawn outcomes are counted together."""
 _AT_ONCE = 8_000_000
 """Drawn cells held before they are counted."""
 
@@ -193,14 +196,15 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
         blocks = (
             draws.hits(claims.scores, rng, count) if ranks == 1 else draws.ranked_hits(claims.scores, ranks, rng, count)
         )
-        for where, came_true in blocks:
+        for where, block in blocks:
             # One line a claim with a single entry, its cell: a sparse product counts what was drawn. Claims in order
-            # reach few of many cells in a block.
-            mine = cell[where]
-            low, size = int(mine.min()), int(np.ptp(mine)) + 1
-            entries = weight[where], mine - low, np.arange(len(mine) + 1)
-            cells = scipy.sparse.csr_array(entries, shape=(len(mine), size))
-            sums[:, low : low + size] += np.asarray(cells.T @ came_true.astype(np.float64), dtype=np.float64).T
+            # reach few of many cells at a time.
+            for part in chunks(len(block), _CLAIMS):
+                mine, came_true = cell[where][part], block[part].astype(np.float64)
+                low, size = int(mine.min()), int(np.ptp(mine)) + 1
+                single = weight[where][part], mine - low, np.arange(len(mine) + 1)
+                cells = scipy.sparse.csr_array(single, shape=(len(mine), size))
+                sums[:, low : low + size] += np.asarray(cells.T @ came_true, dtype=np.float64).T
         return sums.reshape(count, *table.count.shape)
 
     return outcomes
@@ -240,10 +244,10 @@ def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Gener
     start = 0
 
     def add(stop: int) -> None:
-        cells = np.concatenate(pending)
+        cells = np.ascontiguousarray(np.concatenate(pending).T)
         weight = None if claims.weights is None else claims.weights[start:stop]
         for r in range(count):
-            sums[r] += np.bincount(cells[:, r], weight, minlength=size)
+            sums[r] += np.bincount(cells[r], weight, minlength=size)
         pending.clear()
 
     for where, block, drawn in draws.classes(claims.rows, rng, count):

@@ -42,7 +42,9 @@ def bounds(
                         standard normals, one a row, and labels drawn from the rows, less the rows,
         min(2, T + ``wild.excess``),  a row moving T by at most its ``pull`` times ||r_i||_1, which is 2 at most.
 
-    No proof for finite n: the noise's law is estimated.
+    No proof for finite n: the noise's law is estimated. In the coverage table (one law of rows, 200 and 500 of 3 and 10
+    classes) ends of level .9 held the smoothed error in .92 to .95 of the runs of calibrated models and in all of
+    over-confident ones: too few cases to call it more than a rough guide.
     """
     counted, tail = vectors.counted(), (1.0 - level) / 2
     smoother = estimator.smoother(counted)

@@ -30,7 +30,9 @@ _SPELT = {"resnetwide32": ("wideresnet32", "wrn32"), "wrn2610": ("wideresnet2610
 def published() -> pd.DataFrame:
     """The numbers that the papers print about networks: table, dataset, network, measure, method, number, scale.
 
-    ``scale`` is what the paper multiplies by (100: percent).
+    ``scale`` is what the paper multiplies by (100: percent). What can mislead: P1's Table 5 prints the CIFAR-100 rows
+    of its Table 3 once more, though it is about networks trained with another loss; P3's Tables 4 and 8 do not agree on
+    LECE for CIFAR-100.
 
     >>> published().query("table == 'p1-table-2' and network == 'ResNet-50'")["published"].iloc[0]
     '0.025'
@@ -53,9 +55,10 @@ def from_files(
 
     ``files`` are as for ``paper_table``; each name has to say the dataset and the network, as in
     "cifar10_resnet110.npz". Columns as for ``reproduced``. Tolerances are four standard errors over the ``splits`` and
-    the rounding of the printed digits; where a file marks its parts only rounding is left. ``folder`` keeps what was
-    made. InputError where a name says no network of the table, NotAnswerable where the table is not about files.
-    What can mislead: the papers' own divisions are not known, and predictions of networks trained anew are others.
+    the rounding of the printed digits; where a file marks its parts only rounding is left. What a method cannot do on a
+    file is NaN, and ``why`` says so. ``folder`` keeps what was made. InputError where a name says no network of the
+    table, NotAnswerable where the table is not about files. What can mislead: the papers' own divisions are
+    not known, and predictions of networks trained anew are others.
 
     >>> from_files("p1-example-1", {})
     Traceback (most recent call last):
@@ -66,22 +69,21 @@ def from_files(
         raise NotAnswerable(f"{key} needs no files: leave them out")
     lines = published()[published()["table"] == key]
     named = {name: _network(name, lines) for name in files}
-    table = paper_table(dict(files), key, splits=splits, folder=folder, progress=progress).frame()
+    whole = paper_table(dict(files), key, splits=splits, folder=folder, progress=progress)
+    table, reasons = whole.frame(), " ".join(whole.notes).rstrip(".")
     theirs = _STANDARD_ERROR.get(key[:2], 0.0)
     found = []
     for name, (dataset, network) in named.items():
         rows = lines[(lines["dataset"] == dataset) & (lines["network"] == network)]
         for measure, method, number, scale in rows[["measure", "method", "published", "scale"]].to_numpy(dtype=object):
             ours = table[(table["file"] == name) & (table["measure"] == measure) & (table["line"] == "file")]
-            if ours.empty or method not in ours or np.isnan(ours[method].iloc[0]):
-                continue
             value, error = (float(ours[column].iloc[0]) * scale for column in (method, ERROR.format(method)))
             place = f"{entry.place}, row {dataset} {network}, column {method}"
             what = f"{name}: {measure}, {method}" + (" (times 100)" if scale == 100 else "")
             runs = int(ours["splits"].iloc[0])
             found.append(
                 printed(what, place, number, Found(value, 0.0 if np.isnan(error) else error, runs),
-                        plus_minus=1.645 * theirs)
+                        plus_minus=1.645 * theirs, why=reasons if np.isnan(value) else "")
             )  # fmt: skip
     return as_frame(key, found)
 

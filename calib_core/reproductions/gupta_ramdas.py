@@ -102,7 +102,7 @@ def proposition_4(quick: bool, progress: Progress) -> list[PaperLine]:
     "p1-tl-mce",
     "Two largest errors under one name",
     "Eq. (17) and Tables 2 and 4",
-    (0.5, 4),
+    (0.5, 3),
     "data=demo:imbalanced-forest&view=estimators",
 )
 def tl_mce(quick: bool, progress: Progress) -> list[PaperLine]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 Relation: TypeAlias = Literal["equal", "at most", "at least"]
 WIDTH = 4.0
 """Standard errors that a tolerance allows: one table in 160 of a hundred that agree shows a line that does not."""
+NOTHING = 1e-13
+"""Below this a number is rounding of exactly none."""
 ROUNDING = 1e-9
 """Allowed for rounding of float64 sums where nothing is random."""
 
@@ -144,7 +146,9 @@ def stated(
 
 
 def _found(ours: Found | float) -> Found:
-    return ours if isinstance(ours, Found) else Found(float(ours))
+    """A number as one that was found; rounding of what is exactly nothing is taken off."""
+    found = ours if isinstance(ours, Found) else Found(float(ours))
+    return replace(found, value=0.0) if abs(found.value) < NOTHING else found
 
 
 def _sampling(found: Found, theirs: float) -> str:

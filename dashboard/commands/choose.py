@@ -19,7 +19,7 @@ if TYPE_CHECKING:
               "By default the usual ones for such rows.")  # fmt: skip
 @click.option("--score", type=click.Choice(["log-loss", "brier"]), default="log-loss", show_default=True,
               help="What they are chosen by.")  # fmt: skip
-@click.option("--folds", type=click.IntRange(3, 20), default=5, show_default=True, help="Parts of the rows.")
+@click.option("--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Parts of the rows.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the folds.")
 @_shared.level_option
 @click.option(
@@ -38,7 +38,7 @@ def command(
     file: Path,
     keys: tuple[str, ...],
     score: str,
-    folds: int,
+    folds: int | None,
     seed: int,
     level: float,
     rows: str,

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 @click.command("reproduce")
 @click.argument("keys", metavar="[FIGURE]...", nargs=-1)
 @click.option("--quick", is_flag=True, help="Fewer runs, and wider tolerances.")
-@click.option("--kept", is_flag=True, help="Nothing is run: what `make reproduce` found at full size.")
+@click.option("--kept", is_flag=True, help="Nothing is run: what was found at full size, as it comes with the program.")
 @click.option("--files", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
-@click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
+@click.option("--splits", type=click.IntRange(1, 1000), show_default="5",
               help="How often each of these files is divided at random.")  # fmt: skip
 @_shared.reading_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision and versions.")
@@ -31,7 +31,7 @@ def command(
     quick: bool,
     kept: bool,
     folder: Path | None,
-    splits: int,
+    splits: int | None,
     read: tuple[str, ...],
     as_json: bool,
     as_csv: bool,
@@ -51,13 +51,15 @@ def command(
         raise click.UsageError("--json and --csv exclude each other.")
     if quick and kept:
         raise click.UsageError("--quick and --kept exclude each other: nothing is run with --kept.")
+    if folder is None and (splits or read):
+        raise click.UsageError("--splits and how to read files go with --files.")
     from calib_core.reproductions import REPRODUCTIONS, overview
     from calib_core.reproductions.gallery import entry_of
 
     chosen = [key for key, entry in REPRODUCTIONS.items() if not entry.needs] if "all" in keys else list(keys)
     for key in chosen:
         entry_of(key)
-    found = _found(chosen, quick, kept, folder, splits, read) if chosen else overview()
+    found = _found(chosen, quick, kept, folder, splits or 5, read) if chosen else overview()
     if as_csv:
         _shared.write_csv(found)
     elif as_json:

@@ -163,7 +163,7 @@ TOUR = (
         "What is promised",
         "Will it stay calibrated on new rows?",
         _promised,
-        "Read “What is promised” at the right; then open “Before and after” on the card of temperature scaling.",
+        "Read “What is promised”; then open “Before and after” on the card of temperature scaling.",
         ("promise", "calibrator", "interval"),
         {
             "data": "demo:synthetic-three-class",

@@ -29,7 +29,7 @@ def strip(selection: Selection) -> None:
             st.markdown(f"{markdown_plain(unbroken(stop.words))} **{markdown_plain(stop.look)}**")
         else:
             title = next(demo.title for demo in DEMOS if f"demo:{demo.key}" == stop.selection.source.data)
-            st.markdown(markdown_plain(f"This stop is about the example “{title}”; other rows are shown now."))
+            st.markdown(markdown_plain(f"This stop is about the example “{title}”, which is not what is shown now."))
 
 
 def _ways(selection: Selection, stop: Stop, here: bool) -> None:

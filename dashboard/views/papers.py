@@ -17,7 +17,7 @@ from dashboard.views.on_request import wanted
 KEY = "reproduction"
 
 
-@view("papers", "Papers", 60, room="evidence", needs_data=False)
+@view("papers", "Papers", 70, room="evidence", needs_data=False)
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())

@@ -74,6 +74,12 @@ def test_models_that_predict_other_classes_have_no_bins_in_common():
             found()
 
 
+def test_bins_are_shared_over_the_same_rows_only():
+    base = sample(300, 1)
+    with pytest.raises(NotAnswerable, match="of 300 and of 5 rows, and only models of the same rows"):
+        reliability(base, grouped_by=base.take(np.arange(5)))
+
+
 def test_ten_rows_and_confidences_alone():
     p = Predictions.from_confidence(np.r_[np.ones(5), np.full(5, 0.5)], np.arange(10) % 2 == 0)
     better = Predictions.from_confidence(np.full(10, 0.5), np.arange(10) % 2 == 0).as_discrete()

@@ -14,7 +14,9 @@ from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choo
 from calib_core._arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.candidates import COLUMNS, Trial, candidates_for
+from calib_core.estimators import LogLoss
 from calib_core.inference.joint_cells import Difference
+from calib_core.inference.mean_gain import mean_gain
 from calib_core.registry import Recipe, RegistryError
 
 FAST = ("temperature", "vector")
@@ -36,7 +38,7 @@ def losses(p):
 def test_it_is_nested_cross_validation_as_a_slow_loop_does_it():
     p, keys = rows(900, seed=3), ("identity", *FAST, "dirichlet")
     fold = p.folds(4, random_state=9)
-    apart, picks = np.zeros(p.n_rows), []
+    apart, picks, after = np.zeros(p.n_rows), [], p.probs.copy()
     for outer in range(4):
         scores = []
         for key in keys:
@@ -48,13 +50,15 @@ def test_it_is_nested_cross_validation_as_a_slow_loop_does_it():
         picks.append(keys[int(np.argmin(scores))])
         mine = np.flatnonzero(fold == outer)
         fitted = CALIBRATORS.make(picks[-1]).fit_on(p.take(np.flatnonzero(fold != outer)))
+        after[mine] = fitted.apply(p.take(mine)).probs
         apart[mine] = losses(p.take(mine)) - losses(fitted.apply(p.take(mine)))
     half = apart.std(ddof=1) / np.sqrt(900) * student.ppf(0.95, 899)
+    interval = mean_gain(p, p.with_probs(after), apart, LogLoss().label_terms, 0.9)
     found = choose(p, keys[1:], folds=4, random_state=9)
     assert [pick.key for pick in found.picks] == picks
     assert found.gain.point == pytest.approx(apart.mean(), abs=1e-12)
-    assert found.gain.low == pytest.approx(apart.mean() - half)
-    assert apart.mean() + half <= found.gain.high < apart.mean() + 1.2 * half  # moved outwards, gains being skewed
+    assert (found.gain.low, found.gain.high) == pytest.approx((interval.low, interval.high))
+    assert found.gain.high - found.gain.low == pytest.approx(2 * half, rel=0.2), "about Student's"
     plain = {key: losses(cc.cross_fitted(p, key, 4, 9)).mean() for key in keys}
     assert found.frame()["score"].tolist() == pytest.approx(list(plain.values()))
     assert found.winner.key == min(plain, key=plain.get)
@@ -198,7 +202,7 @@ def test_a_new_zero_loses_and_the_models_own_zeros_count_against_a_gain():
 def test_an_infinite_loss_is_mended_by_whatever_is_finite():
     """Two rows of probability 0 among few: the interval holds 0, the gain is without end all the same."""
     p = Predictions([[1.0, 0.0]] * 22 + [[0.8, 0.2]] * 40, [1] * 2 + [0] * 20 + [0] * 32 + [1] * 8)
-    found = choose(p, ["temperature"])
+    found = choose(p, ["temperature"], level=0.999)
     assert found.gain.low <= 0 < found.gain.point
     assert (found.floored, found.recipe.key) == (2, "temperature")
     assert found.sentence.startswith(
@@ -215,7 +219,7 @@ def test_weights_count_as_they_do_elsewhere():
     scaled, fractions = (choose(p.replace(weights=each), FAST) for each in (w * 0.3, w * 0.7))
     assert scaled.gain.point == pytest.approx(fractions.gain.point)
     fold = p.folds(5)
-    copies = choose(p.replace(weights=w), ["temperature"])
+    copies = choose(p.replace(weights=w), ["temperature"], folds=5)
     after = Trial(p.replace(weights=w), fold, 5, "log-loss", 0.9)
     twin = cc.cross_fitted(p.replace(weights=w), "temperature")
     assert copies.frame()["gain"][1] == pytest.approx(np.average(losses(p) - losses(twin), weights=w))
@@ -272,8 +276,8 @@ def test_as_many_folds_as_there_are_groups_or_rows_can_be_taken(groups):
                 choose(few, FAST)
         else:
             with pytest.raises(InputError, match=f"folds is 5, but there are {groups} {named}: take fewer folds, from"):
-                choose(few, FAST)
-            assert len(choose(few, FAST, folds=groups).picks) == groups
+                choose(few, FAST, folds=5)
+            assert len(choose(few, FAST).picks) == groups
 
 
 def _two(claims):
@@ -283,14 +287,16 @@ def _two(claims):
 def test_the_brier_score_of_claims_is_the_mean_square_of_what_they_miss():
     p = rows(300)
     claims = Predictions.from_confidence(p.confidence, p.correct)
-    found, whole = (choose(each, [key], score="brier") for each, key in ((claims, "confidence-hb"), (p, "temperature")))
+    found, whole = (
+        choose(each, [key], score="brier", folds=5) for each, key in ((claims, "confidence-hb"), (p, "temperature"))
+    )
     assert found.before == pytest.approx(np.mean((p.confidence - p.correct) ** 2))
     after = cc.cross_fitted(claims, "confidence-hb")
     line = found.frame().iloc[1]
     assert line["score"] == pytest.approx(np.mean((after.confidence - p.correct) ** 2))
     apart = (p.confidence - p.correct) ** 2 - (after.confidence - p.correct) ** 2
     half = apart.std(ddof=1) / np.sqrt(300) * student.ppf(0.95, 299)
-    assert line["low"] == pytest.approx(apart.mean() - half, abs=0.2 * half)
+    assert line["low"] == pytest.approx(apart.mean() - half, abs=0.4 * half)
     few, sure = (
         Predictions.from_confidence([0.99] * 20, [True] * 20),
         Predictions.from_confidence([0.9] * 20, [True] * 20),
@@ -358,25 +364,29 @@ def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
 def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
     """Of gains that are normal, whatever the level and however far away the upper end is, which decides nothing."""
     z, error = norm.isf((1 - level) / 2), 2.0
-    gain = Difference(1.0, 1.0 - z * error, 1.0 + 30 * error, 0.5)
+    gain = Difference(1.0, 1.0 - z * error, 1.0 + 30 * error, 2 * norm.sf(1 / error))
     found = replace(choose(rows(60), ["temperature"]), recipe=Recipe("CALIBRATORS", "identity"), gain=gain, level=level)
-    said = float(found.price[0].split()[1].replace(",", ""))
-    assert norm.sf(z - 1.0 / (error * np.sqrt(60 / said))) == pytest.approx(0.8, abs=0.03)
-    assert not replace(found, gain=Difference(1.0, 0.5, 9.0, 0.01)).price, "what is shown needs no further rows"
+    if gain.low > 0:
+        assert not found.price, "what is shown needs no further rows"
+    else:
+        said = float(found.price[0].split()[1].replace(",", ""))
+        assert norm.sf(z - 1.0 / (error * np.sqrt(60 / said))) == pytest.approx(0.8, abs=0.03)
+    assert not replace(found, gain=replace(gain, p_value=0.99)).price, "of what may be all noise nothing is foretold"
 
 
 def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
-    """Fixed cells (tests/simulations/calibrator_choice.py): what is wanted, half by half of those there are.
+    """Fixed cells, 72 of them held back (tests/simulations/calibrator_choice.py): what is wanted of both halves.
 
-    Worse than the model as it is in at most 5 %, and 80 % of the gain of what comes first in plain cross-validation.
+    Worse than the model as it is in at most 5 %, and 80 % of plain cross-validation's gain, which is worse more often.
     """
     cells = pd.read_csv(TABLE)
     gain, plain = (cells["identity"] - cells[f"{name}_loss"] for name in ("recommended", "winner"))
-    assert len(cells) >= 60
-    for half in cells["half"].unique():
-        part = cells["half"] == half
-        assert (gain[part] < 0).mean() <= 0.05 < (plain[part] < 0).mean()
+    for part in (cells["half"] == half for half in ("develop", "held-back")):
+        assert part.sum() >= 60
+        assert (gain[part] < 0).mean() <= 0.05
+        assert (gain[part] < 0).sum() < (plain[part] < 0).sum()
         assert gain[part].mean() >= 0.8 * plain[part].mean()
+        assert gain[part].median() >= 0.8 * plain[part].median()
 
 
 def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():

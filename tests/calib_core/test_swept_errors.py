@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from null_rates import gumbel_labels, spread_rows
 
-from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, NotAnswerable, Predictions, RegistryError, estimate
+from calib_core import (
+    BINNINGS,
+    CALIBRATORS,
+    ESTIMATORS,
+    InputError,
+    NotAnswerable,
+    Predictions,
+    RegistryError,
+    estimate,
+)
 from calib_core.calibrators import refitted
 from calib_core.diagrams import error_sweep, swept_estimators, swept_kinds
 from calib_core.estimators import as_estimator
@@ -154,12 +163,20 @@ def test_which_calibrators_have_a_number_of_bins_is_declared():
         ({"kind": "distinct"}, "have no number to go over; these have: equal-width"),
         ({"kind": "no-such"}, "no 'no-such' in BINNINGS"),
         ({"bins": [0, 5]}, "whole numbers of at least 1"),
+        ({"bins": [2.5]}, "whole numbers of at least 1"),
+        ({"bins": ["a"]}, "whole numbers of at least 1"),
         ({"bins": [2000]}, "from 1 to 1000"),
     ],
 )
 def test_what_cannot_be_swept_says_why(options, words):
     with pytest.raises(RegistryError, match=words):
         error_sweep(sample(), **options)
+
+
+def test_nothing_to_sweep_is_refused():
+    for models, notions in (({}, ["confidence"]), (sample(), [])):
+        with pytest.raises(InputError, match="make no line; give at least one of each"):
+            error_sweep(models, notions)
 
 
 def test_progress_comes_in_percent_and_ends():

@@ -28,6 +28,7 @@ from dashboard.session import Scene
 from dashboard.session.shell import report_line, show_line
 from dashboard.views import data_rows
 from tests.dashboard.test_views import opened
+from tests.laws.test_words import code_in
 
 WINE = Source(data="demo:wine-logistic", by="folds", folds=3, seed=4)
 TICKED = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "top-label-hb"))
@@ -160,7 +161,9 @@ def test_every_exhibit_is_shown_or_says_why_not(scene: Scene, key: str) -> None:
     exhibit, table = EXHIBITS.make(key), shown(key, scene)
     if not isinstance(table, str):
         assert exhibit.columns(table)
-        assert exhibit.words(scene).caption
+        words = exhibit.words(scene)
+        assert words.caption
+        assert not [text for text in (words.caption, *words.notes) if code_in(text)]
         assert exhibit.figure(scene) is None or scene.get(exhibit.figure(scene)).data
 
 

@@ -67,6 +67,7 @@ def test_what_is_kept_is_shown_without_a_run():
         (["p1-table-2"], "name a folder of yours (`calib reproduce p1-table-2 --files FOLDER`)"),
         (["p1-example-1", "--files", "."], "p1-example-1 needs no files: leave them out"),
         (["p1-example-1", "--quick", "--kept"], "--quick and --kept exclude each other"),
+        (["p1-example-1", "--splits", "2"], "go with --files"),
         (["--csv", "--json"], "--json and --csv exclude each other"),
     ],
 )

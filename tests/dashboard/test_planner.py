@@ -89,7 +89,12 @@ def test_a_share_chosen_by_its_slider_is_the_share() -> None:
     assert "needed" not in marks(app)
 
 
-@pytest.mark.parametrize("key", PLANS)
+AT_ONCE = ("histogram-binning", "within", "accuracy-interval")
+"""Questions drawn at every check: a theorem, one of the scores, and one of the outcomes."""
+QUESTIONS = [pytest.param(key, marks=() if key in AT_ONCE else pytest.mark.wide) for key in PLANS]
+
+
+@pytest.mark.parametrize("key", QUESTIONS)
 def test_every_question_is_drawn_for_confidences_alone(key: str) -> None:
     source = Source(data="demo:language-model")
     app = opened(planned(key, source))

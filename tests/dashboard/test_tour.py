@@ -170,7 +170,7 @@ def test_looking_around_leads_back_and_leaving_keeps_what_is_shown() -> None:
 
 def test_of_other_rows_nothing_is_said() -> None:
     app = opened(replace(READING.selection, tour=2))
-    assert "other rows are shown now" in strip_of(app)
+    assert "which is not what is shown now" in strip_of(app)
     assert markdown_plain(unbroken(BLIND.words)) not in strip_of(app)
 
 
@@ -200,7 +200,7 @@ def test_a_file_opened_on_the_way_stays_in_use() -> None:
     app.button("learn.3").click().run()
     app.session_state["calib.selection"] = replace(chosen(app), source=Source(data=second.key))
     app.run()
-    assert "other rows are shown now" in strip_of(app)
+    assert "which is not what is shown now" in strip_of(app)
     app.button("tour.leave").click().run()
     assert chosen(app).source.data == second.key
     assert not chosen(app).tour

@@ -38,7 +38,7 @@ def main(arguments):
         parts = dict(list(table[~mine].groupby("key"))) | {entry.key: found}
         table = pd.concat([parts[key] for key in REPRODUCTIONS if key in parts], ignore_index=True)
         TABLE.write_text(write_kept(table), "utf-8")
-    PAGE.write_text(page(table), "utf-8")
+    PAGE.write_text(page(read_kept(write_kept(table))), "utf-8")
 
 
 if __name__ == "__main__":

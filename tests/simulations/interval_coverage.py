@@ -90,7 +90,13 @@ class Case:
         """Where an estimator's bins lie, as the table says it."""
         if key == "ece-sweep":
             return "chosen", ""
-        with_bins = self.notion is not None and key not in ("ece-kde", "smece", "max-deviation", "skce")
+        with_bins = self.notion is not None and key not in (
+            "ece-kde",
+            "smece",
+            "max-deviation",
+            "skce",
+            "canonical-kde",
+        )
         return (self.binning, self.bins) if with_bins else ("", "")
 
     @property
@@ -260,6 +266,8 @@ def _canonical():
             yield Case("canonical", "network", truth, rows, 3, "canonical", keys, binning, cells, runs=200)
     for k, truth in itertools.product((3, 10), ("over-confident", "calibrated")):
         yield Case("canonical", "spread rows", truth, 1000, k, "canonical", ("skce",), runs=200)
+    for n, k, truth in itertools.product((200, 500), (3, 10), ("over-confident", "calibrated")):
+        yield Case("canonical", "spread rows", truth, n, k, "canonical", ("canonical-kde",), runs=200, seconds=60.0)
 
 
 def _recalibrated():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import gammaln, softmax
 
 from calib_core import Predictions
 from calib_core.binning import Groups, tabulate
@@ -150,12 +151,22 @@ def _squared(made, sample, claims):
     return max(0.0, float(total))
 
 
+def _smoothed(bandwidth, p, gap):
+    """Mean over rows of ||sum of the other rows' true gaps||_1, each weighed by its Dirichlet kernel at the row."""
+    sharp = p / bandwidth
+    kernel = np.log(p) @ sharp.T - gammaln(sharp + 1).sum(1)
+    np.fill_diagonal(kernel, -np.inf)
+    return float(np.abs(softmax(kernel, axis=1) @ gap).sum(1).mean())
+
+
 def _canonical(made, sample, key):
     p, q, n = sample.predictions.probs, sample.truth, sample.predictions.n_rows
     if key == "skce":
         gap = q - p
         pairs = (gap @ gap.T) * np.exp(-0.5 * cdist(p, p, "cityblock"))
         return max(0.0, float(pairs.sum() - np.trace(pairs)) / (n * (n - 1))), n
+    if key == "canonical-kde":
+        return _smoothed(made.question.estimator.smoother(made.question.claims).bandwidth, p, q - p), n
     cells = made.cells.codes
     frequency = np.array([np.bincount(cells, column) for column in (q - p).T]).T / n
     share = np.bincount(cells) / n

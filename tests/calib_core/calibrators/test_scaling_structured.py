@@ -137,3 +137,22 @@ def test_it_agrees_with_the_authors_package(method, mixing):
     labels = (z @ np.array([[1, 0, 0.4], [0, 0.7, 0], [0, 0, 0.5]]) + np.sin(np.outer(i, [7, 8, 9]))).argmax(axis=1)
     cal = CALIBRATORS.make("structured", mixing=mixing).fit(softmax(z, axis=1), labels)
     np.testing.assert_allclose(cal.predict_proba(softmax(z[:2], axis=1)), PACKAGE[method], atol=1e-3)
+
+
+@pytest.mark.wide
+def test_what_the_strength_costs_where_temperature_is_the_truth_and_gains_where_classes_are_mixed():
+    """The trade that the docstring tells of: no strength is best in both."""
+
+    def beside_temperature(k, n, **law):
+        (p, labels), (new, drawn) = mixed(n, k, **law), mixed(8000, k, seed=1, **law)
+        alone = log_loss(CALIBRATORS.make("temperature").fit(p, labels).predict_proba(new), drawn)
+        return [
+            log_loss(CALIBRATORS.make("structured", strength=s).fit(p, labels).predict_proba(new), drawn) - alone
+            for s in (1.0, 10.0)
+        ]
+
+    weak, strong = beside_temperature(100, 500, mixing=0.0)
+    assert 0.004 < weak < 0.04
+    assert strong < weak / 2
+    weak, strong = beside_temperature(10, 500, mixing=0.3)
+    assert weak < strong < -0.01

@@ -158,3 +158,10 @@ def test_the_nearest_point_of_the_simplex():
     off = rows - made
     top = np.where(made > 0, off, -np.inf).max(1)
     np.testing.assert_allclose(np.where(made > 0, off, top[:, None]), top[:, None].repeat(4, 1), atol=1e-12)
+
+
+def test_too_many_rows_times_classes_are_refused_with_a_way_out(monkeypatch):
+    monkeypatch.setattr("calib_core.calibrators.two_decisions.MOST_PROBABILITIES", 300)
+    with pytest.raises(NotAnswerable, match=r"101 rows of 3 classes are too many .* on at most 100 of the rows"):
+        DecisionCalibration().fit_on(mixed(101))
+    DecisionCalibration(rounds=1).fit_on(mixed(100))

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from curve_laws import off
+from generated import copies, full_predictions, permuted
+from hypothesis import given, settings
 from scipy import stats
 
 from calib_core import Predictions, estimate
@@ -173,3 +175,23 @@ def test_the_calibrator_made_of_it_is_its_curve():
     )
     places = np.linspace(0.3, 0.99, 50)
     np.testing.assert_allclose(fitted.transform(places), [curve.value(x) for x in places], atol=1e-3)
+
+
+@pytest.mark.parametrize("notion", ["confidence", "class-wise"])
+@settings(max_examples=15)
+@given(predictions=full_predictions(weighted="whole"))
+def test_the_order_of_rows_plays_no_part_and_a_whole_weight_is_that_many_copies(notion, predictions):
+    method = KernelECE(Beta("second"))
+    value = estimate(predictions, notion, method).value
+    assert 0 <= value <= 1
+    for same in (permuted(predictions)[0], copies(predictions)):
+        assert estimate(same, notion, method).value == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+def test_no_rows_are_too_few_or_too_alike():
+    for s in ([0.7], [1.0] * 30, [0.0, 1.0], [0.5] * 3):
+        p = Predictions.from_confidence(s, np.ones(len(s), bool))
+        for form in ("first", "second"):
+            curve = kernel_curve(p, method=KernelECE(Beta(form)))
+            assert curve.error == pytest.approx(1 - np.mean(s), abs=1e-3)
+            assert curve.value(s[-1]) == pytest.approx(1.0)

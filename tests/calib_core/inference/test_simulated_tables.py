@@ -80,6 +80,15 @@ def test_the_canonical_domains_were_simulated():
     assert reached(table, "canonical", kernel, CANONICAL_KERNEL)
 
 
+def test_canonical_errors_by_dirichlet_kernels_were_simulated_and_stay_a_rough_guide():
+    lines = coverage_table().query("estimator == 'canonical-kde'")
+    assert set(lines["classes"]) == {3, 10}
+    assert set(lines["truth"]) == {"calibrated", "over-confident"}
+    assert (lines["tested"] == 0).all()
+    assert not broken(lines.assign(tested=1))
+    assert (lines["half"] < 0.5).all()
+
+
 def test_squared_class_wise_errors_are_tested_as_far_as_they_were_tried():
     table = coverage_table()
     tried = table[(table["notion"] == "class-wise") & (table["estimator"] == "rmsce") & (table["tested"] > 0)]
