@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._text import inside, plain
+from calib_core._text import plain
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import diagonal, records, symbols
 from calib_core.figures.probability_axis import ProbabilityAxis
@@ -73,7 +73,8 @@ def _sample(frame: pd.DataFrame, number: int, stratum: str) -> list[go.Scatter]:
 def error_curves(curves: ErrorCurves) -> go.Figure:
     """A line for each estimator or calibrator, over rows (in powers of ten) or bins; the true error is dashed."""
     frame, form = curves.frame(), ".3~%" if curves.unit == "share" else ".4~g"
-    figure = go.Figure([_truth_line(frame, target, form) for target in _targets(curves)])
+    name = "before calibration" if curves.calibrators else "true error"
+    figure = go.Figure([_truth_line(frame, target, name, form) for target in _targets(curves)])
     for number, series in enumerate(dict.fromkeys(frame["series"])):
         mine, look = frame[frame["series"] == series], style(number)
         figure.add_trace(
@@ -90,14 +91,15 @@ def error_curves(curves: ErrorCurves) -> go.Figure:
                 "%{customdata.draws:,} draws<extra></extra>",
             )
         )
-    scale = {"type": "log"} if curves.measure == "mse" else {"rangemode": "tozero"}
+    log = curves.measure == "mse" or curves.calibrators
+    scale = {"type": "log", "exponentformat": "power", "dtick": 1} if log else {"rangemode": "tozero"}
     scale |= {"tickformat": "~%"} if curves.unit == "share" else {}
     over = {"title": "number of bins"} if curves.over == "bins" else {"title": "rows of a sample", "type": "log"}
     ticks = sorted(set(frame["x"]))
     return finished(
         figure,
         xaxis={**over, "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]},
-        yaxis={"title": inside(MEASURES[curves.measure]), **scale},
+        yaxis={"title": "true error left, squared" if curves.calibrators else MEASURES[curves.measure], **scale},
         uirevision=f"lab {curves.title} {curves.measure}",
         height=440,
     )
@@ -109,14 +111,14 @@ def _targets(curves: ErrorCurves) -> list[float]:
     return sorted({round(value, 12) for value in curves.frame()["true"].dropna()}) if shown else []
 
 
-def _truth_line(frame: pd.DataFrame, target: float, form: str) -> go.Scatter:
+def _truth_line(frame: pd.DataFrame, target: float, name: str, form: str) -> go.Scatter:
     return go.Scatter(
         x=sorted(set(frame["x"])),
         y=np.full(frame["x"].nunique(), target),
         mode="lines",
-        name="true error",
+        name=name,
         line={"color": REFERENCE, "dash": "dash", "width": 1.5},
-        hovertemplate=f"true error %{{y:{form}}}<extra></extra>",
+        hovertemplate=f"{name} %{{y:{form}}}<extra></extra>",
     )
 
 

@@ -172,13 +172,14 @@ class ErrorCurves(Diagram):
     """A line for each series: a ``measure`` of the draws over rows or bins, with the ends of its interval.
 
     ``unit`` says whether the values are shares, as errors and parts of them are, or squares. ``true`` is the true error
-    behind each point, before calibrators, NaN where several truths are looked at.
+    behind each point, before the ``calibrators`` where values are what these leave; NaN where truths are several.
     """
 
     title: str
     measure: str
     over: str
     unit: Unit
+    calibrators: bool
     points: pd.DataFrame
 
     def frame(self) -> pd.DataFrame:
@@ -240,8 +241,8 @@ def error_curves(
     show; of several truths they are the quartiles over them.
 
     >>> diagram = error_curves("estimators", "example-1", draws=2)
-    >>> diagram.frame()[["series", "x", "draws"]].iloc[0].tolist()
-    ['ECE', 100, 2]
+    >>> diagram.frame()[["series", "x", "draws"]].iloc[0].astype(str).tolist()
+    ['ECE', '100', '2']
     """
     what = _experiment(key)
     measure = measure or what.measure
@@ -265,9 +266,8 @@ def error_curves(
         frame = _over_truths(frame)
     over = "bins" if what.by_bins else "rows"
     squares = measure == "mse" or (measure == "mean" and any(each.key == "debiased-l2" for each in what.estimators))
-    return ErrorCurves(
-        what.title, measure, over, "score" if squares else "share", frame[columns].reset_index(drop=True)
-    )
+    points = frame[columns].reset_index(drop=True)
+    return ErrorCurves(what.title, measure, over, "score" if squares else "share", bool(what.binary), points)
 
 
 def measures_of(key: str) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ class LabCurve(Exhibit):
         shown = scene.get(call(cc.estimate, self.sample(), self._notion()))
         entry, ends = TRUTHS[TRUTHS.recipe(self.truth).key], shown.interval()
         return Words(
-            f"{entry.caption} True error: {percent(error)}; this sample of {rows(self.n)} shows an ECE of "
+            f"{entry.caption} True error: {percent(error)}; this sample of {rows(self.n)} rows shows an ECE of "
             f"{percent(shown.value)}, from which the {at_level(LEVEL)} interval for the error in its bins is "
             f"{between(ends.low, ends.high)}. In the picture intervals are exact, a bin at a time.",
             alt=f"The true curve and the bins of a sample of {count(self.n)} rows, notion: {inside(curve.notion)}.",
@@ -140,10 +140,10 @@ class LabErrors(Exhibit):
         last = frame[frame["x"] == frame["x"].max()]
         known = [f"{line.series}: {measured(line.value, curves.unit)}" for line in last.itertuples()]
         spread = (
-            "quartiles over the models" if what.truths else f"{at_level(LEVEL)} intervals for what more samples show"
+            "quartiles over the models" if what.truths else f"{at_level(LEVEL)} intervals for the noise of the draws"
         )
         return Words(
-            f"{what.caption} {begun(MEASURES[curves.measure])}; bars: {spread}.",
+            f"{what.caption} Shown: {MEASURES[curves.measure]}; bars: {spread}.",
             alt=f"With {count(int(frame['x'].max()))} {curves.over}: {'; '.join(known)}.",
         ).also(what.reference and f"After {cited(what.reference)}.", *dict.fromkeys(frame["note"].dropna()))
 
