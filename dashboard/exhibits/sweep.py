@@ -139,4 +139,4 @@ class Sweep(Exhibit):
 
     def _fitted_anew(self, model: Model) -> Call[Any]:
         every = division(model.source.everywhere)  # its fit serves every slice of the test rows
-        return call(cc.calibrators.refitted, every.part("fit"), model.base.predictions, model.recipe)
+        return call(cc.calibrators.refitted, every.part("apart"), model.base.predictions, model.recipe)

@@ -36,6 +36,13 @@ def test_every_value_is_the_librarys_own(key):
     assert len(run.lines) == 2 * len(notions) * len(names)
 
 
+def test_no_two_draws_are_of_the_same_rows():
+    """However many rows are drawn at a time: of 20,000 it is one sample, of 10,000 it is three."""
+    for n in (10_000, 20_000):
+        values = lab.repeated("drawn", n, 4, ["ece"]).lines[0].values
+        assert len(set(values)) == 4
+
+
 def test_every_summary_is_what_its_words_say():
     run = lab.repeated("sigmoid", 60, 20, ["ece"], intervals=True)
     values, true = run.lines[0].values, lab.true_error("sigmoid").value
