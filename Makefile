@@ -61,7 +61,7 @@ simulations: $(VENV)/.dev-installed
 reproduce: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/reproductions/make_table.py
 
-# What the choice of a calibrator gains on test rows, on 71 data sets and models: about four minutes on one core.
+# What the choice of a calibrator gains on test rows, on 215 data sets and models: about twelve minutes on one core.
 choices: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/calibrator_choice.py
 

@@ -222,7 +222,8 @@ class Stored(ReadOnly):
 
         Every class is divided to within one row of ``share`` (by correctness where labels are unknown);
         rows keep their order. Grouped rows stay together: whole groups are divided, by the class most of their rows
-        have, and the share is met as nearly as they allow. InputError when a part would be empty.
+        have, and the share is met as nearly as they allow. InputError when a part would be empty, or
+        ``random_state`` is no whole number.
 
         >>> from calib_core.predictions import Predictions
         >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 4, [0, 1] * 4)

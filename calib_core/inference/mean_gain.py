@@ -139,10 +139,10 @@ class Outcomes:
             found = self.tilted(t if below < t < above else (below + above) / 2)
         return found
 
-    def far(self, at: Tilted, seen: Tilted, phi: float) -> float:
-        """How far what was seen lies above what is drawn ``at`` t, as a standard normal number."""
-        apart = seen.t - at.t
-        half = max(apart * seen.mean - seen.log_total + at.log_total, 0.0) / phi
+    def far(self, drawn: Tilted, seen: Tilted, phi: float) -> float:
+        """How far what was seen lies above what is ``drawn``, as a standard normal number."""
+        apart = seen.t - drawn.t
+        half = max(apart * seen.mean - seen.log_total + drawn.log_total, 0.0) / phi
         root, wald = float(np.sqrt(2 * half)), abs(apart) * float(np.sqrt(seen.variance / phi))
         if root < _NEAR:
             return float(np.sign(apart)) * root

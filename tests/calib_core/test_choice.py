@@ -375,17 +375,18 @@ def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
 
 
 def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
-    """Fixed cells (tests/simulations/calibrator_choice.py): what is wanted, half by half of those there are.
+    """Fixed cells, 72 of them held back (tests/simulations/calibrator_choice.py): what is wanted of both halves.
 
-    Worse than the model as it is in at most 5 %, and 80 % of the gain of what comes first in plain cross-validation.
+    Worse than the model as it is in at most 5 %, and 80 % of plain cross-validation's gain, which is worse more often.
     """
     cells = pd.read_csv(TABLE)
     gain, plain = (cells["identity"] - cells[f"{name}_loss"] for name in ("recommended", "winner"))
-    assert len(cells) >= 60
-    for half in cells["half"].unique():
-        part = cells["half"] == half
-        assert (gain[part] < 0).mean() <= 0.05 < (plain[part] < 0).mean()
+    for part in (cells["half"] == half for half in ("develop", "held-back")):
+        assert part.sum() >= 60
+        assert (gain[part] < 0).mean() <= 0.05
+        assert (gain[part] < 0).sum() < (plain[part] < 0).sum()
         assert gain[part].mean() >= 0.8 * plain[part].mean()
+        assert gain[part].median() >= 0.8 * plain[part].median()
 
 
 def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():

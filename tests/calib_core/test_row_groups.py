@@ -182,3 +182,9 @@ def test_a_map_fitted_on_thirds_of_the_rows_is_refused():
         Reduced(REDUCTIONS.make("confidence"), thirds).fit_on(GROUPED)
     with pytest.raises(NotAnswerable, match="the guaranteed rule takes rows for independent"):
         CALIBRATORS.make("metacal-accuracy", rule="guaranteed").fit_on(GROUPED)
+
+
+def test_a_seed_of_a_split_that_is_no_whole_number_is_refused_in_a_sentence():
+    for rows in (Predictions([[0.7, 0.3]] * 20, [0, 1] * 10, groups=g) for g in (None, np.arange(20) % 10)):
+        with pytest.raises(InputError, match="random_state is -1; it must be a whole number of at least 0"):
+            rows.split(random_state=-1)

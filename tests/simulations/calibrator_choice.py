@@ -2,11 +2,18 @@
 
 A cell is a data set, a model, a number of rows that the model was fitted on and one of calibration rows. Each line has
 the log loss of the test rows (with this library's floor) of the model as it is, of what ``choose`` recommends, and of
-what comes first in plain cross-validation, both fitted on all calibration rows. The cells of `FIRST` were all looked at
-while the rule was made. Those of `SECOND`, of other data sets, models, sizes and seeds, were written down before any of
-them was run; half of them, drawn by lot, are for developing, and half are held back. Run
+what comes first in plain cross-validation, both fitted on all calibration rows. Run
 `python tests/simulations/calibrator_choice.py [develop|held-back]` with the package installed; lines that are there are
-kept.
+kept. All take about twelve minutes on one core.
+
+How it came about. The 71 cells of `FIRST` were all looked at: half of them had been held back once, and fell short
+(61 % of the median gain). The 144 of `SECOND`, of other data sets, models, sizes and seeds, were written down before
+any was run; half, drawn by lot, joined those for developing, half were held back. On the former, intervals of outcomes
+between the two models and seven folds took the place of Student's, worst-case bounds and five. (Meanwhile one model of
+the list, the quadratic discriminant, was replaced, as it could not be fitted where a class has few rows; nothing else
+was changed.) Then the 72 held back were run, once: the choice is worse than the model as it is in none of them, plain
+cross-validation in 7, and the median gain is .106 against .126, 84 %. Of the 143 for developing it is worse in 2, plain
+cross-validation in 7; the median gain is .0666 against .0790, 84 %.
 """
 
 import sys
