@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from inspect import cleandoc
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -64,6 +66,12 @@ def reproduction(
         return compare
 
     return add
+
+
+def lab_link(experiment: str) -> str:
+    """The query string that opens an experiment of the laboratory."""
+    chosen = [{"key": "lab-errors", "params": {"experiment": experiment}}]
+    return urlencode({"view": "lab", "exhibits": json.dumps(chosen, separators=(",", ":"))})
 
 
 def steps(count: int, progress: Progress, start: float = 0.0, end: float = 1.0) -> Iterator[int]:

@@ -11,7 +11,7 @@ from calib_core.binning.allocation import Convex, Split, centres
 from calib_core.estimators import ESTIMATORS
 from calib_core.lab import Mixture, repeated
 from calib_core.lab.mixtures import MODELS
-from calib_core.reproductions.gallery import Progress, reproduction
+from calib_core.reproductions.gallery import Progress, lab_link, reproduction
 from calib_core.reproductions.paper_lines import Found, PaperLine, mean, printed, stated
 
 
@@ -64,7 +64,7 @@ _CONTEST = {
 
 
 @reproduction("p5-figure-2", "Which estimator to use on few rows", "Figure 2 and Section 5.2", (18, 45),
-              "data=demo:digits-mlp&view=estimators")  # fmt: skip
+              lab_link("models"))  # fmt: skip
 def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     """The contest for confidences, smaller: models on Gaussian mixtures, known errors, test sets of 30 to 500 rows.
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calib_core import InputError
 from calib_core.reproductions import REPRODUCTIONS
 from calib_core.reproductions.gallery import duration
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.reproductions import FULL, KEPT, Reproduced
 from dashboard.navigation import view
+from dashboard.selection import Selection
+from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 from dashboard.views.on_request import wanted
@@ -20,7 +23,7 @@ KEY = "reproduction"
 @view("papers", "Papers", 70, room="evidence", needs_data=False)
 def render() -> None:
     """Draw the view for the present choices."""
-    scene = session.scene_of(widgets.selection())
+    scene = _scene()
     exhibited("papers", scene)
     recipe = widgets.selection().exhibit(KEY)
     exhibit: Reproduced = recipe.build()
@@ -38,3 +41,11 @@ def render() -> None:
             return
     exhibited(KEY, scene, title=None, controls=False)
     place.empty()  # there is nothing left to cancel
+
+
+def _scene() -> Scene:
+    """The scene; nothing here needs the data in use, so that they may be gone."""
+    try:
+        return session.scene_of(widgets.selection())
+    except InputError:
+        return session.scene_of(Selection())

@@ -186,7 +186,8 @@ def test_the_overview_counts_what_is_kept():
     lines = overview().set_index("key")
     assert set(lines.index) == set(REPRODUCTIONS)
     assert lines["numbers"].sum() == len(gallery())
-    assert lines.loc["p3-table-1", "numbers"] == 30
+    assert lines.loc["p3-table-1", ["numbers", "within", "differ"]].tolist() == [30, 30, 0]
+    assert lines.loc["p2-definition-5-2", ["numbers", "within", "differ"]].tolist() == [3, 2, 1]
     assert lines.loc["p1-table-2", "needs"] == "predictions of the networks"
     assert np.isnan(lines.loc["p1-table-2", "numbers"])
 
