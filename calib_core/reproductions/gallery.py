@@ -158,8 +158,8 @@ def overview() -> pd.DataFrame:
     their tolerances), how many differ (``differ``), ``why``, what it ``needs`` (empty: nothing), the ``seconds`` a full
     run takes, and the ``link`` that opens it in the dashboard. Numbers are NaN for what has not been run.
 
-    >>> overview().set_index("key").loc["p1-example-1", "differ"]
-    0.0
+    >>> int(overview().set_index("key").loc["p1-example-1", "differ"])
+    0
     """
     by_key = _kept().groupby("key")
     lines = pd.DataFrame(

@@ -407,4 +407,4 @@ def test_what_needs_far_more_rows_is_tried_only_where_it_is_named():
     unasked = choose(rows).table.set_index("calibrator")["note"]
     assert unasked["vector"].startswith("not tried, as it needs about 6,000 rows")
     assert unasked["temperature"] == ""
-    assert choose(rows, ["vector"]).table.set_index("calibrator")["note"]["vector"] == ""
+    assert "not tried" not in choose(rows, ["vector"]).table.set_index("calibrator")["note"]["vector"]

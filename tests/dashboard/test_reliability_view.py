@@ -232,7 +232,7 @@ def test_the_options_of_an_overlay_are_on_screen_with_it_only() -> None:
         for overlay in ("none", "corp", "kernel")
         for app in [opened(Selection(source=WINE).with_exhibit(EXHIBITS.described("reliability", overlay=overlay)))]
     }
-    always = {"together", "axis", "overlay"}
+    always = {"together", "axis", "overlay", "bins_of"}
     assert boxes == {"none": always, "corp": {*always, "band"}, "kernel": {*always, "band", "kernel"}}
 
 
