@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import plotly.graph_objects as go
 
+from calib_core._arrays import Float64s
 from calib_core.diagrams.plan_curve import NEEDED, PLANNED, WANTED, PlanCurve
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import records
 from calib_core.figures.shown import draws
+
+CLICKED = 120
+"""Places along the picture that a click can choose."""
 
 
 @draws(PlanCurve)
@@ -60,5 +67,37 @@ def plan_curve(curve: PlanCurve) -> go.Figure:
         },
         margin={"r": 34},
         uirevision=f"plan {curve.answer.key}",
+        meta={"columns": _clicked(curve)},
         height=400,
     )
+
+
+def _clicked(curve: PlanCurve) -> list[dict[str, Any]]:
+    """The places that a click anywhere above or below them plans, halfway to their neighbours on the axis."""
+    plan, amounts = curve.answer.plan, curve.amounts
+    along = np.log10(amounts) if plan.counts else amounts
+    chosen = _apart(along, (along[-1] - along[0]) / CLICKED, int(np.argmin(np.abs(amounts - plan.amount))))
+    places, whole = along[chosen], along[-1] - along[0]
+    ends = np.concatenate([[places[0] - whole], (places[1:] + places[:-1]) / 2, [places[-1] + whole]])
+    unit = "{:,.0f} {}" if plan.counts else "{:.1%} {}"
+    return [
+        {
+            "axis": "x",
+            "low": float(low),
+            "high": float(high),
+            "record": {"amount": float(amounts[i])},
+            "here": bool(amounts[i] == plan.amount),
+            "says": unit.format(amounts[i], plan.x_title),
+        }
+        for i, low, high in zip(chosen, ends, ends[1:], strict=False)
+    ]
+
+
+def _apart(along: Float64s, least: float, kept: int) -> list[int]:
+    """Indices of places at least so far apart, the one to be kept among them."""
+    chosen: list[int] = []
+    for i, place in enumerate(along):
+        room = abs(place - along[kept]) >= least or i == kept
+        if room and (not chosen or i == kept or place - along[chosen[-1]] >= least):
+            chosen.append(i)
+    return chosen

@@ -9,7 +9,7 @@ import pandas as pd
 
 from calib_core._arrays import Float64s
 from calib_core._repr import OneLine
-from calib_core.binning import BinningScheme, as_binning, as_intervals, cuts
+from calib_core.binning import BinningScheme, as_binning, as_intervals, bins_said, cuts
 from calib_core.defaults import LEVEL
 from calib_core.errors import NotAnswerable
 from calib_core.inference.intervals import clopper_pearson
@@ -25,7 +25,8 @@ FACTOR = 2.0
 class BinBalance(OneLine):
     """Each bin's share of the rows with an interval that holds for all bins at once, and what follows for balance.
 
-    Arrays are (bins,); ``low`` and ``high`` are the ends. ``balanced``: None where the rows cannot tell.
+    Arrays are (bins,); ``low`` and ``high`` are the ends. ``balanced``: None where the rows cannot tell. ``kind`` says
+    how the bins are cut.
     """
 
     lower: Float64s
@@ -37,6 +38,7 @@ class BinBalance(OneLine):
     balanced: bool | None
     level: float
     placed: str
+    kind: str
 
     def frame(self) -> pd.DataFrame:
         """One line per bin: edges, rows, share, its interval and how many times its equal share that is."""
@@ -51,10 +53,11 @@ class BinBalance(OneLine):
         found = {True: "are well balanced", False: "are not well balanced", None: "may or may not be well balanced"}
         apart = np.maximum(self.share / equal, equal / np.maximum(self.share, 1e-300))
         worst = int(np.argmax(apart))
+        span = between(self.lower[worst], self.upper[worst])
         return (
-            f"The {bins} bins in use {found[self.balanced]} ({at_level(self.level)} sure, all bins together). Half to "
-            f"twice an equal share is {between(equal / FACTOR, FACTOR * equal)} of the rows; the bin of confidences "
-            f"from {between(self.lower[worst], self.upper[worst])} has {in_percent(self.share[worst])}."
+            f"The {bins} bins in use ({self.kind}) {found[self.balanced]} ({at_level(self.level)} sure, all bins "
+            f"together). Half to twice an equal share is {between(equal / FACTOR, FACTOR * equal)} of the rows; "
+            f"the bin of confidences from {span} has {in_percent(self.share[worst])}."
         )
 
     def _line(self) -> str:
@@ -107,4 +110,5 @@ def balance_in_use(
     balanced = False if outside.any() else True if inside.all() else None
     ends = np.concatenate([[0.0], edges.astype(np.float64), [1.0]])
     placed = "" if fixed is not None else "calibration rows"
-    return BinBalance(ends[:-1], ends[1:], count, count / total, low, high, balanced, level, placed)
+    kind = bins_said(scheme).removeprefix(f"{n} ")
+    return BinBalance(ends[:-1], ends[1:], count, count / total, low, high, balanced, level, placed, kind)

@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Float64s
+from calib_core._text import inside
 from calib_core.defaults import BINS, LEVEL
 from calib_core.guarantees import (
     expected_ece,
@@ -99,17 +100,19 @@ class HistogramBinning(Plan):
             return f"Bins of {self.points:,} rows cannot be filled from {rows:,}: nothing is promised."
         new, mean = marginal_eps(self.points, self._alpha, DELTA), expected_ece(self.points, DELTA)
         sure = f"With probability at least {at_level(self.level)}"
-        what = (
-            "every value it can return, and its calibration error,"
-            if self.notion != "class-wise"
-            else ("the values for every class, and the calibration error averaged over classes,")
-        )
+        rare, among = self._too_rare(rows), ""
+        what = "every value it can return, and its calibration error,"
+        if self.notion == "class-wise":
+            what = "the values for every class, and the calibration error averaged over classes,"
+        elif rare:
+            what = f"every value for a class predicted at least {self.points:,} times, and the error of all these,"
+            among = " among rows of such classes"
         everything = f"is at most {points_up(every)} off" if every < 1 else "is not bounded: the bins hold too few rows"
         return (
             f"{sure} over the {rows:,} calibration rows, {self.points:,} in each bin, {what} {everything}. With the "
-            f"same probability over these rows and a new one, that row's value is at most {points_up(min(new, 1))} "
-            f"off. On average over such calibration sets the calibration error is at most {rounded_up(mean)}."
-            f"{self._too_rare(rows)}"
+            f"same probability over these rows and a new one{' of such a class' if rare else ''}, that row's value is "
+            f"at most {points_up(min(new, 1))} off. On average over such calibration sets the calibration error{among} "
+            f"is at most {rounded_up(mean)}.{rare}"
         )
 
     def _too_rare(self, rows: int) -> str:
@@ -165,8 +168,15 @@ class Balance(Plan):
         int | None, Range(2, 10**9, log=True), "Number of calibration rows", "rows the bins are placed on"
     ] = None
     risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "chance of unbalanced bins that is allowed"] = 0.05
+    tied: Annotated[
+        float | None,
+        Range(0, 1),
+        "Rows with equal scores",
+        "share of the calibration rows whose confidence another row has, too; of these the theorem says nothing",
+    ] = None
 
     wanted = "risk"
+    leaves = ("tied",)
     x_title = "calibration rows that bins are placed on"
     y_title = "chance of unbalanced bins, at most"
     basis = "Proven for independent rows whose scores have no ties; of tied scores it is not."
@@ -178,6 +188,14 @@ class Balance(Plan):
         return rows_for_balance(self.bins, self.risk)
 
     def answer(self) -> str:
+        if not self.tied:
+            return self._untied()
+        return (
+            f"For these rows nothing is promised: {in_percent(self.tied)} of them share their score with another row, "
+            f"and the theorem needs scores without ties. Without ties it would say: {inside(self._untied())}"
+        )
+
+    def _untied(self) -> str:
         chance = self.bound
         share = "each bin holds between half and twice its equal share of new rows"
         if chance >= 0.5:
@@ -190,9 +208,8 @@ class Balance(Plan):
         )
 
     def inverse(self) -> str:
-        return (
-            f"With about {about(self.needed())} rows the chance that some bin does not is at most {percent(self.risk)}."
-        )
+        rows = f"{about(self.needed())} rows{' without ties' if self.tied else ''}"
+        return f"With about {rows} the chance that some bin does not is at most {percent(self.risk)}."
 
 
 @PLANS.register("scaling-binning", "How the rows of scaling-binning grow", reference="P2 Theorem 4.1")

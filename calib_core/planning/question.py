@@ -155,11 +155,18 @@ def _accuracy(predictions: Predictions, plan: Plan) -> float | None:
     return float(np.average(rows.correct, weights=rows.weights)) if rows.n_rows else None
 
 
+def _tied(predictions: Predictions, plan: Plan) -> float | None:
+    scores = predictions.answered.confidence
+    count = np.unique(scores, return_counts=True)[1]
+    return float(count[count > 1].sum() / len(scores)) if len(scores) else None
+
+
 FACTS: dict[str, Callable[[Predictions, Plan], Any]] = {
     "rows": _rows,
     "classes": lambda predictions, plan: predictions.n_classes,
     "rarest": _rarest,
     "accuracy": _accuracy,
+    "tied": _tied,
 }
 """What the data say about a field that a plan leaves open; None where they do not."""
 

@@ -25,6 +25,8 @@ from calib_core.registry import Choice, Range
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 500
 """Meta-Cal holds out a tenth of the rows, up to so many, to find its threshold."""
+EVERY_ROW, MOST_JUMPS = 400, 200
+"""Numbers of rows up to which a curve that jumps is evaluated at each, and jumps that are drawn beyond."""
 
 
 @PLANS.register("miscoverage", "Rows held out to limit what is withheld", reference="P4 eq. 5")
@@ -63,6 +65,15 @@ class Miscoverage(Plan):
             "the strictest threshold": np.asarray((1.0 - self.rate) ** amounts),
             "the threshold of Ma and Blaschko": each(self._paper, amounts),
         }
+
+    def grid(self) -> Float64s:
+        """Every whole number of rows as far as they can be told apart, then both ends of jumps of the second curve."""
+        places = super().grid()
+        jumps = np.ceil(np.arange(1, int((places[-1] + 1) * self.rate) + 1) / self.rate - 1e-9) - 1.0
+        jumps = jumps[jumps > EVERY_ROW]
+        jumps = jumps[np.unique(np.geomspace(1, len(jumps), MOST_JUMPS).astype(int)) - 1] if len(jumps) else jumps
+        whole = np.arange(1.0, min(EVERY_ROW, places[-1]) + 1.0)
+        return np.unique(np.concatenate([places, whole, jumps - 1.0, jumps]))
 
     def _paper(self, rows: int) -> float:
         return exceed_probability(rows, paper_rank(rows, self.rate), self.rate)

@@ -8,6 +8,7 @@ What a figure says of itself in `layout.meta`, a mapping:
 - `columns`: a list of `{"axis": "x", "low": 0.2, "high": 0.3, "record": {"bin": 2}, "says": "..."}`. A click anywhere
   in a column chooses its record; arrow keys, Home and End walk from column to column and `says` is read out; the
   columns that agree with the focus are tinted, on all axes. Columns of a vertical axis (`"axis": "y"`) are rows.
+  On a logarithmic axis `low` and `high` are logarithms to base 10. `here`: True where arrow keys set out from.
 - `exact`: True where a column stands for what its record names and nothing else, so that it alone is tinted.
 - `range`: True where dragging along the labels of the horizontal axis chooses `{"low": ..., "high": ...}`; `"columns"`
   where the ends snap to columns and are what these say as `from` and `to` (an axis that is not in what is meant).

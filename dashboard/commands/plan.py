@@ -25,6 +25,7 @@ _NUMBERS = {
     "rate": (float, "Share of answers a model that abstains is to keep to."),
     "accuracy": (float, "Share that is right."),
     "rarest": (float, "Share of rows that the rarest class is predicted for."),
+    "tied": (float, "Share of calibration rows whose score another row has, too."),
     "withheld": (float, "Share of right rows that are not answered."),
     "missed": (float, "Share of wrong rows that are answered."),
     "notion": (str, "What is recalibrated: top-label, confidence or class-wise."),

@@ -22,8 +22,9 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
-WITHOUT_DATA = {"error": TOLERANCE, "rows": 1000, "classes": 10, "accuracy": 0.9, "rarest": 0.05}
+WITHOUT_DATA = {"error": TOLERANCE, "rows": 1000, "classes": 10, "accuracy": 0.9, "rarest": 0.05, "tied": 0.0}
 """What a plan begins with where no data say it."""
+_LEAD = "How many rows does it take, and what is promised with those there are?"
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _MOST_ROWS = 1_000_000
 
@@ -35,7 +36,7 @@ def render() -> None:
     scene = session.scene_of(widgets.selection())
     chosen = _chosen()
     whole, shown = _filled(chosen, scene)
-    st.caption(markdown_plain("How many rows does it take, and what is promised with those there are? Drag a slider."))
+    st.caption(markdown_plain(f"{_LEAD} Drag a slider, or click anywhere in the picture."))
     left, right = st.columns([0.32, 0.68], gap="medium")
     with left:
         _question(chosen)
@@ -127,7 +128,7 @@ def _ratios(domain: Range, integer: bool, value: float) -> list[Any]:
 
 
 def _follow() -> None:
-    """Move the mark to the place on the curve that was clicked."""
+    """Move the mark to the place along the curve that was clicked, above it, on it or below."""
     click, chosen = waiting("plan"), _chosen()
     amount = None if click is None else click.record.get("amount")
     param = PLANS[chosen.key].param(PLANS[chosen.key].cls.along)  # type: ignore[union-attr]

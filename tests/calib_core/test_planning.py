@@ -1,5 +1,7 @@
 """Plans: values by hand, inverses there and back, slow twins, simulated promises with falsified twins, refusals."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,6 +57,64 @@ def test_the_rarest_class_decides_how_many_rows_it_takes():
     assert 10 * next(enough) == 2660
     assert "about 2,700 rows" in sentence
     assert "nothing is promised for it" in answer(filled("histogram-binning", rows=400, rarest=0.1)).sentence
+
+
+def test_a_headline_promises_nothing_for_a_class_that_fills_no_bin():
+    few = answer(filled("histogram-binning", rows=400, points=50, rarest=0.1)).sentence
+    headline = few.split(". ")[0]
+    assert "every value for a class predicted at least 50 times" in headline
+    assert "every value it can return" not in few
+    assert "a new one of such a class" in few
+    assert "error among rows of such classes is" in few
+    enough = answer(filled("histogram-binning", rows=500, points=50, rarest=0.1)).sentence
+    assert "every value it can return, and its calibration error," in enough.split(". ")[0]
+    assert "such" not in enough.split(". ")[1]
+
+
+def test_balance_is_not_promised_for_tied_scores():
+    scores = np.linspace(0.5, 0.9, 1000)
+    ones = np.ones(1000, dtype=int)
+    free = answer("balance", Predictions.from_confidence(scores, ones))
+    assert free.plan.tied == 0.0
+    assert free.sentence == answer(PLANS.make("balance", rows=1000)).sentence
+    tied = answer("balance", Predictions.from_confidence(np.where(np.arange(1000) < 250, 0.5, scores), ones))
+    assert tied.plan.tied == 0.25
+    assert tied.sentence.split(". ")[0].startswith("For these rows nothing is promised: 25 % of them share their score")
+    assert "without ties the chance" in tied.inverse
+    assert answer(PLANS.make("balance", tied=0.0), Predictions.from_confidence(np.full(1000, 0.7), ones)).sentence == (
+        free.sentence
+    )
+
+
+@pytest.mark.parametrize(("rate", "rows"), [(0.05, 137), (0.01, 499), (0.2, 3000)])
+def test_the_curve_of_rows_held_out_says_at_every_number_what_holds_there(rate, rows):
+    plan = PLANS.make("miscoverage", rows=rows, rate=rate)
+    places = plan.grid()
+    every = np.arange(1.0, min(500, places[-1]) + 1)
+    name = "the threshold of Ma and Blaschko"
+    drawn_there = np.interp(every, places, plan.curves(places)[name])
+    np.testing.assert_allclose(drawn_there, plan.curves(every)[name], atol=0.01)
+    assert np.interp(rows, places, plan.curves(places)[name]) == plan.curves(np.array([float(rows)]))[name][0]
+    assert len(places) < 1000
+    sparse = np.unique(np.round(np.geomspace(1, 500, 60)))  # the twin: few places say something else in between
+    assert np.abs(np.interp(every, sparse, plan.curves(sparse)[name]) - plan.curves(every)[name]).max() > 0.05
+
+
+@pytest.mark.parametrize("key", ["histogram-binning", "miscoverage", "abstaining-gain"])
+def test_a_click_anywhere_plans_the_nearest_place_drawn(key):
+    rows = drawn(400, 1)
+    curve = cc.diagrams.plan_curve(key, rows, rows)
+    columns = cc.figures.plan_curve(curve).layout.meta["columns"]
+    plan, along = curve.answer.plan, np.log10 if curve.answer.plan.counts else np.asarray
+    places = np.array([column["record"]["amount"] for column in columns])
+    assert set(places) <= set(curve.amounts)
+    assert [column["record"]["amount"] for column in columns if column["here"]] == [plan.amount]
+    assert all(left["high"] == right["low"] for left, right in itertools.pairwise(columns))
+    widths = [column["high"] - column["low"] for column in columns]
+    assert min(widths) > 0.002 * float(along(curve.amounts[-1]) - along(curve.amounts[0]))
+    for place in np.linspace(float(along(curve.amounts[0])), float(along(curve.amounts[-1])), 97):
+        found = next(column["record"]["amount"] for column in columns if column["low"] <= place <= column["high"])
+        assert abs(along(found) - place) == pytest.approx(np.abs(along(places) - place).min())
 
 
 def test_growth_is_told_in_ratios_alone():
@@ -301,6 +361,8 @@ def test_balance_says_which_it_is():
 def test_bins_that_follow_the_data_are_placed_on_calibration_rows():
     fit, test = drawn(1000, 10), drawn(1000, 11)
     found = balance_in_use(test, fit, "equal-mass")
+    assert "bins in use (equal mass) are" in found.sentence or "bins in use (equal mass) may" in found.sentence
+    assert "The 5 bins in use (equal width)" in balance_in_use(test, fit, 5).sentence
     edges = cc.BINNINGS.make("equal-mass").edges(np.sort(fit.confidence), None)
     np.testing.assert_array_equal(found.lower[1:], edges)
     assert found.rows.tolist() == np.histogram(test.confidence, [0, *edges, 1])[0].tolist()

@@ -67,7 +67,8 @@ def test_a_click_on_the_curve_moves_the_mark_and_the_data_fill_in_again() -> Non
     app = opened(planned("accuracy-interval"))
     fit, test = in_use()
     assert marks(app)["planned"][0] == test.n_rows
-    app.session_state[slot("plan")] = Click(0, 3, {"amount": 250.0, "bound": 0.1}, 250.0, 0.1, 1)
+    assert "click anywhere in the picture" in read(app)
+    app.session_state[slot("plan")] = Click(None, None, {"amount": 250.0}, None, None, 1)
     app.run()
     assert not app.exception
     assert marks(app)["planned"][0] == 250

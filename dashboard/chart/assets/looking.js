@@ -209,7 +209,8 @@ export class Looking {
     const direction = { ArrowUp: "y", ArrowDown: "y" }[event.key] ?? "x";
     const columns = walked(this.node, direction, this.focus);
     const about = metaOf(this.node).exact ? isIt : agrees;
-    const here = columns.findIndex(({ record }) => about(record, this.focus));
+    const looked = columns.findIndex(({ record }) => about(record, this.focus));
+    const here = looked < 0 ? columns.findIndex((column) => column.here) : looked;
     const next = {
       ArrowRight: here + 1,
       ArrowDown: here + 1,
@@ -222,6 +223,10 @@ export class Looking {
     event.preventDefault();
     event.stopPropagation();
     const column = columns[Math.min(columns.length - 1, Math.max(0, next))];
+    if (columns[here]?.here) {
+      columns[here].here = false; // until the new figure says it, so that several keys walk on
+      column.here = true;
+    }
     this.look(column);
     clearTimeout(this.walking);
     this.walking = setTimeout(() => this.send({ record: column.record }), LAST_KEY);
