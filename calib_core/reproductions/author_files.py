@@ -78,11 +78,9 @@ def from_files(
         for measure, method, number, scale in rows[["measure", "method", "published", "scale"]].to_numpy(dtype=object):
             ours = table[(table["file"] == name) & (table["measure"] == measure) & (table["line"] == "file")]
             value, error = (float(ours[column].iloc[0]) * scale for column in (method, ERROR.format(method)))
-            place = f"{entry.place}, row {dataset} {network}, column {method}"
-            what = f"{name}: {measure}, {method}" + (" (times 100)" if scale == 100 else "")
-            runs = int(ours["splits"].iloc[0])
+            here = Found(value, 0.0 if np.isnan(error) else error, int(ours["splits"].iloc[0]))
             found.append(
-                printed(what, place, number, Found(value, 0.0 if np.isnan(error) else error, runs),
+                printed(*_place(key, name, dataset, network, measure, method, scale), number, here,
                         plus_minus=1.645 * theirs, why=reasons if np.isnan(value) else "")
             )  # fmt: skip
     return as_frame(key, found)
@@ -111,6 +109,31 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
+def _place(key: str, name: str, dataset: str, network: str, measure: str, method: str, scale: float) -> tuple[str, str]:
+    """What is compared, and where it is printed."""
+    what = f"{name}: {measure}, {method}" + (" (times 100)" if scale == 100 else "")
+    return what, f"{REPRODUCTIONS[key].place}, row {dataset} {network}, column {method}"
+
+
+def _printed(key: str) -> list[PaperLine]:
+    """The published values alone: nothing is found without files."""
+    rows = published()[published()["table"] == key].drop(columns="table")
+    return [
+        printed(*_place(key, f"{dataset} {network}", dataset, network, measure, method, scale), number, np.nan)
+        for dataset, network, measure, method, number, scale in rows.itertuples(index=False)
+    ]
+
+
+def example_name(key: str) -> str:
+    """A name of a file that says the first network of a table.
+
+    >>> example_name("p1-table-2")
+    'cifar10_resnet50.csv'
+    """
+    first = published()[published()["table"] == key].iloc[0]
+    return f"{_plain(first['dataset'])}_{_plain(first['network'])}.csv"
+
+
 def _needs_files(key: str, quick: bool, progress: Progress) -> list[PaperLine]:
     raise NotAnswerable(
         f"{key} is about networks whose predictions only its authors have: name a folder of yours "
@@ -126,6 +149,9 @@ for _key in dict.fromkeys(published()["table"]):
         _table.reference.rpartition(", ")[2],
         partial(_needs_files, _key),
         (np.nan, np.nan),
-        caption="Networks' predictions that you name; methods, measures and bins are the table's own.",
+        caption="Needed are predictions of the paper's networks, which only its authors have: a folder with a file for "
+        "each, whose name says the dataset and the network, as in "
+        f"{example_name(_key)}. One network is enough. Methods, measures and bins are the table's own.",
         needs="predictions of the networks",
+        printed=partial(_printed, _key),
     )

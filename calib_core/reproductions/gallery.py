@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from inspect import cleandoc
+from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 import pandas as pd
 
 from calib_core.citations import PAPERS
@@ -32,7 +34,8 @@ class Reproduction:
     ``place`` is where it stands in the paper; ``seconds`` what its quick run and its full run take on one core;
     ``link`` opens it in the dashboard (a query string, empty where no data show it); ``version`` changes when it would
     find other numbers; ``caption`` says what is done, and what of it is ours; ``needs`` what has to be given, empty
-    where it runs as it is.
+    where it runs as it is; then ``printed`` makes the lines of what is published. ``also`` are further links, by what
+    they show.
     """
 
     key: str
@@ -44,6 +47,8 @@ class Reproduction:
     version: int = 1
     caption: str = ""
     needs: str = ""
+    printed: Callable[[], Sequence[PaperLine]] = tuple
+    also: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def paper(self) -> str:
@@ -56,21 +61,29 @@ REPRODUCTIONS: dict[str, Reproduction] = {}
 
 
 def reproduction(
-    key: str, title: str, place: str, seconds: tuple[float, float], link: str = "", version: int = 1
+    key: str,
+    title: str,
+    place: str,
+    seconds: tuple[float, float],
+    link: str = "",
+    version: int = 1,
+    also: Mapping[str, str] | None = None,
 ) -> Callable[[Compare], Compare]:
     """Decorator that adds an entry; the function's docstring says what it does."""
 
     def add(compare: Compare) -> Compare:
         caption = " ".join(cleandoc(compare.__doc__ or "").split())
-        REPRODUCTIONS[key] = Reproduction(key, title, place, compare, seconds, link, version, caption)
+        REPRODUCTIONS[key] = Reproduction(key, title, place, compare, seconds, link, version, caption, also=also or {})
         return compare
 
     return add
 
 
-def lab_link(experiment: str) -> str:
-    """The query string that opens an experiment of the laboratory."""
-    chosen = [{"key": "lab-errors", "params": {"experiment": experiment}}]
+def lab_link(experiment: str, truth: str = "") -> str:
+    """The query string that opens an experiment of the laboratory, and one sample of its ``truth`` where it has one."""
+    law = {"truth": {"key": truth}} if truth else {}
+    chosen = [{"key": "lab-curve", "params": law}] if truth else []
+    chosen += [{"key": "lab-errors", "params": {"experiment": experiment, **law}}]
     return urlencode({"view": "lab", "exhibits": json.dumps(chosen, separators=(",", ":"))})
 
 
@@ -136,18 +149,22 @@ def gallery(key: str = "") -> pd.DataFrame:
     """Published values beside ours as ``make reproduce`` found them, for one entry or for all.
 
     The table is part of the package, so that it is there at once; its columns are those of ``reproduced``, and
-    ``version``, ``size`` ("quick" or "full") and ``seconds`` of the run. NotAnswerable where the entry has not been run
-    yet; InputError where there is none of this key.
+    ``version``, ``size`` ("quick" or "full") and ``seconds`` of the run. An entry that needs files, given by its
+    key, has its published values alone: ``ours`` is NaN, and none is ``within``. NotAnswerable where the entry has not
+    been run yet; InputError where there is none of this key.
 
     >>> bool(gallery()["place"].ne("").all())
     True
     """
     table = _kept()
     if key:
-        table = table[table["key"] == entry_of(key).key].reset_index(drop=True)
+        entry = entry_of(key)
+        if entry.needs:
+            unknown: dict[str, Any] = {"tolerance": np.nan, "basis": "", "size": "", "seconds": np.nan}
+            return as_frame(key, entry.printed()).assign(version=entry.version, **unknown)
+        table = table[table["key"] == key].reset_index(drop=True)
         if table.empty:
-            how = " --files FOLDER" if entry_of(key).needs else ""
-            raise NotAnswerable(f"{key} is in no table yet: run it (`calib reproduce {key}{how}`)")
+            raise NotAnswerable(f"{entry.paper}, {entry.place}, has not been run yet: run it at full size")
     return table.copy()
 
 

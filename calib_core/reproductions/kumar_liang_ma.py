@@ -107,7 +107,7 @@ def definition_5_2(quick: bool, progress: Progress) -> list[PaperLine]:
 
 
 @reproduction("p2-figure-4", "How far off both estimators are, by rows and bins", "Figures 4 and 12 to 16",
-              (2, 15), lab_link("squares"), 2)  # fmt: skip
+              (2, 15), lab_link("squares", "sigmoid"), 2, {"Figure 12 live": lab_link("eces", "sigmoid")})  # fmt: skip
 def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:
     """Mean squared distance of plug-in and debiased estimates from the truth, for 10 and 100 bins and few rows.
 
@@ -179,7 +179,8 @@ def _true_error(outputs: Float64s, truth: Float64s, order: int) -> float:
 
 
 @reproduction("p2-appendix-e-a", "Scaling-binning needs fewer rows than histogram binning",
-              "Appendix E (A), Figures 8 and 9", (4, 45), lab_link("bins"))  # fmt: skip
+              "Appendix E (A), Figures 8 and 9", (4, 45), lab_link("bins", "sigmoid"),
+              also={"Figure 8 live": lab_link("calibrators", "sigmoid")})  # fmt: skip
 def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
     """Both calibrators fitted on n rows in B bins, 1,000 times in the paper: their mean squared calibration errors.
 
@@ -239,7 +240,7 @@ def _inverse(errors: Float64s) -> Found:
 
 
 @reproduction("p2-appendix-e-b", "Where binning makes a scaling map better", "Appendix E (B), Figure 11", (1, 6),
-              lab_link("calibrators"))  # fmt: skip
+              lab_link("calibrators", "jumping"))  # fmt: skip
 def appendix_e_b(quick: bool, progress: Progress) -> list[PaperLine]:
     """A truth that lies 2 points beside the sigmoid, now above, now below: Platt scaling against scaling-binning.
 

@@ -99,7 +99,8 @@ def _show(found: pd.DataFrame, chosen: bool) -> None:
     from dashboard.exhibits.reproductions import Papers, Reproduced
 
     if not chosen:
-        lines = _exhibited.aligned((of.text("FIGURE", "key"), *Papers().columns(found)), found)
+        narrow = [column for column in Papers().columns(found) if column.heading != "why"]  # whole below
+        lines = _exhibited.aligned((of.text("FIGURE", "key"), *narrow), found)
         lines += ["", *(f"{key}: {why}" for key, why in zip(found["key"], found["why"], strict=True) if why)]
     else:
         lines = []

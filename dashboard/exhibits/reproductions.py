@@ -38,6 +38,7 @@ class Papers(Exhibit):
             of.whole("compared", "numbers"),
             of.whole("agree", "within"),
             of.whole("differ"),
+            of.Column("why", ("why",), _first, numeric=False),
             of.text("needs"),
         )
 
@@ -69,8 +70,12 @@ class Reproduced(Exhibit):
         "where ours come from",
     ] = KEPT
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        return ("which",) if REPRODUCTIONS[self.which].needs else ("which", "size")
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        if self.size == KEPT:
+        if "size" not in self.used or self.size == KEPT:
             return call(cc.reproductions.gallery, self.which)
         return call(cc.reproductions.reproduced, self.which, quick=self.size == QUICK)
 
@@ -83,19 +88,26 @@ class Reproduced(Exhibit):
             of.number("ours"),
             of.number("apart"),
             of.number("tolerance"),
-            of.Column("", ("within",), _verdict, numeric=False),
+            of.Column("", ("within", "ours"), _verdict, numeric=False),
         )
 
     def words(self, scene: Scene) -> Words:
         entry = REPRODUCTIONS[self.which]
         frame = scene.get(self.table(scene))
         differing = [f"What differs: {reason}." for reason in dict.fromkeys(frame["why"]) if reason]
-        bases = [f"Tolerances: {basis}." for basis in dict.fromkeys(frame["basis"])]
+        bases = [f"Tolerances: {basis}." for basis in dict.fromkeys(frame["basis"]) if basis]
         return Words(" ".join([entry.caption, *differing])).also(*bases, HOW_TO_READ)
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
-        return tuple(i for i, within in enumerate(frame["within"]) if not within)
+        return tuple(i for i, out in enumerate(~frame["within"] & frame["ours"].notna()) if out)
 
 
-def _verdict(within: Any) -> str:
+def _verdict(within: Any, ours: Any) -> str:
+    if pd.isna(ours):
+        return ""
     return AGREES if within else DIFFERS
+
+
+def _first(why: Any) -> str:
+    """The first reason of several."""
+    return str(why).partition("; ")[0] or of.NOT_KNOWN

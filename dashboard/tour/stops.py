@@ -147,7 +147,7 @@ TOUR = (
         "Why more bins look worse",
         "Why does the same model look worse in more bins?",
         _bins,
-        "Follow the dashed line, the confidence error, from left to right: does it ever leave the grey under it?",
+        "Does the dashed line, the confidence error, rise above its own grey, the dark? Solid: by predicted class.",
         ("bins", "noise-floor", "calibration-error"),
         {"data": "demo:digits-mlp", "view": "curves", "about": "sweep", "calibrators": ()},
     ),

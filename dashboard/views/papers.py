@@ -29,9 +29,14 @@ def render() -> None:
     exhibit: Reproduced = recipe.build()
     entry = REPRODUCTIONS[exhibit.which]
     st.markdown(f"#### {markdown_plain(EXHIBITS[KEY].title)}")
-    widgets.recipe_controls(recipe, key=f"exhibit.{KEY}", changed=widgets.change_exhibit)
-    if entry.link:
-        st.link_button("Open it live", f"?{entry.link}", icon=":material/open_in_new:")
+    widgets.recipe_controls(recipe, key=f"exhibit.{KEY}", changed=widgets.change_exhibit, only=exhibit.used)
+    with st.container(horizontal=True):
+        for label, link in {"Open it live": entry.link, **entry.also}.items():
+            if link:
+                st.link_button(label, f"?{link}", icon=":material/open_in_new:")
+    if entry.needs:
+        st.caption("To set your files beside what is published, name their folder in this command:")
+        st.code(f"calib reproduce {entry.key} --files FOLDER", language="sh")
     table = exhibit.table(scene)
     place = st.empty()
     with place.container():

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from generated import ordinary_rows
 
 from calib_core import Recipe, read_predictions
-from calib_core.reproductions import REPRODUCTIONS, from_files, gallery, overview, reproduced
+from calib_core.reproductions import REPRODUCTIONS, from_files, gallery, overview, published, reproduced
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
@@ -94,11 +94,37 @@ def test_networks_of_a_folder_stand_beside_the_papers(tmp_path, monkeypatch):
 
 def test_every_link_opens_a_view_that_there_is():
     for entry in REPRODUCTIONS.values():
-        if entry.link:
-            choices, problems = Selection.from_query(dict(parse_qsl(entry.link)))
+        for link in filter(None, (entry.link, *entry.also.values())):
+            choices, problems = Selection.from_query(dict(parse_qsl(link)))
             assert not problems, entry.key
             assert choices.view in VIEWS, entry.key
-            assert f"view={choices.view}" in entry.link, entry.key
+            assert f"view={choices.view}" in link, entry.key
+            for recipe in choices.exhibits:
+                recipe.build()
+
+
+@pytest.mark.parametrize(
+    ("key", "experiment", "truth"),
+    [
+        ("p2-figure-4", "squares", "sigmoid"),
+        ("p2-figure-4", "eces", "sigmoid"),
+        ("p2-appendix-e-a", "bins", "sigmoid"),
+        ("p2-appendix-e-a", "calibrators", "sigmoid"),
+        ("p2-appendix-e-b", "calibrators", "jumping"),
+        ("p5-figure-2", "models", ""),
+    ],
+)
+def test_what_is_about_a_known_truth_opens_in_the_laboratory(key, experiment, truth):
+    entry = REPRODUCTIONS[key]
+    links = [Selection.from_query(dict(parse_qsl(link)))[0] for link in (entry.link, *entry.also.values())]
+    chosen = {dict(link.exhibit("lab-errors").params)["experiment"]: link for link in links}[experiment]
+    assert chosen.view == "lab"
+    laws = {
+        recipe.key: dict(recipe.params)["truth"].key for recipe in chosen.exhibits if "truth" in dict(recipe.params)
+    }
+    assert laws == (dict.fromkeys(("lab-curve", "lab-errors"), truth) if truth else {})
+    errors = chosen.exhibit("lab-errors")
+    assert chosen.with_exhibit(errors) == chosen, "what a click would make of it"
 
 
 def tables(app):
@@ -126,8 +152,27 @@ def test_a_run_is_asked_for_and_is_the_librarys():
 
 
 def test_what_needs_files_says_how():
-    app = opened(chosen(which="p4-table-1"))
-    assert any("p4-table-1" in info.value.replace("\\", "") for info in app.info)
+    app = opened(chosen(which="p4-table-1", size="quick"))
+    assert not app.info
+    assert [code.value for code in app.code if "--files" in code.value] == ["calib reproduce p4-table-1 --files FOLDER"]
+    (words,) = (caption.value for caption in app.caption if "Needed" in caption.value)
+    assert "p4-" not in words
+    assert "`" not in words
+    first = published().query("table == 'p4-table-1'")
+    shown = tables(app)[1]
+    assert shown["published"].tolist() == [markdown_plain(number) for number in first["published"]]
+    assert set(shown["ours"]) == {markdown_plain("–")}
+    assert set(shown.iloc[:, -1]) == {""}, "neither agrees nor differs"
+    assert not [button for button in app.button if button.label == "Run"]
+
+
+def test_an_entry_that_differs_says_the_first_reason_in_the_table():
+    shown = tables(opened(chosen()))[0]
+    differing = [line["why"] for _, line in shown.iterrows() if line["differ"] not in ("0", markdown_plain("–"))]
+    assert len(differing) == (overview()["differ"] > 0).sum()
+    assert all(len(why) > 30 for why in differing)
+    assert any(why.startswith("a misprint") for why in differing)
+    assert set(shown.loc[shown["differ"] == "0", "why"]) == {markdown_plain("–")}
 
 
 def test_the_view_opens_without_data():
