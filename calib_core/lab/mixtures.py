@@ -86,8 +86,12 @@ class Mixture:
     ] = "naive-bayes"
     classes: Annotated[int, Range(2, 12), "Classes", "number of classes"] = 5
     features: Annotated[int, Range(1, 20), "Features", "number of features"] = 5
-    mixture: Annotated[int, Range(0, 9999), "Mixture", "which mixtures, by number"] = 0
-    training: Annotated[int, Range(0, 9999), "Training rows", "which rows the model is fitted on, by number"] = 0
+    mixture: Annotated[
+        int, Range(0, 9999), "Which mixture (number)", "another number draws other means and spreads of the classes"
+    ] = 0
+    training: Annotated[
+        int, Range(0, 9999), "Which training rows (draw number)", "another number fits the model on other 300 rows"
+    ] = 0
 
     def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:
         as_whole(n, "n", 1, MOST_ROWS)

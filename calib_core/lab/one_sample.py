@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,14 +14,18 @@ from calib_core.binning import EqualWidth, tabulate
 from calib_core.defaults import BINS, LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals import clopper_pearson
-from calib_core.lab.true_errors import law
+from calib_core.lab.true_errors import expected, law
 from calib_core.lab.truths import Truth, as_truth, kind_of
 from calib_core.predictions import Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, claims_of
 from calib_core.registry import Recipe
 
 FINE = 100
-"""Points of a true curve."""
+"""Points of a true curve, at most."""
+LINE = 2**19
+"""Rows times classes of the sample whose line stands for a law that cannot be summed up."""
+LEAST_ROWS = 2500
+"""Rows of it behind each point: its share is then known with a standard error of .01 at most."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +72,9 @@ def truth_curve(
 ) -> TruthCurve:
     """The true curve of a notion (None: the truth's own) and one sample of n rows in bins of equal width.
 
-    Points of the truth are means over a hundred bins of equal width: jumps within them are not seen. Intervals are
+    Points of the truth are means over a hundred bins of equal width: jumps within them are not seen. A law that is
+    known by simulation alone has the mean of the known class probabilities there, and neighbouring bins are joined
+    until each has 2,500 simulated rows (standard error .01 or less); strata with fewer have no line. Intervals are
     exact, of independent rows, a bin at a time.
 
     >>> curve = truth_curve("example-1", 50)
@@ -76,13 +83,43 @@ def truth_curve(
     """
     as_whole(bins, "bins", 1, 1000)
     member: Any = as_truth(truth)
-    notion = kind_of(member).reduction if reduction is None else as_reduction(reduction)
+    notion: Any = kind_of(member).reduction if reduction is None else as_reduction(reduction)
     drawn = _points(sample(truth, n, random_state), notion, bins, "sample")
     low, high = clopper_pearson(drawn["hits"].to_numpy(float), drawn["rows"].to_numpy(float), LEVEL)
     drawn = drawn.assign(low=low, high=high)
-    true = _points(law(member), notion, FINE, "truth").assign(rows=np.nan, low=np.nan, high=np.nan)
+    true = _line(member, notion).assign(rows=np.nan, low=np.nan, high=np.nan)
     points = pd.concat([true, drawn], ignore_index=True).drop(columns="hits")
     return TruthCurve(REDUCTIONS.recipe(notion).title, n, points)
+
+
+@lru_cache(maxsize=16)
+def _line(truth: Any, notion: Any) -> pd.DataFrame:
+    """Points of the law."""
+    if kind_of(truth).exact:
+        return _points(law(truth), notion, FINE, "truth")
+    classes = truth.population(2).predictions.n_classes or 2
+    simulated = truth.population(LINE // classes)
+    rows = expected(simulated)
+    cells = _points(rows, notion, FINE, "truth")
+    # Weights have mean 1 over rows that stand there once for each class.
+    cells[["rows", "hits"]] *= simulated.predictions.n_rows / rows.n_rows
+    return pd.concat([_joined(mine) for _, mine in cells.groupby("stratum", sort=False)], ignore_index=True)
+
+
+def _joined(cells: pd.DataFrame) -> pd.DataFrame:
+    """Neighbouring cells of a stratum joined until each has rows enough; none where the stratum has not."""
+    groups, number, here = [], 0, 0.0
+    for rows in cells["rows"]:
+        if here >= LEAST_ROWS:
+            number, here = number + 1, 0.0
+        groups.append(number)
+        here += rows
+    if here < LEAST_ROWS:
+        groups = [min(group, number - 1) for group in groups]  # what is left over at the top joins the last
+    totals = cells.assign(score=cells["score"] * cells["rows"]).groupby(groups)[["score", "rows", "hits"]].sum()
+    found = totals.assign(score=totals["score"] / totals["rows"], right=totals["hits"] / totals["rows"])
+    found = found.assign(of="truth", stratum=cells["stratum"].iloc[0])[list(cells)]
+    return found[found["rows"] >= LEAST_ROWS]
 
 
 def _points(rows: Predictions, notion: Reduction, bins: int, of: str) -> pd.DataFrame:

@@ -36,7 +36,7 @@ class LabCurve(Exhibit):
 
     truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(default_factory=_drawn)
     n: Annotated[int, Range(10, MOST_ROWS, log=True), "Rows", "rows of the sample"] = 1000
-    seed: Annotated[int, Range(0, MOST_SEED), "Sample", "which sample, by number"] = 0
+    seed: Annotated[int, Range(0, MOST_SEED), "Which sample (number)", "another number draws other rows"] = 0
     bins: Annotated[int, Range(1, 50), "Bins", "bins of equal width"] = BINS
 
     def drawn(self) -> Call[TruthCurve]:
@@ -72,13 +72,26 @@ class LabCurve(Exhibit):
         curve = scene.get(self.drawn())
         error = scene.get(call(cc.lab.true_error, self.truth).part("value"))
         shown = scene.get(call(cc.estimate, self.sample(), self._notion()))
+        debiased = scene.get(call(cc.estimate, self.sample(), self._notion(), "debiased-ece"))
         entry, ends = TRUTHS[TRUTHS.recipe(self.truth).key], shown.interval()
         return Words(
-            f"{entry.caption} True error: {percent(error)}; this sample of {rows(self.n)} rows shows an ECE of "
-            f"{percent(shown.value)}, from which the {at_level(LEVEL)} interval for the error in its bins is "
+            f"{entry.caption} True error: {percent(error)}, how far scores lie from the shares that come true, on "
+            f"average over the whole law. ECE: {percent(shown.value)}, the same in bins of this sample of "
+            f"{rows(self.n)} rows, where chance alone looks like error. Debiased ECE: {percent(debiased.value)}, the "
+            f"ECE less what chance is expected to add. The {at_level(LEVEL)} interval for the error in those bins is "
             f"{between(ends.low, ends.high)}. In the picture intervals are exact, a bin at a time.",
             alt=f"The true curve and the bins of a sample of {count(self.n)} rows, notion: {inside(curve.notion)}.",
         ).also(entry.reference and f"After {entry.reference}.")
+
+    @property
+    def judged(self) -> str:
+        """Which error is judged here, and which one the overview judges of the same rows."""
+        title = inside(self._notion().title)
+        return (
+            f"Here the error of one notion is judged ({title}), on all {rows(self.n)} rows. The overview judges the "
+            "confidence in the predicted class on the test rows, which are all of them if this sample is used from "
+            "here: its number can differ."
+        )
 
     def _notion(self) -> cc.Recipe:
         return cc.REDUCTIONS.recipe(TRUTHS.flags(self.truth).reduction)
@@ -103,7 +116,7 @@ class LabErrors(Exhibit):
         "Looked at",
         "which number of the samples",
     ] = ""
-    seed: Annotated[int, Range(0, MOST_SEED), "Sample", "which samples, by number"] = 0
+    seed: Annotated[int, Range(0, MOST_SEED), "Which samples (number)", "another number draws other rows"] = 0
 
     @property
     def used(self) -> tuple[str, ...]:

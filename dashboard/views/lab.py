@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib_core import InputError
+from calib_core import InputError, Recipe
+from calib_core.lab import TRUTHS
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.lab import MOST_SEED, LabCurve, LabErrors
@@ -19,6 +20,10 @@ from dashboard.views.on_request import wanted
 
 CURVE, ERRORS = "lab-curve", "lab-errors"
 SAMPLE = "lab_sample.csv"
+PLANNED = (
+    "Makes this sample the data in use and opens the planner: how wide the interval of its calibration error is, and "
+    "how many rows a narrower one takes."
+)
 
 
 @view("lab", "Lab", 60, room="evidence", needs_data=False)
@@ -31,10 +36,12 @@ def render() -> None:
     left, right = st.columns([0.36, 0.64], gap="large")
     with left:
         st.markdown(f"#### {markdown_plain(EXHIBITS[CURVE].title)}")
+        st.button("Sample again", icon=":material/casino:", on_click=_again, args=(exhibit.seed,))
         widgets.recipe_controls(recipe, key=f"exhibit.{CURVE}", changed=widgets.change_exhibit)
         with st.container(horizontal=True):
-            st.button("Sample again", icon=":material/casino:", on_click=_again, args=(exhibit.seed,))
             st.button("Use this sample as data", on_click=_use, args=(exhibit, scene))
+            st.button("How many rows would it take?", on_click=_plan, args=(exhibit, scene), help=PLANNED)
+        st.caption(markdown_plain(exhibit.judged))
         table = exhibit.sample_table()
         widgets.download("Download this sample (CSV)", SAMPLE, lambda: csv_bytes(scene.get(table)))
     with right:
@@ -57,11 +64,19 @@ def _again(seed: int) -> None:
     widgets.change_exhibit(EXHIBITS.described(CURVE, **params))
 
 
-def _use(exhibit: LabCurve, scene: Scene) -> None:
-    """The sample as a file that was opened, as any other."""
-    frame = scene.get(exhibit.sample_table())
-    data_choice.take("data", lambda: (csv_bytes(frame), SAMPLE))
-    widgets.change(view="overview")
+def _use(exhibit: LabCurve, scene: Scene, view: str = "overview") -> None:
+    """The sample as a file that was opened, as any other; every row of it is judged, in the notion judged here."""
+    data = csv_bytes(scene.get(exhibit.sample_table()))
+    data_choice.take("data", lambda: (data, SAMPLE))
+    if widgets.selection().source.data == session.hold(data, SAMPLE).key:
+        widgets.change(by="folds", reduction=TRUTHS.flags(exhibit.truth).notion)
+    widgets.change(view=view)
+
+
+def _plan(exhibit: LabCurve, scene: Scene) -> None:
+    """The sample as data in use, and the question how wide an interval so many rows give."""
+    _use(exhibit, scene, "planner")
+    widgets.change_exhibit(EXHIBITS.described("plan", plan=Recipe("PLANS", "error-interval")))
 
 
 def _errors(scene: Scene) -> None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core import Recipe
+from calib_core.inference.number_words import percent
 from dashboard import session
 from dashboard.cli import main
 from dashboard.selection import Selection
@@ -79,6 +80,42 @@ def test_the_sample_becomes_the_data_in_use():
     rows, again = cc.lab.sample(TRUTH, 200), session.whole(link.source.data, "")
     np.testing.assert_allclose(again.probs, rows.probs)
     np.testing.assert_array_equal(again.labels, rows.labels)
+
+    # Every row is judged, in the notion of the laboratory.
+    assert (link.source.by, link.reduction) == ("folds", "class-specific")
+    judged = session.scene_of(link).models.shown[0].division
+    assert session.scene_of(link).get(judged.part("test")).n_rows == 200
+
+
+def test_the_sample_goes_to_the_planner_with_its_question():
+    app = opened(chosen(CURVE))
+    next(each for each in app.button if each.label == "How many rows would it take?").click().run()
+    assert not app.exception
+    link = Selection.from_query(dict(app.query_params))[0]
+    assert (link.view, link.source.by) == ("planner", "folds")
+    np.testing.assert_allclose(session.whole(link.source.data, "").probs, cc.lab.sample(TRUTH, 200).probs)
+    assert "From 200 rows like these" in " ".join(text.value for text in app.markdown)
+
+
+def test_numbers_of_the_sample_are_named_and_say_which_error_is_judged():
+    said, rows = words(opened(chosen(CURVE))), cc.lab.sample(TRUTH, 200)
+    notion = cc.REDUCTIONS.make("class-specific", cls=1)
+    for name, estimator in (("ECE", "ece"), ("Debiased ECE", "debiased-ece")):
+        assert f". {name}: {percent(cc.estimate(rows, notion, estimator).value)}, ".replace("\u202f", " ") in said
+    assert "on all 200 rows" in said
+    assert "The overview judges the confidence in the predicted class" in said
+
+
+def test_sampling_again_stands_above_the_fields():
+    app = opened(chosen(CURVE))
+    labels = [getattr(each, "label", "") for each in app.main if hasattr(each, "label")]
+    assert labels.index("Sample again") < labels.index("Rows")
+
+
+def test_seeds_are_named_for_what_they_number():
+    mixture = Recipe("EXHIBITS", "lab-curve", (("truth", Recipe("TRUTHS", "mixture")), ("n", 100)))
+    labels = {each.label.replace("\\", "") for each in opened(chosen(mixture)).number_input}
+    assert {"Which mixture (number)", "Which training rows (draw number)", "Which sample (number)"} <= labels
 
 
 def test_data_that_are_gone_do_not_matter():

@@ -158,3 +158,22 @@ def test_points_that_make_no_curve_are_refused(shares):
 def test_numbers_of_rows_are_checked(key, n):
     with pytest.raises(cc.InputError, match="n is"):
         lab.TRUTHS.make(key).sample(n)
+
+
+@pytest.mark.parametrize("truth", [lab.Mixture("logistic", 2), lab.Mixture()], ids=["two", "five"])
+def test_a_simulated_line_is_the_law_and_not_its_noise(truth):
+    frame = lab.truth_curve(truth, 50).frame().query("of == 'truth'")
+    # Other rows of the same law, a share in each of the line's cells: they differ by the noise of both alone.
+    fresh = truth.sample(200_000, 1)
+    top = fresh.predictions.probs.argmax(axis=1)
+    rows = np.arange(len(top))
+    scores, right = fresh.predictions.probs[rows, top], fresh.true_probs[rows, top]
+    cuts = (frame["score"].to_numpy()[1:] + frame["score"].to_numpy()[:-1]) / 2
+    cell = np.searchsorted(cuts, scores)
+    count = np.bincount(cell, minlength=len(frame))
+    off = np.bincount(cell, right, len(frame)) / count - frame["right"]
+    drift = np.bincount(cell, scores, len(frame)) / count - frame["score"]
+    near = np.abs(drift) < 0.002  # the last cells are cut elsewhere
+    assert near.sum() >= 10
+    assert np.sqrt(np.mean(np.square(off[near]))) < 0.0125
+    assert np.abs(off[near]).max() < 0.04
