@@ -38,9 +38,11 @@ WORST = 0.95
 """The percentile of relative errors that P5 reports."""
 SMALLEST = 1e-9
 """A true error below this is none: nothing is large or small beside it."""
-THIN = 4
+THIN = 16
 """One row in so many of a sampled law judges a calibrator, which is fitted anew in every draw."""
 MOST_DRAWS = 100_000
+MOST_DRAWN = 1_000_000_000
+"""Rows of all samples of a run together."""
 
 _Answer: TypeAlias = tuple[float, float, str]
 """A draw's value, whether its interval holds the true error (NaN: not asked), and why there is none."""
@@ -86,7 +88,10 @@ class LabRun(OneLine):
         ``deviation``, ``worst`` = the 95th percentile of |value - true| / true, ``mse`` = the mean of
         (value - true)^2, and ``share_held``, the share of intervals that hold the true error. Each has the ends of an
         interval for what more draws would show: by the normal law for means (of squares
-        not below 0), by order statistics for the percentile, exact for the share.
+        not below 0), by order statistics for the percentile, exact for the share. Those of ``worst`` and ``mse`` are
+        wider by what the true error's own standard error makes of them. What is left after a calibrator has no
+        ``bias``, ``worst`` or ``mse``: its ``true`` is the error before. ``worst`` is NaN beside a true error that is
+        not told apart from none.
         """
         return pd.DataFrame([_summary(line, self.level) for line in self.lines], columns=list(COLUMNS))
 
@@ -134,11 +139,12 @@ def repeated(
 ) -> LabRun:
     """Estimators and calibrators on repeated samples of known truths, beside the true errors.
 
-    ``draws`` times n rows are sampled from each truth, for each n; every estimator answers on each sample in every
-    notion (none: the one each truth is about), and is compared with ``true_error``, ``in_bins`` or not. Each of the
-    ``calibrators`` is fitted on each sample, and its line holds, in the order of each estimator, the true error of what
-    it returns; ``binary_calibrators`` likewise, fitted to the claims of the notion. With ``intervals``, whether each
-    estimate's default interval holds the true error. Members are given by key, by recipe or as they are; a mapping
+    ``draws`` times n rows are sampled from each truth, for each n, a thousand million at most in all. Every estimator
+    answers on each sample in every notion (none: the one each truth is about), and is compared with ``true_error``,
+    ``in_bins`` or not. Each of the ``calibrators`` is fitted on each sample, and its line holds, in the order of each
+    estimator, the true error of what it returns; ``binary_calibrators`` likewise, fitted to the claims of the notion.
+    With ``intervals``, whether each estimate's default interval holds the true error, its simulation error left out of
+    account. Members are given by key, by recipe or as they are; a mapping
     gives them names. What cannot be answered is NaN with a note. ``progress`` is told percent; what it raises stops the
     work. The same bits for any number of threads.
 
@@ -161,6 +167,11 @@ def repeated(
     maps = _named(calibrators, CALIBRATORS), _named(binary_calibrators, BINARY_CALIBRATORS)
     if not (members and methods and sizes):
         raise InputError("give at least one truth, one number of rows and one estimator")
+    drawn = len(members) * draws * sum(map(int, sizes))
+    if drawn > MOST_DRAWN:
+        raise InputError(
+            f"this would draw {drawn:,} rows; a run draws {MOST_DRAWN:,} at most: take fewer draws or rows"
+        )
     plans = {name: _plan(truth, methods, reductions, *maps, in_bins) for name, truth in members.items()}
     jobs = [
         _Job(name, members[name], int(size), first, min(draws - first, at_a_time), random_state)
@@ -315,8 +326,9 @@ def _built(given: Any, registry: Registry[Any]) -> Any:
 
 def _summary(line: Line, level: float) -> dict[str, Any]:
     known = line.values[np.isfinite(line.values)]
-    off = known - line.true.value
-    relative = not line.calibrator and line.true.value > SMALLEST
+    beside = known[: 0 if line.calibrator else None]
+    doubt = float(norm.isf((1 - level) / 2) * line.true.standard_error)
+    relative = len(beside) and line.true.value > max(SMALLEST, doubt)
     inside = line.inside[np.isfinite(line.inside)]
     counts = np.atleast_1d(inside.sum(), float(len(inside)))
     share = clopper_pearson(*counts, level) if len(inside) else (np.nan, np.nan)
@@ -326,15 +338,31 @@ def _summary(line: Line, level: float) -> dict[str, Any]:
         "true": line.true.value,
         "true_error": line.true.standard_error,
         **_mean("mean", known, level),
-        "bias": float(off.mean()) if len(known) else np.nan,
+        "bias": float(beside.mean() - line.true.value) if len(beside) else np.nan,
         "deviation": float(known.std(ddof=1)) if len(known) > 1 else np.nan,
-        **(_worst(np.abs(off) / line.true.value, level) if relative and len(known) else {}),
-        **{name: max(value, 0.0) for name, value in _mean("mse", off**2, level).items()},
+        **(
+            _doubted("worst", lambda true: _worst(np.abs(beside - true) / true, level), line.true.value, doubt)
+            if relative
+            else {}
+        ),
+        **_doubted("mse", lambda true: _mean("mse", (beside - true) ** 2, level), line.true.value, doubt),
         "share_held": float(inside.mean()) if len(inside) else np.nan,
         "share_low": float(np.squeeze(share[0])),
         "share_high": float(np.squeeze(share[1])),
         "note": line.note,
     }
+
+
+def _doubted(name: str, found: Callable[[float], dict[str, float]], true: float, doubt: float) -> dict[str, float]:
+    """A measure with its ends, these wider by what a true error of ``doubt`` less or more would make of it."""
+    own = found(true)
+    if not own:
+        return own
+    value = own[name]
+    moved = max(abs(found(true + by)[name] - value) for by in (-doubt, doubt)) if doubt else 0.0
+    ends = {f"{name}_low": -1, f"{name}_high": 1}
+    wider = {end: max(value + sign * float(np.hypot(own[end] - value, moved)), 0.0) for end, sign in ends.items()}
+    return {name: value, **{end: at_end if own[end] == own[end] else np.nan for end, at_end in wider.items()}}
 
 
 def _mean(name: str, values: Float64s, level: float) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,12 +18,16 @@ from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction, scope
 from calib_core.registry import Recipe
 
-PROBABILITIES = 2**19
+PROBABILITIES = 2**21
 """Rows times classes squared of a sample that stands for a law."""
-MOST_SAMPLED = 2**15
+MOST_SAMPLED = 2**19
 FINEST_ROWS = 500
-"""Rows a bin of it: its own noise is then a hundredth or less."""
+"""Least rows a bin of it."""
+FINEST = PointsPerBin(FINEST_ROWS)
+"""Stands for bins of a sample as fine as its rows allow (``_finest``)."""
 BATCHES = 8
+JOINED = 9
+"""Digits to which scores that stand for one are the same."""
 LEAST = 1e-12
 
 
@@ -61,10 +65,11 @@ def true_error(
     """What an estimator estimates, known because the truth is: sum over scores of |true share - score|^p.
 
     E |P(z = 1 | s) - s|^p over the claims (s, z) of the notion (None: the truth's own), in the order and on the scale
-    of the estimator, with every distinct score, or 500 rows, a bin of its own; no labels are drawn. ``in_bins``: in the
-    estimator's own bins instead, which see no more than their means. Scores such as accuracy are their expectation.
-    Truths whose law is summed up have no simulation error, others that of a seeded sample. What can mislead: what
-    wide bins cannot see is part of the true error, so that a binned estimate can lie below it however many its rows.
+    of the estimator, with every distinct score a bin of its own, or n^(2/3) of the n rows of a sample; no labels are
+    drawn. ``in_bins``: in the estimator's own bins instead, which see no more than their means. Scores such as accuracy
+    are their expectation. Truths whose law is summed up have no simulation error, others that of a seeded sample of up
+    to 524,288 rows. What can mislead: what wide bins cannot see is part of the true error, so that a binned estimate
+    can lie below it however many its rows; a sample's error is a little too large where it is small, by its own noise.
 
     NotAnswerable for errors of whole vectors, for squared errors of pairs, and for the largest error where the law is
     known by a sample alone.
@@ -83,12 +88,14 @@ def true_error(
 @lru_cache(maxsize=512)
 def _of_law(truth: Any, notion: Any, target: Any, power: int) -> TrueError:
     rows = law(truth)
-    value = error_of(rows, notion, target, power)
     if kind_of(truth).exact:
-        return TrueError(value, 0.0)
+        if getattr(target, "binning", None) != Distinct():
+            rows = rows.replace(probs=rows.probs.round(JOINED))
+        return TrueError(error_of(rows, notion, target, power), 0.0)
+    value = error_of(rows, notion, target, power)
     # Rows of the law stand in the order they were drawn in.
     parts = [part for part in np.array_split(np.arange(rows.n_rows), BATCHES) if len(part)]
-    values = [error_of(rows.take(part), notion, target, power) for part in parts]
+    values = [error_of(rows.take(part), notion, target, power, len(parts)) for part in parts]
     return TrueError(value, float(np.std(values, ddof=1) / np.sqrt(len(values))))
 
 
@@ -100,9 +107,21 @@ def law(truth: Any, share: int = 1) -> Predictions:
     return expected(truth.population((rows if kind_of(truth).exact else min(rows, MOST_SAMPLED)) // share))
 
 
-def error_of(rows: Predictions, notion: Reduction, target: Any, power: int) -> float:
-    """The target on rows with expected labels, to a power."""
+def error_of(rows: Predictions, notion: Reduction, target: Any, power: int, parts: int = 1) -> float:
+    """The target on rows with expected labels, to a power; of one of several ``parts`` in as many bins as of all."""
+    if getattr(target, "binning", None) is FINEST:
+        target = replace(target, binning=_finest(rows, parts))
     return float(Question(rows, notion, target).answer(rows).value ** power)
+
+
+def _finest(rows: Predictions, parts: int) -> PointsPerBin:
+    """Bins of n^(2/3) of the n rows of all parts, 500 at least: noise in them and what they hide are alike small.
+
+    A row has a line for each label it can have, one after the other; bins count what the lines' weights are worth.
+    """
+    n = 1 + int((rows.probs[1:] != rows.probs[:-1]).any(axis=1).sum())
+    points = max(FINEST_ROWS, (parts * n) ** (2 / 3)) / parts
+    return PointsPerBin(max(1, round(points * rows.effective_rows / n)))
 
 
 def target_of(estimator: Any, notion: Reduction, exact: bool, in_bins: bool = False) -> tuple[Any, int]:
@@ -115,6 +134,6 @@ def target_of(estimator: Any, notion: Reduction, exact: bool, in_bins: bool = Fa
     scale = error_scale(estimator)
     if declared.judged == "pairs" or scale.order == "bins" or (scale.order == "max" and not (exact or in_bins)):
         raise NotAnswerable("what this estimator would show without noise is not known of this truth")
-    finest = Distinct() if exact else PointsPerBin(FINEST_ROWS)
+    finest = Distinct() if exact else FINEST
     scheme = estimator.binning if in_bins and declared.judged == "bins" else finest
     return Binned(scheme, scale.order), 2 if scale.squared else 1

@@ -21,6 +21,8 @@ from calib_core.registry import Recipe, Registry
 __all__ = ["TRUTHS", "Drawn", "ExampleOne", "JumpingCurve", "SigmoidCurve", "ThreeClasses", "Truth", "TruthKind"]
 
 MOST_ROWS = 10_000_000
+APART = 2.0**-40
+"""Between scores that stand for one and come true unlike often: a power of two, for the same reason."""
 CELLS = 2**10, 2**14
 """Least and most scores that stand for all, each the middle of its cell: powers of two, so that z and 1 - z are both
 among them."""
@@ -151,6 +153,19 @@ class JumpingCurve(SigmoidCurve):
 
     def accuracy(self, scores: Float64s) -> Float64s:
         return np.clip(super().accuracy(scores) + self.jump * _coin(scores), 0, 1)
+
+    def population(self, rows: int) -> Synthetic:
+        """Four scores next to each other in every cell, with each pair of signs that z and 1 - z can have.
+
+        Every sign has its probability so, of one class as of confidences, which join z and 1 - z.
+        """
+        smooth = super().population(rows).predictions
+        scores, share = smooth.probs[:, 1], np.ones(smooth.n_rows) if smooth.weights is None else smooth.weights
+        side = np.where(scores < 0.5, 1.0, -1.0)
+        apart = (scores[:, None] + side[:, None] * APART * np.arange(4)).ravel()
+        signs = np.where(side[:, None] > 0, [1.0, -1.0, -1.0, 1.0], [1.0, 1.0, -1.0, -1.0]).ravel()
+        truth = np.clip(super().accuracy(apart) + self.jump * signs, 0, 1)
+        return _of_two(apart, truth, np.zeros(len(apart), dtype=bool), np.repeat(share / 4, 4))
 
 
 def _coin(scores: Float64s) -> Float64s:

@@ -60,6 +60,10 @@ def command(
             raise click.UsageError(f"--{option} goes with --estimator: an experiment has its own.")
     from calib_core import lab
 
+    what = None if estimators else lab.EXPERIMENTS.get(experiment or "estimators")
+    own = what is not None and bool(what.truths)
+    if own and (truth or options):
+        raise click.UsageError(f"The experiment {experiment} has truths of its own: leave out TRUTH and --set.")
     recipe = _shared.recipe_of(lab.TRUTHS, truth or "drawn", options)
     with _shared.progress("Lab", 100) as bar:
         tell: dict[str, Any] = {"random_state": seed, "progress": lambda percent: bar.update(percent - bar.pos)}
@@ -74,14 +78,16 @@ def command(
     if as_csv:
         _shared.write_csv(frame)
     elif as_json:
-        chosen = {"truth": recipe.to_dict(), "experiment": experiment, "draws": draws, "seed": seed}
+        chosen = {"truth": None if own else recipe.to_dict(), "experiment": experiment, "draws": draws, "seed": seed}
         _shared.write_json("lab", {"options": chosen, "lines": frame.to_dict("records")})
     else:
         from calib_core._text import begun
         from dashboard.exhibits.lab import table_columns
 
-        click.echo(f"{recipe.title}: {lab.TRUTHS[recipe.key].caption}")
-        for line in _exhibited.aligned(table_columns(frame), frame):
+        head = f"{recipe.title}: {lab.TRUTHS[recipe.key].caption}"
+        click.echo(f"{what.title}: {what.caption}" if own and what else head)
+        before = what is not None and bool(what.binary)
+        for line in _exhibited.aligned(table_columns(frame, before), frame):
             click.echo(_shared.plain(line))
         for note in dict.fromkeys(filter(None, frame["note"])):
             click.echo(_shared.plain(begun(f"{note}.")))

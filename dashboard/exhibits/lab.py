@@ -145,7 +145,7 @@ class LabErrors(Exhibit):
         return call("figures.error_curves", self.found())
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return table_columns(frame)
+        return table_columns(frame, bool(EXPERIMENTS[self.experiment].binary))
 
     def words(self, scene: Scene) -> Words:
         what, curves = EXPERIMENTS[self.experiment], scene.get(self.found())
@@ -181,10 +181,17 @@ _WRITTEN = (
 )
 
 
-def table_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
-    """How the frame of a run, or of an experiment's curves, is written: what it has, and what is known in it."""
+def table_columns(frame: pd.DataFrame, before: bool = False) -> tuple[of.Column, ...]:
+    """How the frame of a run, or of an experiment's curves, is written: what it has, and what is known in it.
+
+    ``before``: its lines are what calibrators leave, as some are where it names calibrators, so that the true error
+    is the one before them.
+    """
+    before = before or ("calibrator" in frame and _says_something(frame["calibrator"]))
     return tuple(
-        column for column in _WRITTEN if column.made_of[0] in frame and _says_something(frame[column.made_of[0]])
+        of.number("true error before", "true") if before and column.made_of[0] == "true" else column
+        for column in _WRITTEN
+        if column.made_of[0] in frame and _says_something(frame[column.made_of[0]])
     )
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -137,6 +138,28 @@ def test_the_command_writes_the_librarys_table(form):
         assert "Debiased ECE, 100 bins" in answer.stdout
 
 
+@pytest.mark.parametrize("form", ["--json", ""])
+def test_an_experiment_with_truths_of_its_own_names_itself(form, monkeypatch):
+    what = replace(cc.lab.EXPERIMENTS["models"], truths=(cc.lab.ExampleOne(),), n=(30,))
+    monkeypatch.setitem(cc.lab.EXPERIMENTS, "models", what)
+    args = ["lab", "--experiment", "models", "--draws", "2", *filter(None, [form])]
+    answer = CliRunner().invoke(main, args, prog_name="calib")
+    assert answer.exit_code == 0, answer.output
+    if form:
+        assert json.loads(answer.stdout)["options"]["truth"] is None
+    else:
+        assert answer.stdout.startswith(what.title)
+
+
+def test_before_a_calibrator_the_column_says_so():
+    args = ["lab", "drawn", "--experiment", "bins", "--draws", "2"]
+    assert "true error before" in CliRunner().invoke(main, args, prog_name="calib").stdout
+    args = ["lab", "drawn", "--estimator", "ece", "--rows", "50", "--draws", "2"]
+    assert "true error before" not in CliRunner().invoke(main, args, prog_name="calib").stdout
+    after = CliRunner().invoke(main, [*args, "--calibrator", "temperature"], prog_name="calib").stdout
+    assert "true error before" in after
+
+
 def test_the_command_runs_estimators_of_ones_own():
     args = ["lab", "sigmoid", "--estimator", "ece", "--rows", "50", "--draws", "4", "--intervals", "--csv"]
     answer = CliRunner().invoke(main, args, prog_name="calib")
@@ -147,6 +170,8 @@ def test_the_command_runs_estimators_of_ones_own():
 @pytest.mark.parametrize(
     ("args", "why"),
     [
+        (["sigmoid", "--experiment", "models"], "has truths of its own"),
+        (["--set", "slope=2", "--experiment", "models"], "has truths of its own"),
         (["nowhere"], "no 'nowhere' in TRUTHS"),
         (["drawn", "--set", "shares=[2, 3]"], "each from 0 to 1"),
         (["--experiment", "none"], "it must be one of estimators"),

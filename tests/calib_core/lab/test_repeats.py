@@ -1,5 +1,7 @@
 """Repeated samples: every number is the library's own on that sample, and what was simulated is what was promised."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -98,6 +100,32 @@ def test_debiased_errors_are_nearer_the_truth_where_bins_are_many():
     assert abs(frame.loc["debiased-l2", "bias"]) < 4 * frame.loc["debiased-l2", "deviation"] / np.sqrt(40)
 
 
+def test_the_doubt_of_a_true_error_widens_what_is_measured_from_it():
+    sure = lab.repeated("drawn", 50, 60, ["ece"])
+    line = sure.lines[0]
+    sure, error = sure.frame().iloc[0], 0.1 * line.true.value
+    frame = lab.LabRun((replace(line, true=replace(line.true, standard_error=error)),)).frame().iloc[0]
+    z = 1.6448536
+    moved = [((line.values - line.true.value - by * z * error) ** 2).mean() for by in (-1, 1)]
+    for name, by in (("worst", None), ("mse", max(abs(m - sure["mse"]) for m in moved))):
+        assert frame[name] == sure[name]
+        assert frame[f"{name}_low"] < sure[f"{name}_low"]
+        assert frame[f"{name}_high"] > sure[f"{name}_high"]
+        if by:
+            assert frame["mse_high"] - frame["mse"] == pytest.approx(np.hypot(sure["mse_high"] - sure["mse"], by))
+    lost = lab.LabRun((replace(line, true=replace(line.true, standard_error=line.true.value)),)).frame()
+    assert "worst" not in lost or lost["worst"].isna().all()
+
+
+def test_what_a_calibrator_leaves_is_not_held_against_the_error_before_it():
+    frame = lab.repeated("drawn", 100, 3, ["debiased-l2"], binary_calibrators=["platt"]).frame()
+    own, left = (frame[(frame["calibrator"] == "platt") == after].iloc[0] for after in (False, True))
+    for name in ("bias", "mse", "worst"):
+        assert np.isfinite(own[name])
+        assert np.isnan(left[name])
+    assert left["mean"] > 0
+
+
 def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
     frames = []
     for workers in ("1", "3"):
@@ -141,6 +169,7 @@ def test_what_cannot_be_answered_says_why_and_leaves_the_rest():
         ({"estimators": ()}, "at least one"),
         ({"estimators": ("ece", "ece")}, "given once"),
         ({"truths": []}, "at least one"),
+        ({"n": 10_000_000, "draws": 101}, "would draw 1,010,000,000 rows; a run draws 1,000,000,000 at most"),
     ],
 )
 def test_bad_input_is_refused(how, why):

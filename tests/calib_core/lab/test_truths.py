@@ -46,6 +46,26 @@ def test_a_jump_adds_to_the_squared_error_what_no_bin_sees():
     assert binned.value == pytest.approx(smooth.value, rel=0.01)
 
 
+@pytest.mark.parametrize("bins", ["equal-width", "equal-mass"])
+def test_no_bin_sees_a_jump_and_every_notion_sees_both_signs(bins):
+    """By hand: of calibrated scores plus or minus .02 means are calibrated; confidences join two signs."""
+    truth, scheme = lab.JumpingCurve(1.0, 0.0), cc.BINNINGS.make(bins, bins=100)
+    for key in ("ece", "debiased-l2"):
+        found = lab.true_error(truth, None, cc.ESTIMATORS.make(key, binning=scheme), in_bins=True)
+        assert found.value == pytest.approx(0, abs=1e-9)
+    for notion, mean, square in ((None, 0.02, 0.0004), ("class-wise", 0.02, 0.0004), ("confidence", 0.01, 0.0002)):
+        assert lab.true_error(truth, notion).value == pytest.approx(mean, abs=1e-9)
+        assert lab.true_error(truth, notion, "debiased-l2").value == pytest.approx(square, abs=1e-9)
+
+
+def test_the_square_of_a_sampled_truth_is_not_its_own_noise():
+    """The twin: two million other rows of the law, its expectation in bins of 10,000 rows."""
+    truth = lab.Mixture("logistic", 2, 2, 5)
+    found = lab.true_error(truth, "confidence", "debiased-l2")
+    assert found.standard_error < 1e-4
+    assert abs(found.value - 0.00376) < 4 * np.hypot(found.standard_error, 3e-5)
+
+
 def test_wide_bins_see_no_more_than_their_means():
     one_bin = lab.true_error(
         "drawn", None, cc.ESTIMATORS.make("ece", binning=cc.BINNINGS.make("equal-width", bins=1)), in_bins=True
