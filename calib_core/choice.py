@@ -173,7 +173,8 @@ class Choice(OneLine):
             f"saw it; {inside(self.winner.title)} came first in {same} of {len(self.picks)}, and over all rows.",
             f"The interval is about maps fitted like these: it covers other rows to judge, not how other rows would "
             f"have changed the fits. It lies above 0 by chance alone in about {at_level((1 - self.level) / 2)} of "
-            "cases at most, unless what both all but exclude happens more often than both say.",
+            "cases at most where labels that the model and the maps both find unlikely happen about as often as both "
+            "say; with few rows, and a truth unlike both, it can be more often.",
             f"{count(self.rows)} of {count(self.among)} rows were drawn, class by class, to keep this short."
             if self.rows < self.among
             else "",

@@ -19,6 +19,8 @@ CROSS_FITTED = (
     "row: what they say holds nearly, not exactly, and does not tell how other rows would have changed the fits."
 )
 """What is to be known of cross-fitted rows."""
+COLUMN_UNUSED = "The column {} is not used: all rows are judged."
+"""What is to be known where a column of their file divides them."""
 OF_ALL_ROWS = (
     "This is the map to use afterwards, fitted on all rows; what is judged comes from maps of its kind that were each "
     "fitted on the other folds."

@@ -197,7 +197,7 @@ def marked_rows(table: Table, reading: Mapping[str, Any] | None = None) -> Marke
 def divide(
     whole: Predictions,
     *,
-    share: float = 0.5,
+    share: float | None = None,
     random_state: int = 0,
     folds: int | None = None,
     marked: Marked | None = None,
@@ -208,7 +208,8 @@ def divide(
 
     Parameters
     ----------
-    share, random_state : of the rows that become calibration rows, at random, class by class; and the seed.
+    share, random_state : of the rows that become calibration rows (by default half), at random, class by class; and
+        the seed.
     folds : in place of a share, in how many folds the rows are cross-fitted: all are judged, each after a map fitted
         on the other folds (``recalibrated``); the map used afterwards is fitted on all (``fitted``).
     marked : in place of that, the rows a column of the file marks (``marked_rows``).
@@ -225,9 +226,10 @@ def divide(
     >>> rows.fit.n_rows, rows.test.n_rows, rows.rule
     (89, 89, 'split at random, class by class')
     """
-    if folds is not None and not (like is None and test is None and marked is None):
+    if folds is not None and not (share is None and like is None and test is None and marked is None):
         raise InputError(
-            "folds divide the rows by themselves: leave out the rows that are marked, of a test file or alike"
+            "folds divide the rows by themselves: leave out the share, and the rows that are marked, of a test file or "
+            "alike"
         )
     if like is not None:
         return _alike(whole, like)
@@ -240,7 +242,7 @@ def divide(
         return Division(whole, test, np.arange(whole.n_rows), np.arange(test.n_rows), rule)
     if marked is not None:
         return _parts(whole, marked.fit, marked.test, f"split by the column {marked.column}")
-    chosen = whole.first_part(share, random_state=random_state)
+    chosen = whole.first_part(0.5 if share is None else share, random_state=random_state)
     kept = "" if whole.row_groups is None else f", each group{whole.row_groups.kind} on one side"
     return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), f"split at random, class by class{kept}")
 

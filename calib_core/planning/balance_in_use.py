@@ -96,7 +96,10 @@ def balance_in_use(
     scores = rows.confidence
     fixed = scheme.fixed_edges()
     if fixed is None and fit is None:
-        raise NotAnswerable("bins that follow the data are placed on calibration rows: give them")
+        raise NotAnswerable(
+            "bins that follow the data are placed on calibration rows, which are not counted: give them, or choose "
+            "bins of equal width"
+        )
     edges = fixed if fit is None or fixed is not None else scheme.edges(np.sort(independent(fit).confidence), None)
     assert edges is not None
     edges = np.asarray(edges).astype(scores.dtype)

@@ -104,12 +104,15 @@ def proposition_4(quick: bool, progress: Progress) -> list[PaperLine]:
     "Eq. (17) and Tables 2 and 4",
     (0.5, 3),
     "data=demo:imbalanced-forest&view=estimators",
+    2,
 )
 def tl_mce(quick: bool, progress: Progress) -> list[PaperLine]:
     """The largest error of a class in a bin (eq. 17) beside what the tables hold: a bin's mean over classes, at most.
 
     On calibrated predictions over ten classes, 10,000 rows and 15 bins, sizes as in Table 2: whatever they show is
-    noise.
+    noise. What the paper reads off bin 6 of its Figure 1 is compared with nothing, as it does not agree with itself:
+    Section 2.1 (c) has an accuracy of about 0.2 where class 1 is predicted, beside the bin's confidence of 0.545, which
+    are about 0.35 apart; Appendix E.3, below eq. (16), has an error of roughly 0.15 for this class.
     """
     cells, bins, confidence = np.array([_largest(seed) for seed in steps(40 if quick else 300, progress)]).T
     why = "the tables average the classes of a bin before the largest bin is taken: a class of few rows weighs little"
@@ -120,10 +123,6 @@ def tl_mce(quick: bool, progress: Progress) -> list[PaperLine]:
                "at least", 0.0),
         stated("Largest bin as the tables hold it, as a share of eq. (17)", "Eq. (17) and Table 2",
                ratio(bins, cells, paired=True), "equal", 1.0, why),
-        printed("Error of class 1 in bin 6 of Figure 1, from its accuracy of 0.2 and confidence of 0.545",
-                "Appendix E.3, below eq. (16)", "0.15", abs(0.2 - 0.545),
-                why="Section 2.1 (c) and Appendix E.3 of the paper do not agree; the difference of the accuracy and "
-                "the confidence that it prints is taken"),
     ]  # fmt: skip
 
 

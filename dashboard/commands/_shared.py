@@ -127,8 +127,8 @@ class Loaded:
 
         if like is not None:
             return divide(self.predictions, like=like)
-        marked = None if folds else self.marked
-        rows = divide(self.predictions, share=share, random_state=seed, folds=folds, marked=marked)
+        how: dict[str, Any] = {"folds": folds} if folds else {"share": share, "marked": self.marked}
+        rows = divide(self.predictions, random_state=seed, **how)
         return within(rows, self.where) if self.where else rows
 
     def rows(self, which: str) -> Predictions:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calib_core import Predictions
     from calib_core.inference import Answer, PrimaryLine
 
+_NOTHING_FITTED = "No calibrator is fitted: folds change nothing but which rows are judged, which are all."
 NOTIONS = ("confidence", "top-label", "class-wise")
 
 
@@ -122,10 +123,10 @@ def _models(
     """The predictions to judge by name, as they are and after each calibrator; and what is to be known of these."""
     from calib_core import CALIBRATORS, fitted, recalibrated
     from calib_core._text import begun
+    from calib_core.cross_fitting import COLUMN_UNUSED
 
-    if not calibrators:
-        which = rows if divided["folds"] is None else "all"
-        return {name or "as given": loaded.rows(which) for name, loaded in by_model.items()}, ""
+    if not calibrators and divided["folds"] is None:
+        return {name or "as given": loaded.rows(rows) for name, loaded in by_model.items()}, ""
     if rows != "auto":
         raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
 
@@ -140,7 +141,11 @@ def _models(
             ready = calibrator if parts.folds is not None else fitted(parts, calibrator)
             models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
     assert first is not None
-    return models, first.note and f"{begun(first.rule)}, seed {divided['seed']}. {first.note}"
+    if first.folds is None:
+        return models, ""
+    note = f"{begun(first.rule)}, seed {divided['seed']}. {first.note}" if calibrators else _NOTHING_FITTED
+    column = next(iter(by_model.values())).reading.split
+    return models, f"{note} {COLUMN_UNUSED.format(column)}" if column else note
 
 
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:

@@ -53,12 +53,13 @@ def command(
         raise click.UsageError("--quick and --kept exclude each other: nothing is run with --kept.")
     if folder is None and (splits or read):
         raise click.UsageError("--splits and how to read files go with --files.")
-    from calib_core.reproductions import REPRODUCTIONS, overview
+    from calib_core.reproductions import REPRODUCTIONS, from_files, overview
     from calib_core.reproductions.gallery import entry_of
 
     chosen = [key for key, entry in REPRODUCTIONS.items() if not entry.needs] if "all" in keys else list(keys)
     for key in chosen:
-        entry_of(key)
+        if not entry_of(key).needs and folder is not None:
+            from_files(key, {})  # refuses in its own words, before any file is read
     found = _found(chosen, quick, kept, folder, splits or 5, read) if chosen else overview()
     if as_csv:
         _shared.write_csv(found)

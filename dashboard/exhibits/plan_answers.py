@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 
 import calib_core as cc
+from calib_core._text import count
 from calib_core.diagrams import PlanCurve
 from calib_core.planning import PLANS, BinBalance, Plan
 from calib_core.registry import Part
@@ -26,6 +28,19 @@ def data_in_use(scene: Scene) -> dict[str, Any]:
         return {"tolerance": scene.tolerance}
     rows = scene.models.shown[0].division
     return {"fit": rows.part("fit"), "test": rows.part("test"), "bins": scene.bins, "tolerance": scene.tolerance}
+
+
+def _in_folds(scene: Scene) -> str:
+    """Whose calibration rows are counted where rows are cross-fitted; empty where they are divided in two."""
+    if not (scene.models.shown and scene.cross_fitted):
+        return ""
+    divided = scene.get(scene.models.shown[0].division)
+    assert divided.folds is not None
+    fewest = divided.fit.n_rows - int(np.bincount(divided.folds[divided.fit_rows]).max())
+    return (
+        f"Rows are cross-fitted: the {count(divided.fit.n_rows)} calibration rows in use are those of the map to use "
+        f"afterwards; the maps that are judged are each fitted on fewer, {count(fewest)} or more."
+    )
 
 
 @EXHIBITS.register("plan", "What so many rows promise")
@@ -60,7 +75,7 @@ class PlanShown(Exhibit):
             found.basis,
             f"{found.title}: {self.plan.y_title} against {self.plan.x_title}. {found.sentence}",
             headline=(finding, *filter(None, (" ".join(more), found.inverse))),
-        )
+        ).also(_in_folds(scene))
 
 
 @EXHIBITS.register("plans", "All questions about rows")
@@ -85,7 +100,7 @@ class Plans(Exhibit):
         return Words(
             "Each line stands alone, at its own level, for the numbers that the question is first asked with; above, "
             "all of them can be changed."
-        )
+        ).also(_in_folds(scene))
 
 
 @EXHIBITS.register("bin-balance", "Are the bins in use well balanced?", reference="P2 Definition 4.2")
@@ -100,7 +115,8 @@ class BinsInUse(Exhibit):
         rows = data_in_use(scene)
         if "test" not in rows:
             raise cc.NotAnswerable("there are no rows in use whose bins could be looked at")
-        return call(cc.planning.balance_in_use, rows["test"], stem="balance", fit=rows["fit"], bins=rows["bins"])
+        fit = None if scene.cross_fitted else rows["fit"]  # all are counted: none are left to place bins on
+        return call(cc.planning.balance_in_use, rows["test"], stem="balance", fit=fit, bins=rows["bins"])
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
+from calib_core.cross_fitting import COLUMN_UNUSED
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Scene, call, division, shared, split_by
+from dashboard.session import Call, Scene, call, division, reading, shared, split_by
 
 
 @EXHIBITS.register("rows", "Calibration rows and test rows")
@@ -33,9 +34,9 @@ class Rows(Exhibit):
             "share": f", a share of {source.share:g} to the calibration rows, seed {source.seed}",
             "folds": f", seed {source.seed}",
         }.get(split_by(source), "")
-        every = "all rows" if scene.cross_fitted else "the test rows"
-        judged = f"{every} with {divided.where}" if divided.where else every
+        judged = f"{scene.judged_rows} with {divided.where}" if divided.where else scene.judged_rows
+        column = reading(source.data, source.reading).split if scene.cross_fitted else None
         fitted = f"{divided.note} Every" if divided.note else "Calibrators are fitted on the calibration rows; every"
         return Words(f"How the rows were divided: {divided.rule}{how}. {fitted} number is of {judged}.").also(
-            repeated.message if repeated else "", divided.warning
+            repeated.message if repeated else "", divided.warning, COLUMN_UNUSED.format(column) if column else ""
         )

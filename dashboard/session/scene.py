@@ -125,6 +125,11 @@ class Scene:
         """What is to be known of fitted maps where rows are cross-fitted; empty where they are divided in two."""
         return OF_ALL_ROWS if self.cross_fitted else ""
 
+    @property
+    def judged_rows(self) -> str:
+        """Which rows every number is of, for the middle of a sentence."""
+        return "all rows" if self.cross_fitted else "the test rows"
+
     def unseen(self, rows: int) -> str:
         """On which rows maps are judged, for the middle of a sentence."""
         none = "each after maps fitted on other rows" if self.cross_fitted else "that no calibrator was fitted on"

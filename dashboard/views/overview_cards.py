@@ -67,14 +67,14 @@ def _by_class(scene: Scene) -> None:
         # No class stands out as a whole, and one does in a bin.
         claim, _, basis = str(place["finding"]).rpartition(" (")
         _card(
-            "By class, of the test rows",
+            f"By class, of {scene.judged_rows}",
             claim,
             f"{begun(basis.removesuffix(').'))}. No class stands out over all its bins.",
         )
         leading("classes", "Look at this place", **worst_places.place(place, scene.focused(model=scene.titles[0])))
         return
     picture = class_spark(found), "For each class a bar at what is said and a dot at how often it is right, worst first"
-    _card("By class, of the test rows", found.headline, found.basis, picture if len(found.names) else None)
+    _card(f"By class, of {scene.judged_rows}", found.headline, found.basis, picture if len(found.names) else None)
     worst = found.code[0] if len(found.names) and found.stands_out[0] else None
     where = {**CLEARED, "code": worst, "reduction": "top-label", "model": scene.titles[0]}
     leading("classes", "Look at this class" if worst is not None else "Compare the classes", view="classes", **where)
@@ -92,7 +92,7 @@ def _by_slice(scene: Scene) -> None:
         try:
             if len(columns_of(watched)) and not too_many(watched):
                 found = watched.get(SliceColumns().dots(watched))
-                _card("By slice, of the test rows", found.headline, found.basis)
+                _card(f"By slice, of {scene.judged_rows}", found.headline, found.basis)
             else:
                 _card("By slice", "Many columns", "So many rows and columns are looked at when they are asked for.")
         except NotAnswerable as why:

@@ -326,6 +326,7 @@ def test_of_many_numbers_some_rows_are_drawn_and_it_says_so(monkeypatch):
     found = choose(rows(400), FAST)
     assert (found.rows, found.among) == (100, 400)
     assert "100 of 400 rows were drawn, class by class, to keep this short." in found.notes
+    assert found.notes[1].endswith("say; with few rows, and a truth unlike both, it can be more often.")
 
 
 def test_it_tells_how_far_it_is_and_can_be_stopped():

@@ -116,7 +116,9 @@ def test_what_needs_rows_apart_is_refused_in_a_sentence():
     assert evaluate(rows.fit, rows.test, ["identity"], ["confidence"], ["ece"])["rows"].eq(N).all()
 
 
-@pytest.mark.parametrize("beside", [{"test": ROWS}, {"like": divide(ROWS)}, {"marked": Marked([0], [1], "part")}])
+@pytest.mark.parametrize(
+    "beside", [{"share": 0.5}, {"test": ROWS}, {"like": divide(ROWS)}, {"marked": Marked([0], [1], "part")}]
+)
 def test_folds_stand_alone(beside):
     with pytest.raises(InputError, match="folds divide the rows by themselves"):
         divide(ROWS, folds=3, **beside)

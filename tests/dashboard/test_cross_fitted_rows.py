@@ -235,12 +235,51 @@ def test_what_does_not_go_with_folds_is_refused(tmp_path: Path, words: tuple[Any
     assert said in answer.stderr
 
 
-def test_more_folds_than_groups_are_refused_in_a_sentence(tmp_path: Path) -> None:
-    answer = run("audit", patients(tmp_path), "--folds", 41, "--read", "group=patient", "--calibrator", "temperature")
+@pytest.mark.parametrize("fitted", [("--calibrator", "temperature"), ()])
+def test_more_folds_than_groups_are_refused_in_a_sentence(tmp_path: Path, fitted: tuple[str, ...]) -> None:
+    answer = run("audit", patients(tmp_path), "--folds", 41, "--read", "group=patient", *fitted)
     assert answer.exit_code == 2
     assert "folds is 41; it must be a whole number from 2 to 40: there are 40 groups (patient)" in answer.stderr
     with pytest.raises(InputError, match="from 2 to 178"):
         session.parts(Source(data=WINE.data, by="folds", folds=179))
+
+
+def test_what_folds_leave_out_is_said(tmp_path: Path) -> None:
+    table = pd.read_csv(patients(tmp_path)).assign(split=["calibration", "test"] * 60)
+    file = tmp_path / "marked.csv"
+    table.to_csv(file, index=False)
+    only = ("--notion", "confidence", "--estimator", "ece")
+    unused, nothing = "The column split is not used: all rows are judged.", "No calibrator is fitted"
+    bare, marked = (run("audit", each, "--folds", 3, *only).stdout for each in (tmp_path / "few.csv", file))
+    assert "120 rows judged" in marked
+    assert (nothing in bare, nothing in marked) == (True, True)
+    assert (unused in bare, unused in marked) == (False, True)
+    record = json.loads(run("audit", file, "--folds", 3, *only, "--calibrator", "temperature", "--json").stdout)
+    assert record["options"]["note"].endswith(f"{CROSS_FITTED} {unused}")
+    plain = run("audit", file, *only).stdout
+    assert "60 rows judged" in plain
+    assert unused not in plain
+    key = session.hold(file.read_bytes(), "marked.csv").key
+    for by in ("folds", "column"):
+        notes = EXHIBITS.make("rows").words(session.scene_of(Selection(source=Source(key, by=by)))).notes
+        assert (unused in notes) == (by == "folds")
+
+
+def test_the_planner_says_whose_rows_it_counts(scene: Scene) -> None:
+    for key in ("plan", "plans"):
+        (note,) = EXHIBITS.make(key).words(scene).notes
+        assert "the 178 calibration rows in use are those of the map to use afterwards" in note
+        assert note.endswith("each fitted on fewer, 118 or more.")
+        assert not EXHIBITS.make(key).words(session.scene_of(Selection(source=replace(WINE, by="share")))).notes
+    chosen = Selection(source=WINE, binning="equal-mass", bins=5)
+    with pytest.raises(NotAnswerable, match="placed on calibration rows, which are not counted"):
+        session.scene_of(chosen).get(EXHIBITS.make("bin-balance").table(session.scene_of(chosen)))
+
+
+def test_the_overview_says_which_rows_its_cards_are_of() -> None:
+    for source, of in ((WINE, "all rows"), (replace(WINE, by="share"), "the test rows")):
+        captions = [caption.value for caption in opened(Selection(source=source)).caption]
+        assert f"By class, of {of}" in captions
 
 
 def test_the_report_says_that_rows_are_cross_fitted(tmp_path: Path) -> None:

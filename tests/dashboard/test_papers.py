@@ -89,6 +89,13 @@ def test_networks_of_a_folder_stand_beside_the_papers(tmp_path, monkeypatch):
     assert shown["ours"].tolist() == expected["ours"].tolist()
 
 
+def test_what_needs_no_files_is_refused_before_any_is_read(tmp_path):
+    (tmp_path / "notes.txt").write_text("no predictions")
+    for keys in (["p1-example-1"], ["p1-table-3", "p1-example-1"]):
+        result = run(*keys, "--files", str(tmp_path), code=2)
+        assert result.stderr == "calib reproduce: p1-example-1 needs no files: leave them out\n"
+
+
 # ---- on screen -------------------------------------------------------------------------------------------------
 
 

@@ -140,6 +140,15 @@ def test_every_entry_is_kept_in_its_present_version():
     assert within_or_why(kept).all()
 
 
+def test_a_decrease_in_percent_stands_beside_the_percent_printed():
+    kept = gallery("p2-appendix-e-a")
+    (line,) = kept[kept["what"].str.contains("percent")].to_dict("records")
+    # P2 prints 2 % +- 7 %, of 90 %: four standard errors of it and half a percent, and ours on top.
+    assert (line["published"], line["within"]) == ("2", True)
+    assert 4 * 7 / 1.645 + 0.5 < line["tolerance"] < 25
+    assert abs(line["ours"]) < 10
+
+
 def test_kept_lines_follow_from_their_own_numbers():
     kept = gallery()
     np.testing.assert_allclose(kept["apart"], kept["ours"] - kept["target"], atol=1e-8)
