@@ -25,6 +25,7 @@ from calib_core.reproductions import (
 from calib_core.reproductions.author_files import _network
 from calib_core.reproductions.gallery import COLUMNS, KEPT, read_kept, write_kept
 from calib_core.reproductions.markdown import page
+from calib_core.reproductions.paper_lines import Found
 
 PAGE = Path(__file__).parents[2] / "reproductions/table.md"
 HERE = [key for key, entry in REPRODUCTIONS.items() if not entry.needs]
@@ -310,3 +311,12 @@ def test_a_file_that_says_no_network_is_refused(name):
         cc.InputError, match=r"says no dataset and network of this table; those there are: CIFAR-10 ResNet-50"
     ):
         from_files("p1-table-2", {name: rows()})
+
+
+@pytest.mark.parametrize(
+    ("value", "says"), [(0.8, ""), (1.05, "not told apart"), (1.2, "20 % larger"), (0.95, "not told apart")]
+)
+def test_why_an_error_is_not_less_follows_from_its_ratio(value, says):
+    found = posocco_bonnefoy._where_not_less(Found(value, 0.02, 36), "adaptive")
+    assert says in found
+    assert bool(found) == bool(says)
