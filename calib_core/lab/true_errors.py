@@ -89,7 +89,7 @@ def true_error(
 def _of_law(truth: Any, notion: Any, target: Any, power: int) -> TrueError:
     rows = law(truth)
     if kind_of(truth).exact:
-        if getattr(target, "binning", None) != Distinct():
+        if _binning(target) != Distinct():
             rows = rows.replace(probs=rows.probs.round(JOINED))
         return TrueError(error_of(rows, notion, target, power), 0.0)
     value = error_of(rows, notion, target, power)
@@ -109,9 +109,14 @@ def law(truth: Any, share: int = 1) -> Predictions:
 
 def error_of(rows: Predictions, notion: Reduction, target: Any, power: int, parts: int = 1) -> float:
     """The target on rows with expected labels, to a power; of one of several ``parts`` in as many bins as of all."""
-    if getattr(target, "binning", None) is FINEST:
+    if _binning(target) is FINEST:
         target = replace(target, binning=_finest(rows, parts))
     return float(Question(rows, notion, target).answer(rows).value ** power)
+
+
+def _binning(target: Any) -> Any:
+    """The bins of a target; None where it has none, as scores have."""
+    return getattr(target, "binning", None)
 
 
 def _finest(rows: Predictions, parts: int) -> PointsPerBin:

@@ -179,9 +179,8 @@ def _true_error(outputs: Float64s, truth: Float64s, order: int) -> float:
 
 
 @reproduction("p2-appendix-e-a", "Scaling-binning needs fewer rows than histogram binning",
-              "Appendix E (A), Figures 8 and 9", (4, 45), lab_link("bins", "sigmoid"),
+              "Appendix E (A), Figures 8 and 9", (4, 45), lab_link("bins", "sigmoid"), 2,
               also={"Figure 8 live": lab_link("calibrators", "sigmoid")})  # fmt: skip
-              "Appendix E (A), Figures 8 and 9", (4, 45), lab_link("bins"), 2)  # fmt: skip
 def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
     """Both calibrators fitted on n rows in B bins, 1,000 times in the paper: their mean squared calibration errors.
 

@@ -54,7 +54,7 @@ class ClassPanels(Paged):
         KERNEL_CURVE
     )
 
-    bins_of: Annotated[str, BINS_OF, "Bins of", BINS_OF_WORDS] = "own"
+    bins_of: Annotated[str, BINS_OF, "Whose bins", BINS_OF_WORDS] = "own"
 
     printed = 0
     terms = ("bins", "over-confident")

@@ -70,7 +70,7 @@ class Reliability(Exhibit):
         "Axes of probability",
         "log-odds spread out what lies near 0 and 100 %",
     ] = "linear"
-    bins_of: Annotated[str, BINS_OF, "Bins of", BINS_OF_WORDS] = "own"
+    bins_of: Annotated[str, BINS_OF, "Whose bins", BINS_OF_WORDS] = "own"
     stems: Annotated[bool, Flag(), "Stems to the plusses", "how far the classes of each bin are off on average"] = True
 
     height = 560
