@@ -20,7 +20,7 @@ from calib_core.guarantees import (
 )
 from calib_core.guarantees.promise import points_up, rounded_up
 from calib_core.guarantees.sample_size import fewest
-from calib_core.inference.number_words import at_level, in_percent, percent, score
+from calib_core.inference.number_words import at_level, in_percent, percent
 from calib_core.inference.number_words import rows as about
 from calib_core.planning.question import PLANS, Plan, each
 from calib_core.registry import Choice, Range
@@ -202,9 +202,9 @@ class Balance(Plan):
             return (
                 f"From {self.rows:,} rows it cannot be promised that {share}: {self.bins} bins are too many for them."
             )
-        level = math.floor(1e4 * (1.0 - chance)) / 1e4
+        level = min(math.floor(1e4 * (1.0 - chance)), 9_999) / 1e4
         return (
-            f"With probability at least {percent(level)} over {self.rows:,} rows that {self.bins} bins share, {share}."
+            f"With probability at least {at_level(level)} over {self.rows:,} rows that {self.bins} bins share, {share}."
         )
 
     def inverse(self) -> str:
@@ -246,9 +246,10 @@ class ScalingBinning(Plan):
         ratio, beside = (float(curve[0]) for curve in self.curves(bins).values())
         half = float((self._size(bins, self.error / 2) / self._size(bins, self.error))[0])
         return (
-            f"For the same added error of {percent(self.error)}, {self.bins:,} bins ask scaling-binning for "
-            f"{score(ratio)} times the rows that 10 bins do, and histogram binning for {score(beside)} times. Half the "
-            f"error takes scaling-binning {score(half)} times the rows."
+            f"Where rows grow just as the orders do, {self.bins:,} bins ask scaling-binning, for the same added error "
+            f"of {percent(self.error)}, for about {_times(ratio)} times the rows that 10 bins do, and histogram "
+            f"binning for {_times(beside)} times. Half the error takes scaling-binning about {_times(half)} times the "
+            "rows."
         )
 
 
@@ -282,6 +283,11 @@ class Estimating(Plan):
         debiased, plug_in = (float(curve[0]) for curve in self.curves(np.array([float(self.bins)])).values())
         return (
             f"To estimate the same squared error to half of itself, {self.bins:,} bins ask the debiased estimate for "
-            f"{score(debiased)} times the rows that 10 bins do, and the plug-in estimate for {score(plug_in)} times. "
-            "Half the error takes either of them 4 times the rows."
+            f"about {_times(debiased)} times the rows that 10 bins do, and the plug-in estimate for about "
+            f"{_times(plug_in)} times. Half the error takes either of them 4 times the rows."
         )
+
+
+def _times(ratio: float) -> str:
+    """A ratio of orders of growth, to the two digits that it may have."""
+    return f"{float(f'{ratio:.2g}'):,.6g}"

@@ -374,3 +374,8 @@ def test_bins_that_follow_the_data_are_placed_on_calibration_rows():
         balance_in_use(drawn(9, 1, weights=[0.5] * 8 + [5.0]))
     with pytest.raises(NotAnswerable, match="groups"):
         balance_in_use(drawn(8, 1, groups=np.arange(8) // 2))
+
+
+def test_no_chance_is_rounded_up_to_certainty():
+    sure = PLANS.make("balance", rows=100_000_000, bins=100).answer()
+    assert sure.startswith("With probability at least 99.99 % over")
