@@ -452,11 +452,11 @@ def test_a_new_model_sets_off_from_the_base_and_arrives(open_page, served) -> No
     tick(page, "two")
     page.wait_for_function("() => window.places.length > 3")
     page.wait_for_function(ARRIVED)
-    places = page.evaluate("window.places")
+    places, courses = page.evaluate("() => [window.places, window.lines]")  # of one moment: both still grow
     assert numbers(places[0]) == pytest.approx(numbers(" ".join(start)), abs=0.5)
     assert numbers(places[-1]) != pytest.approx(numbers(places[0]), abs=5)
     # The line goes where its marks go, though the base model's has other pieces: here the last two marks are hollow.
-    for marks, lines in zip(places, page.evaluate("window.lines"), strict=True):
+    for marks, lines in zip(places, courses, strict=True):
         assert [len(numbers(line)) for line in lines] == [12, 2, 2]
         assert numbers(" ".join(lines)) == pytest.approx(numbers(marks), abs=0.05)
     assert_drawn_as_afresh(page)

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import own_file
+from tests.browser.waiting import settled
 
 HOSTILE = "<img src=http://127.0.0.2/a.png>"
 
@@ -32,6 +33,7 @@ def counted_from_one(folder: Path) -> Path:
 
 
 def upload(page: Page, file: Path) -> None:
+    settled(page)  # for a moment after a file that was refused its field and a fresh one are both there
     own_file(page).set_input_files(file)
 
 
