@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calib_core._text import begun, inside
@@ -14,7 +15,18 @@ from calib_core._text import begun, inside
 if TYPE_CHECKING:
     from calib_core.registry import Registry
 
-FAMILIES: dict[str, Registry[Any]] = {}
+
+class _Families(dict[str, "Registry[Any]"]):
+    """Registries by name: one that is a public name of the package is loaded when it is first asked for."""
+
+    def __missing__(self, family: str) -> Registry[Any]:
+        getattr(import_module("calib_core"), family, None)  # a registry adds itself while its module is loaded
+        if family not in self:
+            raise KeyError(family)
+        return self[family]
+
+
+FAMILIES = _Families()
 """Every registry by its public name."""
 
 

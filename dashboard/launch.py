@@ -10,7 +10,6 @@ from typing import Any
 APP = Path(__file__).with_name("app.py")
 
 _HEAVY = (
-    "calib_core",
     "dashboard.chart.serving",
     "pandas",
     "plotly.graph_objects",
@@ -44,6 +43,9 @@ def preload() -> None:
     """Import what the first visitor would wait for, and take it out of the garbage collector's rounds."""
     for module in _HEAVY:
         importlib.import_module(module)
+    library = importlib.import_module("calib_core")
+    for name in library.__all__:
+        getattr(library, name)  # what the library loads when it is asked for
     gc.collect()
     gc.freeze()
 

@@ -38,5 +38,26 @@ def test_an_estimate_needs_neither_scikit_learn_nor_scipy_stats():
 p = cc.Predictions([[0.9, 0.1], [0.7, 0.3]] * 50, [0, 1, 0, 0, 0] * 20)
 cc.estimate(p).interval(), cc.estimate(p).noise_floor
 print([name for name in ("sklearn", "scipy.stats", "scipy.optimize") if name in sys.modules])"""
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert fresh(ask) == "[]\n"
+
+
+def fresh(ask):
+    """What a new interpreter prints."""
+    return subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("family", ["BINNINGS", "CALIBRATORS", "PLANS"])
+def test_a_recipe_is_read_where_nothing_of_its_family_was_loaded(family):
+    key = next(iter(getattr(calib_core, family)))
+    ask = f"from calib_core import Recipe; print(Recipe.from_dict({family!r}, {key!r}).build() is not None)"
+    assert fresh(ask) == "True\n"
+
+
+def test_a_family_that_there_is_not_is_a_key_error():
+    with pytest.raises(KeyError, match="PETS"):
+        calib_core.Recipe("PETS", "cat").build()
+
+
+def test_what_the_first_visitor_would_wait_for_is_loaded_before():
+    ask = "import sys; from dashboard import launch; launch.preload(); print('calib_core.calibrators' in sys.modules)"
+    assert fresh(ask) == "True\n"
