@@ -130,7 +130,7 @@ class Trial:
 
     def check_rows(self, recipe: Recipe) -> None:
         """Refuse a candidate that needs far more rows: it would take minutes to lose by."""
-        needed = CALIBRATORS[recipe.key].flags.profile.rows_needed(self.rows.n_classes or 2)
+        needed = self._named(recipe)["rows_needed"]
         if needed > FEW * self.rows.n_rows:
             raise NotAnswerable(
                 f"not tried, as it needs about {about_rows(needed)} rows to be fitted on and is given "

@@ -164,9 +164,16 @@ def valk_kull(n: int = 5000, random_state: Seed = 0) -> Synthetic:
     rng = np.random.default_rng(random_state)
     p = rng.dirichlet([0.5, 0.5, 0.5], n)
     truth = true_valk_kull(p)
-    # The label is the number of cumulative probabilities the uniform draw exceeds: 0, 1 or 2.
-    labels = (rng.random(n)[:, None] > np.cumsum(truth, axis=1)[:, :2]).sum(axis=1)
-    return Synthetic(Predictions(p, labels), truth)
+    return Synthetic(Predictions(p, drawn_labels(truth, rng)), truth)
+
+
+def drawn_labels(true_probs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
+    """A class for every row, drawn from its true probabilities: as many of their sums as a uniform number reaches.
+
+    >>> drawn_labels(np.eye(3), np.random.default_rng(0)).tolist()
+    [0, 1, 2]
+    """
+    return np.asarray((rng.random((len(true_probs), 1)) >= np.cumsum(true_probs, axis=1)[:, :-1]).sum(axis=1))
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from calib_core._arguments import as_whole
-from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._arrays import Bools, Float64s
 from calib_core._distributions import beta
-from calib_core.datasets import Seed, Synthetic, true_valk_kull, valk_kull
+from calib_core.datasets import Seed, Synthetic, drawn_labels, true_valk_kull, valk_kull
 from calib_core.defaults import SEED
 from calib_core.params import Choice, Range, RegistryError, Shares
 from calib_core.predictions import Predictions
@@ -265,13 +265,3 @@ class ExampleOne:
         probs = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
         names = ["disease 1", "disease 2", "disease 3"]
         return Synthetic(Predictions(probs, [0, 1], class_names=names), np.array([[0.2, 0.4, 0.4], [0.0, 1.0, 0.0]]))
-
-
-def drawn_labels(true_probs: Float64s, rng: np.random.Generator) -> Codes:
-    """A class for every row, drawn from its true probabilities.
-
-    >>> drawn_labels(np.eye(3), np.random.default_rng(0)).tolist()
-    [0, 1, 2]
-    """
-    passed = rng.random((len(true_probs), 1)) >= np.cumsum(true_probs, axis=1)[:, :-1]
-    return np.asarray(passed.sum(axis=1))

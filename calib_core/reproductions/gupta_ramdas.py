@@ -129,17 +129,12 @@ def tl_mce(quick: bool, progress: Progress) -> list[PaperLine]:
 def _largest(seed: int) -> tuple[float, float, float]:
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.full(10, 0.05), 10_000)
-    rows = Predictions(probs, _drawn(probs, rng))
+    rows = Predictions(probs, datasets.drawn_labels(probs, rng))
     return (
         _error(rows, "top-label", "mce", 15),
         _error(rows, "top-label", "mce-of-bins", 15),
         _error(rows, "confidence", "mce", 15),
     )
-
-
-def _drawn(probs: Float64s, rng: np.random.Generator) -> np.ndarray:
-    """Labels drawn from rows of probabilities."""
-    return np.asarray((rng.random((len(probs), 1)) > probs.cumsum(axis=1)[:, :-1]).sum(axis=1))
 
 
 # ---- what histogram binning promises ---------------------------------------------------------------------------
@@ -291,7 +286,7 @@ def _unequal(n: int, rng: np.random.Generator) -> tuple[Predictions, Float64s]:
     log = 3.0 * x + np.log(SHARES)
     truth, flat = (np.exp(z - z.max(axis=1, keepdims=True)) for z in (log, log / 1.6))
     truth, flat = truth / truth.sum(axis=1, keepdims=True), flat / flat.sum(axis=1, keepdims=True)
-    return Predictions(flat, _drawn(truth, rng)), truth
+    return Predictions(flat, datasets.drawn_labels(truth, rng)), truth
 
 
 # ---- whole probability vectors ---------------------------------------------------------------------------------

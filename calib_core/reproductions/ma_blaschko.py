@@ -23,8 +23,7 @@ def network(n: int, rng: np.random.Generator) -> Predictions:
     """Rows like those of a network on ten classes: right in nine of ten, and over-confident."""
     truth = rng.dirichlet(np.full(10, 0.04), n)
     flat = np.maximum(truth, 1e-12) ** 1.6
-    labels = (rng.random((n, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
-    return Predictions(flat / flat.sum(axis=1, keepdims=True), labels)
+    return Predictions(flat / flat.sum(axis=1, keepdims=True), datasets.drawn_labels(truth, rng))
 
 
 @reproduction("p4-equations-2-3", "Who keeps the predicted class cannot be calibrated in every binning",

@@ -59,5 +59,5 @@ def test_a_family_that_there_is_not_is_a_key_error():
 
 
 def test_what_the_first_visitor_would_wait_for_is_loaded_before():
-    ask = "import sys; from dashboard import launch; launch.preload(); print('calib_core.calibrators' in sys.modules)"
+    ask = "import sys; from dashboard import launch; launch.preload(); print('calib_core.choice' in sys.modules)"
     assert fresh(ask) == "True\n"
