@@ -20,10 +20,11 @@ class _Families(dict[str, "Registry[Any]"]):
     """Registries by name: one that is a public name of the package is loaded when it is first asked for."""
 
     def __missing__(self, family: str) -> Registry[Any]:
-        getattr(import_module("calib_core"), family, None)  # a registry adds itself while its module is loaded
-        if family not in self:
+        package = import_module("calib_core")
+        if family not in package.__all__:
             raise KeyError(family)
-        return self[family]
+        registry: Registry[Any] = getattr(package, family)
+        return registry
 
 
 FAMILIES = _Families()
