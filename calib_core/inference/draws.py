@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats, Rows
 from calib_core.claims import ColumnClaims, FlatClaims
@@ -118,14 +119,19 @@ def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any
             for rows, came_true in ranked_hits(claims.scores, ranks, rng, count):
                 drawn[rows] = came_true
         return (replace(claims, outcomes=drawn[:, r].copy()) for r in range(count))
-    drawn = labels(claims.rows, rng, count)
+    drawn = _labels(claims.rows, rng, count)
     name = "hit" if isinstance(claims, ColumnClaims) else "labels"
     return (replace(claims, **{name: drawn[:, r].astype(np.intp)}) for r in range(count))
 
 
 def labels(rows: Rows, rng: Uniforms, count: int) -> Codes:
     """Classes drawn from every row's probabilities, (rows, count)."""
+    return _labels(rows, rng, count).astype(np.intp, copy=False)
+
+
+def _labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.int32]:
+    """The same in half the memory."""
     found = np.empty((rows.shape[0], count), dtype=np.int32)
     for where, _, drawn in classes(rows, rng, count):
         found[where] = drawn
-    return found.astype(np.intp, copy=False)
+    return found
