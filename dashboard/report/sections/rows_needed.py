@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from calib_core import PLANS, Recipe
 from dashboard.exhibits import EXHIBITS
@@ -14,7 +15,7 @@ from dashboard.report.request import Request
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """The answers for the rows in use, by the numbers chosen in the planner."""
-    asked = EXHIBITS.make("plan", **dict(request.selection.exhibit("plan").params))
+    asked: Any = EXHIBITS.make("plan", **dict(request.selection.exhibit("plan").params))
     plan = yield from shown(EXHIBITS.recipe(asked), request.scene)
     yield from folded(plan, title=PLANS.recipe(asked.plan).title)
     yield from exhibited.blocks(Recipe("EXHIBITS", "plans"), request.scene)
