@@ -15,9 +15,9 @@ from dashboard.report.request import Request
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """The answers for the rows in use, by the numbers chosen in the planner."""
-    asked: Any = EXHIBITS.make("plan", **dict(request.selection.exhibit("plan").params))
-    plan = yield from shown(EXHIBITS.recipe(asked), request.scene)
-    yield from folded(plan, title=PLANS.recipe(asked.plan).title)
+    question: Any = EXHIBITS.make("plan", **dict(request.selection.exhibit("plan").params))
+    plan = yield from shown(EXHIBITS.recipe(question), request.scene)
+    yield from folded(plan, title=PLANS.recipe(question.plan).title)
     yield from exhibited.blocks(Recipe("EXHIBITS", "plans"), request.scene)
     balance = yield from shown(Recipe("EXHIBITS", "bin-balance"), request.scene)
     yield from exhibited.finding(balance)
