@@ -10,7 +10,8 @@ from scipy.optimize import isotonic_regression
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
-from calib_core.claims import Stratum, running
+from calib_core.claims import Stratum
+from calib_core.tallies import running
 
 
 @BINARY_CALIBRATORS.register("isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002")
