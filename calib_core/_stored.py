@@ -18,7 +18,6 @@ from calib_core.errors import InputError, NotAnswerable
 
 Kind = Literal["full", "per-class", "top-label", "confidence"]
 Grain = Literal["rows", "counts"]
-"""What is at hand: every row, or a summary's counts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -26,7 +25,6 @@ class Stored(ReadOnly):
     """Probabilities or confidences, labels and what goes with them, checked by ``Predictions`` and not again."""
 
     grain: ClassVar[Grain] = "rows"
-
     kind: Kind
     labels: Codes | None
     class_names: tuple[str, ...] | None

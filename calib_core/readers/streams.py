@@ -20,7 +20,7 @@ from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import testing_rows
-from calib_core.readers.table import Table, file_label, unique_names
+from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
 from calib_core.readers.wording import quoted, size
 
 VALUES, FEWEST_ROWS, MOST_ROWS = 4_000_000, 4096, 1 << 18
@@ -109,6 +109,19 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
     if reader is None:
         return iter([Run(read_table(path), 0, 1.0)])
     return reader(Path(path), name, total)
+
+
+def holds_summary(path: str | os.PathLike[str]) -> bool:
+    """Is the file a summary's? What is wrong with a file is said by whoever reads it."""
+    if importlib.util.find_spec("pyarrow") is None:
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return bool(pq.read_schema(path).names[:1] == [SUMMARY])
+    except (pa.ArrowException, OSError, ValueError):
+        return False
 
 
 def _placed(table: Table, first: int, first_line: int = 0) -> Table:

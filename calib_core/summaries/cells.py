@@ -7,25 +7,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats, ReadOnly, frozen
+from calib_core import exact_sums
+from calib_core._arrays import Bools, Codes, Floats, ReadOnly, frozen
 from calib_core._repr import OneLine
-from calib_core.summaries.exact import Ints, carried, exact_sums, rounded
-from calib_core.summaries.grid import CELLS, cells_of
+from calib_core.exact_sums import ExactSums
+from calib_core.summaries.fine_grid import CELLS, cells_of
+from calib_core.tallies import Moments
 
-SUMS = ("count", "score", "outcome", "squares", "cubes", "fourths", "spread", "spread_squares")
-"""Sums of 1, s, z, r^2, r^3, r^4, v and v^2 over a cell's claims, r = z - s and v = s (1 - s)."""
+SUMS = ("score", *Moments.powers)
+"""The sums that are kept beside the number of claims and of those that came true."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells(ReadOnly, OneLine):
     """Exact sums over the cells that hold claims; cell c of stratum s stands at ``place`` s * CELLS + c, ascending.
 
-    ``whole`` and ``part`` are (places, len(SUMS)): sums in ones, and what is left of them in units of 2^-40.
+    ``count`` and ``outcome`` are (places,), ``whole`` and ``part`` (len(SUMS), places) as in ``ExactSums``.
     """
 
     place: Codes
-    whole: Ints
-    part: Ints
+    count: Codes
+    outcome: Codes
+    whole: Codes
+    part: Codes
 
     @classmethod
     def of(cls, scores: Floats, outcomes: Bools, codes: Codes | None = None, n_strata: int = 1) -> Cells:
@@ -34,67 +38,86 @@ class Cells(ReadOnly, OneLine):
         if codes is not None:
             place = place + codes * CELLS
         size = n_strata * CELLS
-        count, hits = np.bincount(place, minlength=size), np.bincount(place[outcomes], minlength=size)
-        found = np.flatnonzero(count)
-        zero = np.zeros(len(found), dtype=np.int64)
-        s = scores.astype(np.float64)
-        r, v = outcomes - s, s * (1.0 - s)
-        square = r * r
-        sums = [(count[found], zero), _taken(place, s, size, found), (hits[found], zero)]
-        sums += [_taken(place, each, size, found) for each in (square, square * r, square * square, v, v * v)]
-        return cls._of(found, *(np.stack([pair[i] for pair in sums], axis=1) for i in (0, 1)))
+        count = np.bincount(place, minlength=size)
+        filled = np.flatnonzero(count)
+        hits = np.bincount(place[outcomes], minlength=size)
+        terms = (scores, *Moments.terms(scores, outcomes, None).values())
+        sums = exact_sums.stacked([exact_sums.sums_of(term, place, size)[filled] for term in terms])
+        return cls._of(filled, count[filled], hits[filled], sums)
 
     @classmethod
-    def _of(cls, place: Codes, whole: Ints, part: Ints) -> Cells:
-        return cls(frozen(place), frozen(whole.astype(np.int64, copy=False)), frozen(part))
+    def _of(cls, place: Codes, count: Codes, outcome: Codes, sums: ExactSums) -> Cells:
+        return cls(*(frozen(a) for a in (place, count, outcome, sums.whole, sums.part)))
+
+    @property
+    def sums(self) -> ExactSums:
+        """The sums, (len(SUMS), places)."""
+        return ExactSums(self.whole, self.part)
 
     @classmethod
     def together(cls, several: Sequence[Cells]) -> Cells:
         """The sums of several together, whatever their order."""
-        return cls._added(*(np.concatenate([getattr(c, name) for c in several]) for name in ("place", "whole", "part")))
+        place, count, outcome = (
+            np.concatenate([getattr(cells, name) for cells in several]) for name in ("place", "count", "outcome")
+        )
+        whole, part = (np.concatenate([getattr(c, name) for c in several], axis=1) for name in ("whole", "part"))
+        return cls._added(place, count, outcome, ExactSums(whole, part))
+
+    @classmethod
+    def side_by_side(cls, strata: Sequence[Cells]) -> Cells:
+        """Cells of one stratum each, as the strata 0, 1, ... of one."""
+        moved = [cls._of(c.place + s * CELLS, c.count, c.outcome, c.sums) for s, c in enumerate(strata)]
+        return cls.together(moved)
 
     def over_strata(self) -> Cells:
         """The same claims in one stratum."""
-        return self._added(self.place % CELLS, self.whole, self.part)
+        return self._added(self.place % CELLS, self.count, self.outcome, self.sums)
 
     def stratum(self, s: int) -> Cells:
         """The claims of one stratum alone, as stratum 0."""
         mine = slice(*np.searchsorted(self.place, [s * CELLS, (s + 1) * CELLS]))
-        return self._of(self.place[mine] - s * CELLS, self.whole[mine], self.part[mine])
+        return self._of(self.place[mine] - s * CELLS, self.count[mine], self.outcome[mine], self.sums[:, mine])
 
     @classmethod
-    def _added(cls, place: Codes, whole: Ints, part: Ints) -> Cells:
-        """Sums (m, len(SUMS)) at places that may come up again."""
+    def _added(cls, place: Codes, count: Codes, outcome: Codes, sums: ExactSums) -> Cells:
+        """The sums at places that may come up again."""
         order = np.argsort(place, kind="stable")
         place = place[order]
         starts = np.flatnonzero(np.append(True, place[1:] != place[:-1])[: len(place)])
         if not len(starts):
-            return cls._of(place, whole, part)
-        sums = (np.add.reduceat(each[order], starts, axis=0) for each in (whole, part))
-        return cls._of(place[starts], *carried(*sums))
+            return cls._of(place, count, outcome, sums)
+        parts = (np.add.reduceat(a[..., order], starts, axis=-1) for a in (count, outcome, sums.whole, sums.part))
+        count, outcome, whole, part = parts
+        # Adding nothing carries what parts have too much over to the ones.
+        return cls._of(place[starts], count, outcome, ExactSums(whole, part) + ExactSums.zeros(whole.shape))
 
     @property
     def n_claims(self) -> int:
         """How many claims there are."""
-        return int(self.whole[:, 0].sum())
+        return int(self.count.sum())
 
-    def strata_sums(self, n_strata: int) -> Float64s:
-        """Every sum over whole strata, (strata, len(SUMS)), rounded once."""
-        return self.binned(np.zeros(0, dtype=np.intp), n_strata)[:, :, 0].T
-
-    def binned(self, starts: Codes, n_strata: int) -> Float64s:
-        """Sums over bins that begin at cells 0 and ``starts``, (len(SUMS), strata, bins), each rounded once."""
-        bins = len(starts) + 1
+    def moments(self, starts: Sequence[Codes], n_strata: int) -> Moments:
+        """Sums over bins that begin at cell 0 and at these cells, (strata, most bins); one set for all, or one each."""
+        bins = 1 + max(map(len, starts))
         stratum, cell = np.divmod(self.place, CELLS)
-        coarse = self._added(stratum * bins + np.searchsorted(starts, cell, side="right"), self.whole, self.part)
-        sums = np.zeros((len(SUMS), n_strata * bins))
-        sums[:, coarse.place] = rounded(coarse.whole, coarse.part).T
-        return sums.reshape(len(SUMS), n_strata, bins)
+        if len(starts) == 1:
+            bin_ = np.searchsorted(starts[0], cell, side="right")
+        else:
+            stops = np.searchsorted(stratum, np.arange(n_strata + 1))
+            pieces = [cell[stops[s] : stops[s + 1]] for s in range(n_strata)]
+            bin_ = np.concatenate([np.searchsorted(s, c, side="right") for s, c in zip(starts, pieces, strict=True)])
+        coarse = self._added(stratum * bins + bin_, self.count, self.outcome, self.sums)
+        size = n_strata * bins
+        count, outcome = np.zeros(size), np.zeros(size)
+        count[coarse.place], outcome[coarse.place] = coarse.count, coarse.outcome
+        sums = ExactSums.zeros((len(SUMS), size))
+        sums.whole[:, coarse.place], sums.part[:, coarse.place] = coarse.whole, coarse.part
+        shape = (n_strata, bins)
+        return Moments.of_exact(count.reshape(shape), outcome.reshape(shape), sums.reshaped(shape))
+
+    def over(self, n_strata: int) -> Moments:
+        """Sums over whole strata, (strata, 1)."""
+        return self.moments([np.zeros(0, dtype=np.intp)], n_strata)
 
     def _line(self) -> str:
         return f"{self.n_claims:,} claims in {len(self.place):,} cells"
-
-
-def _taken(place: Codes, values: Float64s, size: int, found: Codes) -> tuple[Ints, Ints]:
-    whole, part = exact_sums(place, values, size)
-    return whole[found], part[found]

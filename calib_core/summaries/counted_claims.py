@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from calib_core._arrays import Float64s, Floats
 from calib_core._repr import OneLine
-from calib_core.claims import Stratum, Tally
+from calib_core.claims import EQUAL_PARTS, FEWEST_PARTS, Stratum
 from calib_core.predictions import NotAnswerable
 from calib_core.summaries.cells import Cells
-from calib_core.summaries.grid import starts_of
+from calib_core.summaries.fine_grid import EDGES, starts_of
+from calib_core.tallies import Moments, Tally
 
 NEEDS_ROWS = (
     "{} needs rows; a summary holds counts: what is binned on its grid, the scores and the accuracy can be answered; "
@@ -44,7 +46,20 @@ class CountedClaims(OneLine):
 
     def tally(self, edges: Floats) -> Tally:
         """Sums over the cells between ascending inner ``edges``, which must lie on the grid."""
-        return Tally(*self.cells.binned(starts_of(edges), len(self.strata))[:3])
+        found = self.moments([edges])
+        assert found.exact is not None
+        return Tally.of_exact(found.count, found.outcome, found.exact[:1])
+
+    def moments(self, edge_sets: Sequence[Floats]) -> Moments:
+        """The same, with the sums of powers; one set of edges for all strata, or one a stratum."""
+        return self.cells.moments([starts_of(edges) for edges in edge_sets], len(self.strata))
+
+    def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
+        """These edges and as many of the grid's between them as tell scores apart well enough."""
+        number = max(EQUAL_PARTS // len(self.strata), FEWEST_PARTS)
+        every = EDGES.astype(self.dtype)
+        some = every[:: max(1, len(every) // number)]
+        return [np.union1d(edges, some) for edges in edge_sets]
 
     def _line(self) -> str:
         return f"{self.cells.n_claims:,} claims in {len(self.strata):,} strata, counted"

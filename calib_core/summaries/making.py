@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calib_core.predictions import InputError
-from calib_core.readers.streams import streamed
+from calib_core.readers.streams import holds_summary, streamed
 from calib_core.readers.table import file_label
-from calib_core.summaries.files import opened_summary
-from calib_core.summaries.summary import Summary, merged
+from calib_core.summaries.mergeable import Summary, merged
+from calib_core.summaries.on_disk import read_summary
 
 _TOGETHER = 16
 """Runs of rows whose counts are merged at a time."""
@@ -56,13 +56,12 @@ def summarise(
     whole: list[Summary] = []
     for i, path in enumerate(paths):
 
-        def told(share: float, done: int = i) -> None:
+        def overall(share: float, done: int = i) -> None:
             progress((done + share) / len(paths))
 
-        known = opened_summary(path)
-        how: dict[str, Any] = {"columns": columns, "labels": labels, "rows": rows, "progress": told, **changes}
-        whole.append(_of_file(path, seed, how) if known is None else known)
-        told(1.0)
+        how: dict[str, Any] = {"columns": columns, "labels": labels, "rows": rows, "progress": overall, **changes}
+        whole.append(read_summary(path) if holds_summary(path) else _of_file(path, seed, how))
+        overall(1.0)
     return merged(whole)
 
 

@@ -128,7 +128,7 @@ def test_a_damaged_summary_is_refused_in_one_sentence(tmp_path):
     write_summary(Summary.of(drawn(4, 60)), path)
     table = pd.read_parquet(path)
     for damage in (
-        table[table["calib summary"] != "head"],
+        table[table["calib summary"] != "kind"],
         table[table["calib summary"] != "label"],
         table.assign(outcome=table["count"] + 1),
         table[table["calib summary"] != "sample"],

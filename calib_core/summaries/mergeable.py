@@ -15,9 +15,9 @@ from calib_core._text import count
 from calib_core.predictions import Grain, InputError, Kind, NotAnswerable, Predictions
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims
-from calib_core.summaries.grid import CELLS
-from calib_core.summaries.losses import LossSums, claim_losses, loss_sums
-from calib_core.summaries.sample import Sample, sample_size
+from calib_core.summaries.fine_grid import CELLS
+from calib_core.summaries.kept_rows import Sample, sample_size
+from calib_core.summaries.score_sums import LossSums, claim_losses, loss_sums
 
 MOST_CLASS_CELLS = 250_000
 """Claims about every class are counted while classes times cells of the grid are no more than this."""
@@ -161,8 +161,9 @@ class Summary(OneLine):
 
     @cached_property
     def top_sums(self) -> Float64s:
-        """Sums (len(SUMS),) over the claims about the predicted class."""
-        return np.asarray(self.top_cells.over_strata().strata_sums(1)[0])
+        """Number, score and outcome sum of the claims about the predicted class, (3,)."""
+        over = self.top_cells.over_strata().over(1)
+        return np.array([over.count[0, 0], over.score[0, 0], over.outcome[0, 0]])
 
     @property
     def accuracy(self) -> float:
@@ -200,7 +201,7 @@ class Summary(OneLine):
             return CountedClaims(self.top_cells.over_strata(), ("all rows",), np.ones(1), self.dtype)
         if self.class_names is None:
             raise NotAnswerable("this summary holds (confidence, correct) only: the predicted classes are unknown")
-        counts = self.top_cells.strata_sums(len(self.class_names))[:, 0]
+        counts = self.top_cells.over(len(self.class_names)).count[:, 0]
         return CountedClaims(self.top_cells, self.class_names, np.asarray(counts / counts.sum()), self.dtype)
 
     def class_claims(self, shares: Float64s) -> CountedClaims:
@@ -323,10 +324,7 @@ def _summable(predictions: Predictions) -> Predictions:
 def _cells_of_classes(rows: Predictions, n_classes: int) -> Cells:
     """The claims about every class, column by column."""
     labels = rows.true_labels
-    parts = [Cells.of(rows.rows.column(j), labels == j) for j in range(n_classes)]
-    place, whole, part = (np.concatenate([getattr(c, name) for c in parts]) for name in ("place", "whole", "part"))
-    stratum = np.repeat(np.arange(n_classes), [len(c.place) for c in parts])
-    return Cells(frozen(place + stratum * CELLS), frozen(whole), frozen(part))
+    return Cells.side_by_side([Cells.of(rows.rows.column(j), labels == j) for j in range(n_classes)])
 
 
 def _sliced(rows: Predictions, column: str) -> dict[str, Cells]:
@@ -366,7 +364,7 @@ def _numbers(summary: Summary) -> list[Any]:
     """Everything a summary holds but its notes, comparable."""
     cells = [summary.top_cells, summary.class_cells, *(c for v in summary.slices.values() for c in v.values())]
     arrays: list[Any] = [summary.label_counts, *vars(summary.kept_rows).values()]
-    arrays += [a for c in cells if c is not None for a in (c.place, c.whole, c.part)]
+    arrays += [a for c in cells if c is not None for a in vars(c).values()]
     arrays += [a for each in summary.losses.values() for a in vars(each).values()]
     names = [summary.kind, summary.class_names, summary.dtype.name, {c: list(v) for c, v in summary.slices.items()}]
     return [names, *((a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a for a in arrays)]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core import scores
-from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Bools, Float64s, Floats, ReadOnly, frozen, safe_log
+from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Bools, Codes, Float64s, Floats, ReadOnly, frozen, safe_log
+from calib_core._parallel import chunks
 from calib_core._repr import OneLine
+from calib_core.exact_sums import ExactSums, added, halves
 from calib_core.predictions import Predictions
-from calib_core.summaries.exact import Ints, carried, exact_sums, rounded
 
 LOSS_SUMS = ("seen", "expected", "variance", "third", "surprise", "least", "most")
 """Sums over rows of the loss, of its mean, variance and third absolute moment if labels follow the probabilities, of
@@ -20,15 +21,15 @@ LOSS_SUMS = ("seen", "expected", "variance", "third", "surprise", "least", "most
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LossSums(ReadOnly, OneLine):
-    """Exact sums of one score over rows: ``whole`` and ``part`` as in ``exact_sums``, one entry for each LOSS_SUMS.
+    """Exact sums of one score over rows: ``whole`` and ``part`` as in ``ExactSums``, one entry for each LOSS_SUMS.
 
     ``reach`` is the most that two losses of one row lie apart, ``highest`` the most a row can lose, ``impossible`` how
     many rows gave what happened a probability of 0, ``floored`` less than LOG_FLOOR.
     """
 
     rows: int
-    whole: Ints
-    part: Ints
+    whole: Codes
+    part: Codes
     reach: float
     highest: float
     impossible: int
@@ -37,12 +38,11 @@ class LossSums(ReadOnly, OneLine):
     @classmethod
     def together(cls, several: Sequence[LossSums]) -> LossSums:
         """The sums of several together, whatever their order."""
-        sums = (np.sum([getattr(each, name) for each in several], axis=0) for name in ("whole", "part"))
-        whole, part = carried(*sums)
+        sums = added([ExactSums(each.whole, each.part) for each in several])
         return cls(
             sum(each.rows for each in several),
-            frozen(whole),
-            frozen(part),
+            frozen(sums.whole),
+            frozen(sums.part),
             max(each.reach for each in several),
             max(each.highest for each in several),
             sum(each.impossible for each in several),
@@ -52,7 +52,7 @@ class LossSums(ReadOnly, OneLine):
     def mean(self, name: str) -> float:
         """The mean of one of LOSS_SUMS over rows."""
         i = LOSS_SUMS.index(name)
-        return float(rounded(self.whole[i], self.part[i])) / self.rows
+        return float(ExactSums(self.whole[i], self.part[i]).value) / self.rows
 
     def _line(self) -> str:
         return f"mean loss {self.mean('seen'):.4f} of {self.rows:,} rows, expected {self.mean('expected'):.4f}"
@@ -91,11 +91,15 @@ def claim_losses(confidence: Floats, right: Bools) -> LossSums:
     return _summed(columns, given)
 
 
+_ROWS = 1 << 14
+"""Rows whose losses are added at a time: of numbers below 2^18, sums in units of 2^-20 are then exact in float64."""
+
+
 def _summed(columns: Float64s, given: Float64s) -> LossSums:
-    none = np.zeros(columns.shape[1], dtype=np.intp)
-    whole, part = (np.concatenate(a) for a in zip(*(exact_sums(none, each, 1) for each in columns), strict=True))
+    parts = [
+        ExactSums.of(half.sum(axis=1)) for where in chunks(len(given), _ROWS) for half in halves(columns[:, where])
+    ]
+    sums = added(parts)
     reach, highest = float((columns[6] - columns[5]).max()), float(columns[6].max())
-    return LossSums(
-        len(given), frozen(whole), frozen(part), reach, highest,
-        int((given == 0).sum()), int((given < LOG_FLOOR).sum()),
-    )  # fmt: skip
+    impossible, floored = int((given == 0).sum()), int((given < LOG_FLOOR).sum())
+    return LossSums(len(given), frozen(sums.whole), frozen(sums.part), reach, highest, impossible, floored)
