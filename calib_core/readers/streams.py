@@ -146,7 +146,7 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
 
     limit = bounds()
     try:
-        file = pq.ParquetFile(path, memory_map=True, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
+        file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
         columns = file.schema_arrow.names
         check_lengths(columns, name)
         unique_names(columns, name)

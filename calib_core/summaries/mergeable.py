@@ -21,6 +21,8 @@ from calib_core.summaries.score_sums import LossSums, claim_losses, loss_sums
 
 MOST_CLASS_CELLS = 250_000
 """Claims about every class are counted while classes times cells of the grid are no more than this."""
+NORMAL = 0.1
+"""Berry-Esseen ratio up to which the mean loss of calibrated rows is taken to be normal."""
 MOST_VALUES = 200
 """Values of a column that slices may have."""
 
@@ -192,6 +194,22 @@ class Summary(OneLine):
                 "score of whole predictions is not known"
             )
         return self.losses[score]
+
+    def calibrated_scores(self, score: str, rng: np.random.Generator, draws: int) -> Float64s:
+        """Values (draws,) of a score of perfectly calibrated rows with these claims.
+
+        Accuracy: outcomes binomial in each cell at its mean score, which vary a little more than those of its scores.
+        "brier" and "log-loss": the normal law, where the Berry-Esseen ratio is at most ``NORMAL``; else NotAnswerable.
+        """
+        if score == "accuracy":
+            cells = self.top_cells.over_strata()
+            share = np.clip(cells.sums.value[0] / cells.count, 0.0, 1.0)
+            return np.asarray(rng.binomial(cells.count, share, (draws, len(share))).sum(axis=1) / self.n_rows)
+        sums = self.whole_losses(score)
+        spread = np.sqrt(sums.mean("variance"))
+        if sums.mean("third") > NORMAL * spread**3 * np.sqrt(sums.rows):
+            raise NotAnswerable(NEEDS_ROWS.format("what noise alone would show, where rows are few or nearly certain,"))
+        return np.asarray(sums.mean("expected") + spread / np.sqrt(sums.rows) * rng.standard_normal(draws))
 
     # -- the claims of the notions -------------------------------------------------------------------------
 

@@ -161,7 +161,7 @@ def test_what_needs_rows_says_so(kind):
         with pytest.raises(expected):
             getattr(found, name)
     with pytest.raises(NotAnswerable, match="a summary holds counts"):
-        Confidence().split(found).stratum(0)
+        _ = Confidence().split(found).stratum(0).scores
 
 
 @pytest.mark.parametrize(
