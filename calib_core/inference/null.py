@@ -15,7 +15,7 @@ from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.estimators import traits
+from calib_core.estimators import ESTIMATORS, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
@@ -23,6 +23,7 @@ from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
+from calib_core.reductions.base import counts
 
 RESAMPLES = 1000
 LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
@@ -284,6 +285,9 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
 def _whole_values(question: Question, rng: np.random.Generator, count: int) -> Float64s:
     """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels."""
     predictions = question.predictions
+    if (counted := counts(predictions)) is not None:
+        key = ESTIMATORS.recipe(question.estimator).key
+        return np.asarray(counted.calibrated_scores(key, rng, count), dtype=np.float64)
     draws.distributions(predictions.kind)
     if traits(question.estimator).judged == "losses":
         # What a label does not decide is worked out once, in one look at the matrix for all draws.
