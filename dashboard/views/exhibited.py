@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -85,13 +85,15 @@ def exhibited(
     turned: bool | None = None,
     limits: dict[str, Any] | None = None,
     tucked: bool = False,
+    pick: Callable[[int], None] | None = None,
 ) -> Click | None:
     """Draw an exhibit with the options chosen for it; hand back a click on its figure.
 
     ``name`` tells several of one kind apart; ``title`` replaces its own (None: no heading); ``folded`` puts the table
     into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns
     where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place, which
-    then have no control; ``tucked`` puts the controls behind a button beside the headline.
+    then have no control; ``tucked`` puts the controls behind a button beside the headline;
+    ``pick`` hears which line of the table was clicked.
     """
     recipe, fixed = widgets.selection().exhibit(key), limits or {}
     exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})
@@ -125,7 +127,7 @@ def exhibited(
         click = chart(figure, key=name, label=words.alt, height=height, focus=looked_at(scene))
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
-        _written(exhibit, frame, bool(turned)) if plain else grid(exhibit, frame, name)
+        _written(exhibit, frame, bool(turned)) if plain else grid(exhibit, frame, name, pick)
     below(replace(words, notes=()))
     _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms)
     return click
