@@ -15,7 +15,9 @@ from dashboard.exhibits import Exhibit
 from dashboard.exhibits.columns import NOT_KNOWN, Column, written
 
 TALLEST = 460
-"""Pixels of a table on screen at most; it scrolls."""
+"""Pixels of a longer table on screen at most; it scrolls."""
+WHOLE = 18
+"""Lines up to which a table is not cut: the last few are not worth scrolling for."""
 SHOWN = 5000
 """Lines put on screen; the download has all of them."""
 WRITTEN = 500
@@ -32,13 +34,14 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
     whole = len(shown) <= WRITTEN
     lines = max(column.lines for column in columns)
+    tall = len(frame) * lines
     config = {part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole)}
     st.dataframe(
         styled(shown, columns, exhibit.bold(frame)) if whole else shown,
         key=f"{name}.table",
         hide_index=True,
         width="stretch",
-        height=min(widgets.table_height(len(frame) * lines), TALLEST),
+        height=widgets.table_height(tall) if tall <= WHOLE else TALLEST,
         row_height=_LINE * lines + _ROOM if lines > 1 else None,
         column_order=list(config),
         column_config=config,
