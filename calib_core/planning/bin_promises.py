@@ -108,7 +108,7 @@ class HistogramBinning(Plan):
             what = f"every value for a class predicted at least {self.points:,} times, and the error of all these,"
             among = " among rows of such classes"
         bounded = not says_nothing(every)
-        of_such, as_likely = " of such a class" if rare else "", "With the same probability" if bounded else sure
+        of_such, alike = " of such a class" if rare else "", "With the same probability" if bounded else sure
         first = (
             f"{sure} over the {rows:,} calibration rows, {self.points:,} in each bin, {what} is at most "
             f"{points_up(every)} off."
@@ -118,7 +118,7 @@ class HistogramBinning(Plan):
         second = (
             f"Nothing is promised of the value of a new row{of_such}."
             if says_nothing(new)
-            else f"{as_likely} over these rows and a new one{of_such}, that row's value is at most {points_up(new)} off."
+            else f"{alike} over these rows and a new one{of_such}, that row's value is at most {points_up(new)} off."
         )
         return (
             f"{first} {second} On average over such calibration sets the calibration error{among} is at most "
