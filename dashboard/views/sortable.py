@@ -19,6 +19,9 @@ TALLEST = 460
 """Pixels of a table on screen at most; it scrolls."""
 PICKED_FROM = 213
 """The same where a line is chosen, and shown below."""
+"""Pixels of a longer table on screen at most; it scrolls."""
+WHOLE = 18
+"""Lines up to which a table is not cut: the last few are not worth scrolling for."""
 SHOWN = 5000
 """Lines put on screen; the download has all of them."""
 WRITTEN = 500
@@ -39,16 +42,19 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int],
     whole = len(shown) <= WRITTEN
     lines = max(column.lines for column in columns)
     config = {part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole)}
-    key, tallest = f"{name}.table", TALLEST if pick is None else PICKED_FROM
+    key = f"{name}.table"
+    tall = len(frame) * lines
+    height = widgets.table_height(tall) if tall <= WHOLE else TALLEST
     heard: dict[str, Any] = {}
     if pick is not None:
+        height = min(height, PICKED_FROM)
         heard = {"on_select": partial(_picked, key, pick), "selection_mode": "single-row"}
     st.dataframe(
         styled(shown, columns, exhibit.bold(frame)) if whole else shown,
         key=key,
         hide_index=True,
         width="stretch",
-        height=min(widgets.table_height(len(frame) * lines), tallest),
+        height=height,
         row_height=_LINE * lines + _ROOM if lines > 1 else None,
         column_order=list(config),
         column_config=config,
