@@ -10,7 +10,8 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.binning.base import IntervalScheme
 from calib_core.binning.bin_table import BinTable, padded
-from calib_core.claims import Claims, Stratum, Tally
+from calib_core.claims import Claims, Stratum
+from calib_core.tallies import Tally
 
 
 @dataclass(frozen=True, eq=False)

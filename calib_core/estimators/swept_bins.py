@@ -11,9 +11,10 @@ from calib_core._arrays import Float64s, Floats
 from calib_core._checks import whole
 from calib_core.binning import BinTable, Distinct, EqualMass
 from calib_core.binning.bin_table import padded
-from calib_core.claims import Claims, Ordered, Stratum, Tally
+from calib_core.claims import Claims, Ordered, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
+from calib_core.tallies import Tally
 
 _TABLE_CELLS = 1_000_000
 """Largest table (strata times bins) kept with the estimate."""

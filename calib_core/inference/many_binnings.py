@@ -10,7 +10,7 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s
 from calib_core.binning import BinTable, cuts, of_interval, tabulate, tabulate_at
 from calib_core.binning.bin_table import padded
-from calib_core.claims import ColumnClaims, running
+from calib_core.claims import ColumnClaims
 from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
@@ -18,6 +18,7 @@ from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
+from calib_core.tallies import running
 
 _AT_ONCE = 1_000_000
 """Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
