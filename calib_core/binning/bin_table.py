@@ -14,6 +14,7 @@ from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
 from calib_core.claims import Claims, Ordered, each_stratum, placed
+from calib_core.predictions import NotAnswerable
 from calib_core.tallies import Moments, Tally
 
 
@@ -150,6 +151,10 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
     [[1.0, 0.7], [1.0, 0.8]]
     """
     intervals = [as_intervals(scheme) for scheme in schemes]
+    if claims.grain == "counts" and any(cuts(scheme).one_a_value for scheme in intervals):
+        raise NotAnswerable(
+            "one bin a value needs rows: a summary holds counts on a grid of scores; choose bins of equal width or mass"
+        )
     fixed = [scheme.fixed_edges() for scheme in intervals]
     apart = [not (pooled and cuts(scheme).pools) for scheme in intervals]
     moving = [s for s, edges, alone in zip(intervals, fixed, apart, strict=True) if edges is None and alone]
@@ -211,8 +216,9 @@ def padded(claims: Claims, rows: Sequence[tuple[Floats, Tally]]) -> BinTable:
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
     tally = Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape))
     for s, (edges, mine) in enumerate(rows):
-        bins = slice(0, len(edges) + 1)
-        lower[s, bins], upper[s, bins] = np.append(0.0, edges), np.append(edges, 1.0)
+        last = len(edges)
+        bins = slice(0, last + 1)
+        lower[s, 0], lower[s, 1 : last + 1], upper[s, :last], upper[s, last] = 0.0, edges, edges, 1.0
         tally.count[s, bins], tally.score[s, bins], tally.outcome[s, bins] = mine.count, mine.score, mine.outcome
     return BinTable(claims.strata, claims.shares, lower, upper, tally)
 
