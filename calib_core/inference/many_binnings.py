@@ -14,7 +14,7 @@ from calib_core.claims import ColumnClaims
 from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
-from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.counted import Counted, check_rows_apart, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
@@ -69,8 +69,9 @@ def _shared(question: Question, members: list[Counted], resamples: int, random_s
     claims = question.claims
     if isinstance(claims, ColumnClaims):
         draws.distributions(question.predictions.kind)
-    elif question.ranks == 1:
+    elif question.ranks == 1 and claims.grain == "rows":
         claims = in_order(claims)
+    check_rows_apart(claims)
     fine, ends = _finest(claims, [counted.table for counted in members])
     sample = null_outcomes(claims, fine, question.ranks)
     step = max(1, _AT_ONCE // fine.count.size)
