@@ -13,6 +13,7 @@ from calib_core.lab.experiments import (
 from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.one_sample import TruthCurve, sample, sample_table, truth_curve
 from calib_core.lab.repeats import DRAWS, SIZES, LabRun, Line, repeated
+from calib_core.lab.sample_distances import ErrorDistances, distance_experiments, error_distances
 from calib_core.lab.true_errors import TrueError, expected, true_error
 from calib_core.lab.truths import TRUTHS, Drawn, ExampleOne, JumpingCurve, SigmoidCurve, ThreeClasses, Truth, TruthKind
 
@@ -25,6 +26,7 @@ __all__ = [
     "TRUTHS",
     "Drawn",
     "ErrorCurves",
+    "ErrorDistances",
     "ExampleOne",
     "Experiment",
     "JumpingCurve",
@@ -38,7 +40,9 @@ __all__ = [
     "Truth",
     "TruthCurve",
     "TruthKind",
+    "distance_experiments",
     "error_curves",
+    "error_distances",
     "expected",
     "experiment",
     "measures_of",

@@ -142,6 +142,7 @@ def examples(rows):
         cc.lab.true_error("drawn"),
         cc.lab.truth_curve("drawn", 50),
         cc.lab.error_curves("eces", "drawn", draws=2),
+        cc.lab.error_distances("eces", "drawn", draws=2),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
