@@ -149,6 +149,7 @@ def examples(rows):
         (tally := cc.REDUCTIONS.make("top-label").split(counted)),
         tally.stratum(0),
         tally.stratum(0).in_order(),
+        cc.lab.error_distances("eces", "drawn", draws=2),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
