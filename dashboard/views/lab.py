@@ -100,6 +100,7 @@ def _errors(scene: Scene) -> None:
     recipe = widgets.selection().exhibit(ERRORS)
     exhibit: LabErrors = recipe.build()
     st.markdown(f"#### {markdown_plain(EXHIBITS[ERRORS].title)}")
+    bar = st.empty()  # above the controls: below them it could be off the screen
     used = [name for name in exhibit.used if name not in ("truth", "seed")]
     with st.container(horizontal=True):
         widgets.recipe_controls(recipe, key=f"exhibit.{ERRORS}", changed=widgets.change_exhibit, only=used)
@@ -107,9 +108,10 @@ def _errors(scene: Scene) -> None:
     place = st.empty()
     with place.container():
         why = f"{exhibit.draws} samples of each size, drawn and judged: seconds to a minute."
-        if not scene.knows(table) and not wanted(f"{ERRORS} {table.key}", why):
+        known = scene.knows(table)
+        if not known and not wanted(f"{ERRORS} {table.key}", why):
             return
-    exhibited(ERRORS, scene, title=None, controls=False, folded=True)
+    exhibited(ERRORS, scene, title=None, controls=False, folded=True, bar=None if known else bar)
     place.empty()  # there is nothing left to cancel
 
 
