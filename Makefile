@@ -45,6 +45,7 @@ laws: $(VENV)/.dev-installed
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/benchmarks/cost_exponents.py
 
 # What intervals, tests and verdicts promise, simulated: two to three hours on one core. Each table keeps the lines it
 # has: interrupt it and run it again, or delete lines to make them anew.
