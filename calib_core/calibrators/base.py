@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import Adjustable, check_is_fitted
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core._checks import check_weights
 from calib_core._frames import plain
@@ -65,7 +64,7 @@ class Contract:
         return ""
 
 
-class BinaryCalibrator(BaseEstimator):
+class BinaryCalibrator(Adjustable):
     """A map from scores in [0, 1] to probabilities in [0, 1], fitted on scores and binary outcomes.
 
     Subclasses are dataclasses whose annotated fields are their parameters; they implement ``_fit`` and ``_map``.
@@ -132,7 +131,7 @@ class BinaryCalibrator(BaseEstimator):
         raise NotImplementedError
 
 
-class Calibrator(BaseEstimator):
+class Calibrator(Adjustable):
     """A map from predictions to better predictions, fitted on calibration rows; a scikit-learn estimator.
 
     ``fit(X, y)`` and ``predict_proba(X)`` take probabilities (n, K), or ``Logits``; ``fit_on(predictions)`` and

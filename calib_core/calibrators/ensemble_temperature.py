@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, frozen
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number

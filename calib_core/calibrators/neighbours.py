@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._parallel import chunks, one_blas_thread, shared_out
 from calib_core._row_groups import RowGroups

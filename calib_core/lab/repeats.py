@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._arguments import as_whole
 from calib_core._arrays import Float64s
 from calib_core._distributions import binom, norm

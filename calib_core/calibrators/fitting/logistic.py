@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import logit
 
 from calib_core._arrays import LOG_FLOOR, Bools, Float64s
@@ -81,7 +81,7 @@ def _intercept(fixed: Float64s, outcomes: Bools, weights: Float64s | None) -> fl
         below = _log_sum(-np.logaddexp(0.0, ones[near_ones] + b), w_ones[near_ones])
         return above - below
 
-    return float(brentq(excess, -ones.min() - reach, -zeros.max() + reach, xtol=1e-13))
+    return float(scipy.optimize.brentq(excess, -ones.min() - reach, -zeros.max() + reach, xtol=1e-13))
 
 
 def _log_sum(terms: Float64s, weights: Float64s) -> float:
