@@ -6,22 +6,37 @@ a stratum: the claim (i, j) says that column j is the one that hit in row i; 50,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import reduce
+from operator import add
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calib_core import exact_sums
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
 from calib_core._parallel import chunks, shared_out
 from calib_core._repr import OneLine
+from calib_core.exact_sums import ExactSums
+from calib_core.tallies import Moments, Tally, copies
 
-_CHUNK_ROWS = 8192
-"""Rows one worker counts at a time; fixed, so that sums are the same bits for any number of workers."""
+_Kind = TypeVar("_Kind", bound=Tally)
+
+_EXACT = exact_sums.AT_ONCE
+"""Rows of a matrix one worker counts at a time: so few that float64 sums are exact."""
+
+_SUMMED, _LISTED = 1 << 20, 1 << 16
+"""Rows of a matrix whose sums are kept in one int64 each; listed claims counted at a time."""
 
 _COLUMNS = 16
 """Columns read together: as many float32 as a line of memory holds."""
+
+EQUAL_PARTS, FEWEST_PARTS = 1024, 32
+"""Cells of equal width in which claims known row by row are counted where rows need not be told apart: over all strata
+together, and at least so many in each."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,13 +82,14 @@ class Ordered(OneLine):
         """Sums over the cells between ascending inner edges; an empty cell sums to 0."""
         n, cells = len(self.scores), len(edges) + 1
         starts = np.append(0, np.searchsorted(self.scores, edges, side="left"))
-        weighted = self.scores.astype(np.float64)
         counts = np.diff(np.append(starts, n)).astype(np.float64)
         if self.weights is not None:
-            weighted = weighted * self.weights
             counts = _runs(self.weights, starts)
-        outcome = np.bincount(np.searchsorted(edges, self.hits, side="right"), self.hit_weights, minlength=cells)
-        return Tally(counts, _runs(weighted, starts), outcome.astype(np.float64))
+        outcome = _bincount(np.searchsorted(edges, self.hits, side="right"), self.hit_weights, (cells,))
+        if self.weights is not None and not copies(self.weights):
+            return Tally(counts, _runs(self.scores * self.weights, starts), outcome)
+        halves = exact_sums.halves(self.scores, self.weights)
+        return Tally.of_exact(counts, outcome, exact_sums.added([ExactSums.of(_runs(x, starts)) for x in halves])[None])
 
 
 def _runs(values: Float64s, starts: NDArray[np.intp]) -> Float64s:
@@ -83,41 +99,15 @@ def _runs(values: Float64s, starts: NDArray[np.intp]) -> Float64s:
     return np.where(empty, 0.0, np.add.reduceat(np.append(values, 0.0), starts))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Tally(OneLine):
-    """Sums over cells: weight, weight * score and weight * outcome, each (strata, cells), in float64."""
-
-    count: Float64s
-    score: Float64s
-    outcome: Float64s
-
-    def coarsened(self, start_sets: Sequence[NDArray[np.intp]]) -> list[Tally]:
-        """Tallies of coarser cells, each a run of these: one from the first cell on, one from each start on.
-
-        A sum over a run is the difference of two running sums, so that every set of runs costs one look-up a run.
-        """
-        cells = self.count.shape[1]
-        ends = [np.concatenate([[0], starts, [cells]]).astype(np.intp) for starts in start_sets]
-        if len(ends) == 1 and np.array_equal(ends[0], np.arange(cells + 1)):
-            return [self]
-        positions = np.concatenate(ends)
-        upto = [running(part).take(positions, axis=1) for part in (self.count, self.score, self.outcome)]
-        stops = np.cumsum([len(end) for end in ends])
-        return [
-            Tally(*(np.diff(part[:, stop - len(end) : stop], axis=1) for part in upto))
-            for end, stop in zip(ends, stops, strict=True)
-        ]
-
-
-def running(part: Float64s) -> Float64s:
-    """Sums of the first 0, 1, 2, ... cells, the last axis."""
-    sums = np.zeros((*part.shape[:-1], part.shape[-1] + 1))
-    np.cumsum(part, axis=-1, out=sums[..., 1:])
-    return sums
-
-
 class Claims(Protocol):
-    """What both shapes offer: strata with names and aggregate weights, one at a time or counted into cells."""
+    """Scores said of binary outcomes, in strata: one at a time, or counted into cells.
+
+    What estimators that count, their intervals, noise floors, verdicts and diagrams ask of claims that share no row is
+    ``strata``, ``shares``, ``dtype``, ``floor``, ``weights``, ``same_rows``, ``tally``, ``moments`` and ``refined``, so
+    that claims known by counts on a fine grid alone answer them too: ``Moments.coarsened`` of the counts is both
+    ``tally`` and ``moments`` of edges that lie in their grid, ``refined`` says how fine it is, ``weights`` is None (a
+    weight is a count by then), ``stratum`` and ``reweighed`` raise NotAnswerable.
+    """
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -155,6 +145,18 @@ class Claims(Protocol):
         Cell j holds edges[j-1] <= score < edges[j]; the first and the last cell are open-ended.
         """
 
+    def moments(self, edge_sets: Sequence[Floats]) -> Moments:
+        """Sums, and those of powers, over the cells between inner edges in the scores' dtype, (strata, most cells).
+
+        One set of edges for all strata, or one a stratum; cells that a stratum does not have hold nothing.
+        """
+
+    def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
+        """Edges as of ``moments`` that hold these, and between them as many as tell scores apart well enough.
+
+        For outcomes drawn cell by cell in place of row by row: a few dozen to a thousand cells a stratum.
+        """
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatClaims(OneLine):
@@ -186,9 +188,38 @@ class FlatClaims(OneLine):
         return Stratum(self.scores[mine], self.outcomes[mine], None if self.weights is None else self.weights[mine])
 
     def tally(self, edges: Floats) -> Tally:
-        cells = len(edges) + 1
-        cell = np.searchsorted(edges, self.scores, side="right") + self.codes * cells
-        return Tally(*_sums(cell, self.scores, self.outcomes, self.weights, (len(self.strata), cells)))
+        return self._summed([edges], Tally)
+
+    def moments(self, edge_sets: Sequence[Floats]) -> Moments:
+        return self._summed(edge_sets, Moments)
+
+    def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
+        return _with_equal_parts(self, edge_sets)
+
+    def _summed(self, edge_sets: Sequence[Floats], kind: type[_Kind]) -> _Kind:
+        shape = len(self.strata), 1 + max(map(len, edge_sets))
+        exact = copies(self.weights)
+        parts = (self._part(where, edge_sets, shape, kind, exact) for where in _chunks(len(self.scores), _LISTED))
+        # Rows are counted in their order and parts added in theirs: weights that are no copies give the same bits too.
+        return reduce(add, parts)
+
+    def _part(
+        self, where: slice, edge_sets: Sequence[Floats], shape: tuple[int, int], kind: type[_Kind], exact: bool
+    ) -> _Kind:
+        size, weights = shape[0] * shape[1], None if self.weights is None else self.weights[where]
+        cell = placed(edge_sets, self.scores[where], self.codes[where], shape[1])
+        scores, hit = self.scores[where], self.outcomes[where]
+        outcome = _bincount(cell[hit], None if weights is None else weights[hit], shape)
+        count = _bincount(cell, weights, shape)
+        terms: dict[str, Floats] = {"score": scores, **kind.terms(scores, hit, None if exact else weights)}
+        if exact:
+            most = float(count.max(initial=0.0))
+            sums = exact_sums.stacked([exact_sums.sums_of(x, cell, size, weights, most) for x in terms.values()])
+            return kind.of_exact(count, outcome, sums.reshaped(shape))
+        assert weights is not None
+        terms["score"] = scores * weights
+        floats = {name: _bincount(cell, np.asarray(x, dtype=np.float64), shape) for name, x in terms.items()}
+        return kind.of_floats({"count": count, "outcome": outcome, **floats})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,45 +252,63 @@ class ColumnClaims(OneLine):
 
         With many classes nearly all scores lie in the first cell; its sums are the column's total less the rest.
         """
+        if self.weights is not None:
+            return self._listed([edges], Tally)
         n, k = self.rows.shape
         cells = len(edges) + 1
-        work = self._counted if self.weights is None else self._weighed
-        parts = list(shared_out(lambda chunk: work(chunk, edges), chunks(n, _CHUNK_ROWS)))
-        count, score = np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
-        if self.weights is None:
-            total = np.sum([p[2] for p in parts], axis=0)
-            count[:, 0] = n - count[:, 1:].sum(axis=1)
-            # A difference of sums can end a rounding error away from 0 where the first cell is empty.
-            score[:, 0] = np.where(count[:, 0] > 0, np.maximum(total - score[:, 1:].sum(axis=1), 0.0), 0.0)
-        return Tally(count, score, self._outcomes(edges, (k, cells)))
+        count, exact = np.zeros((k, cells)), ExactSums.zeros((k, cells))
+        for run in chunks(n, _SUMMED):
+            units = np.zeros((k, cells), dtype=np.int64)
+            parts = [slice(run.start + c.start, run.start + c.stop) for c in chunks(run.stop - run.start, _EXACT)]
+            for counted, above, every in shared_out(lambda part: self._counted(part, edges), parts):
+                count += counted
+                units += exact_sums.in_units(above)
+                units[:, 0] += exact_sums.in_units(every)
+            units[:, 0] -= units[:, 1:].sum(axis=1)
+            exact += ExactSums.of_units(units)
+        count[:, 0] = n - count[:, 1:].sum(axis=1)
+        return Tally.of_exact(count, self._outcomes(edges, (k, cells)), exact[None])
 
-    def _counted(self, chunk: slice, edges: Floats) -> tuple[Float64s, ...]:
-        """Sums of the cells above the first edge, and of all scores, one a column."""
+    def moments(self, edge_sets: Sequence[Floats]) -> Moments:
+        return self._listed(edge_sets, Moments)
+
+    def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
+        return _with_equal_parts(self, edge_sets)
+
+    def _listed(self, edge_sets: Sequence[Floats], kind: type[_Kind]) -> _Kind:
+        """The claims listed block by block."""
+        k = self.rows.shape[1]
+        parts = (
+            FlatClaims(
+                block.ravel(),
+                (self.hit[where, None] == np.arange(k)).ravel(),
+                np.tile(np.arange(k), len(block)),
+                self.strata,
+                self.shares,
+                None if self.weights is None else np.repeat(self.weights[where], k),
+            )
+            for where, block in self.rows.blocks(LARGE_BLOCK_BYTES)
+        )
+        return reduce(add, (part._summed(edge_sets, kind) for part in parts))
+
+    def _counted(self, chunk: slice, edges: Floats) -> tuple[Float64s, Float64s, Float64s]:
+        """Counts and score sums of the cells above the first edge, and the sums of all scores, one a column.
+
+        So few rows that their sums are exact.
+        """
         k, cells = self.rows.shape[1], len(edges) + 1
-        total = np.zeros(k)
+        total, room = np.zeros(k), np.empty(0)
         columns, scores = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=self.dtype)]
         for _, block in self.rows.part(chunk).blocks(LARGE_BLOCK_BYTES):
-            total += block.astype(np.float64).sum(axis=0)
+            room = room if room.size else np.empty(block.shape)
+            total += exact_sums.rounded(block, room[: len(block)]).sum(axis=0)
             if cells > 1:
                 above = np.flatnonzero(block >= edges[0])
                 columns.append(above % k)
                 scores.append(block.ravel()[above])
         score = np.concatenate(scores)
         cell = np.concatenate(columns) * cells + np.searchsorted(edges, score, side="right")
-        count, summed = _sums(cell, score, None, None, (k, cells))
-        return count, summed, total
-
-    def _weighed(self, chunk: slice, edges: Floats) -> tuple[Float64s, ...]:
-        """Sums of every cell, one code a score: with weights a subtraction would leave rounding in empty cells."""
-        assert self.weights is not None
-        k, cells = self.rows.shape[1], len(edges) + 1
-        count, score = np.zeros((k, cells)), np.zeros((k, cells))
-        for where, block in self.rows.part(chunk).blocks():
-            cell = np.searchsorted(edges, block.ravel(), side="right") + np.tile(np.arange(k) * cells, len(block))
-            parts = _sums(cell, block.ravel(), None, np.repeat(self.weights[chunk][where], k), (k, cells))
-            count += parts[0]
-            score += parts[1]
-        return count, score
+        return _bincount(cell, None, (k, cells)), _bincount(cell, exact_sums.rounded(score), (k, cells)), total
 
     def _outcomes(self, edges: Floats, shape: tuple[int, int]) -> Float64s:
         """Outcome sums: only the column that hit counts, one score a row."""
@@ -282,17 +331,32 @@ def each_stratum(claims: Claims) -> Iterator[Stratum]:
             yield Stratum(scores, claims.hit == s, claims.weights)
 
 
-def _sums(
-    cell: NDArray[np.intp], scores: Floats, outcomes: Bools | None, weights: Float64s | None, shape: tuple[int, int]
-) -> Sequence[Float64s]:
-    weighted = scores.astype(np.float64) if weights is None else scores * weights
-    sums = [_bincount(cell, weights, shape), _bincount(cell, weighted, shape)]
-    if outcomes is not None:
-        hits = outcomes.astype(np.float64) if weights is None else outcomes * weights
-        sums.append(_bincount(cell, hits, shape))
-    return sums
+def placed(edge_sets: Sequence[Floats], scores: Floats, codes: Codes, cells: int) -> Codes:
+    """Position among the strata * cells of claims (m,) with these scores in these strata, by inner edges.
+
+    One set of edges for all strata, or one a stratum.
+    """
+    if len(edge_sets) == 1:
+        return np.asarray(np.searchsorted(edge_sets[0], scores, side="right") + codes * cells)
+    found = np.empty(len(scores), dtype=np.intp)
+    order = np.argsort(codes, kind="stable")
+    stops = np.searchsorted(codes[order], np.arange(len(edge_sets) + 1))
+    for s in np.unique(codes):
+        here = order[stops[s] : stops[s + 1]]
+        found[here] = np.searchsorted(edge_sets[s], scores[here], side="right") + s * cells
+    return found
 
 
-def _bincount(cell: NDArray[np.intp], weights: Float64s | None, shape: tuple[int, int]) -> Float64s:
-    counted = np.bincount(cell, weights, minlength=shape[0] * shape[1]).astype(np.float64, copy=False)
+def _with_equal_parts(claims: Claims, edge_sets: Sequence[Floats]) -> list[Floats]:
+    number = max(EQUAL_PARTS // len(claims.strata), FEWEST_PARTS)
+    parts = (np.arange(1, number) / number).astype(claims.dtype)
+    return [np.union1d(edges, parts) for edges in edge_sets]
+
+
+def _chunks(n: int, rows: int) -> list[slice]:
+    return chunks(n, rows) or [slice(0, 0)]
+
+
+def _bincount(cell: NDArray[np.intp], weights: Float64s | None, shape: tuple[int, ...]) -> Float64s:
+    counted = np.bincount(cell, weights, minlength=math.prod(shape)).astype(np.float64, copy=False)
     return counted.reshape(shape)

@@ -10,7 +10,8 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.binning.base import IntervalScheme
 from calib_core.binning.bin_table import BinTable, padded
-from calib_core.claims import Claims, Stratum, Tally
+from calib_core.claims import Claims, Stratum
+from calib_core.tallies import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +96,14 @@ def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, lo
     >>> allocated(claims, EqualWidth(2), Convex()).count.round(2).tolist()
     [[0.2, 0.8]]
     """
-    rows = [_row(claims.stratum(s), scheme, allocation, low) for s in range(len(claims.strata))]
+    rows = [shared_row(claims.stratum(s), scheme, allocation, low) for s in range(len(claims.strata))]
     table = padded(claims, [(low + (1 - low) * edges, tally) for edges, tally in rows])
     table.lower[:, 0] = low
     return table
 
 
-def _row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation, low: float) -> tuple[Float64s, Tally]:
+def shared_row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation, low: float) -> tuple[Float64s, Tally]:
+    """Inner edges, stretched to [0, 1], and the sums of shares of one stratum's claims."""
     # Centres depend on where exactly an edge lies, so that rows of weight 0 would be felt.
     ordered = stratum.counted().in_order()
     scores = ordered.scores.astype(np.float64)

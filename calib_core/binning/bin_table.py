@@ -13,7 +13,8 @@ import pandas as pd
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
-from calib_core.claims import Claims, Ordered, Tally, each_stratum
+from calib_core.claims import Claims, Ordered, each_stratum, placed
+from calib_core.tallies import Moments, Tally
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,17 +81,24 @@ class BinTable(OneLine):
 
     def cells(self, scores: Floats, codes: Codes) -> Codes:
         """Position among the strata * bins cells of claims (m,) with these scores in these strata of the claims."""
-        bins = self.lower.shape[1]
-        if self.same_edges:
-            return np.asarray(np.searchsorted(self.inner_edges(0, scores.dtype), scores, side="right") + codes * bins)
         mine = codes if self.joined is None else self.joined[codes]
-        found = np.empty(len(scores), dtype=np.intp)
-        order = np.argsort(mine, kind="stable")
-        stops = np.searchsorted(mine[order], np.arange(len(self.strata) + 1))
-        for s in np.unique(mine):
-            here = order[stops[s] : stops[s + 1]]
-            found[here] = np.searchsorted(self.inner_edges(s, scores.dtype), scores[here], side="right") + s * bins
-        return found
+        return placed(self.edge_sets(scores.dtype), scores, mine, self.lower.shape[1])
+
+    def edge_sets(self, dtype: np.dtype[Any]) -> list[Floats]:
+        """Inner edges in the scores' dtype, of all strata where those are alike, else one set a stratum."""
+        return [self.inner_edges(s, dtype) for s in range(1 if self.same_edges else len(self.strata))]
+
+    def moments(self, claims: Claims) -> Moments:
+        """Sums over the bins' claims, (strata of the claims, bins): those pooled in one stratum are still apart."""
+        sets = self.edge_sets(claims.dtype)
+        return claims.moments(sets if self.joined is None else [sets[s] for s in self.joined])
+
+    def together(self, moments: Moments) -> Moments:
+        """The same sums, (strata of the table, bins)."""
+        if self.joined is None:
+            return moments
+        bins = self.count.shape[-1]
+        return moments.grouped(self.joined[:, None] * bins + np.arange(bins), self.count.shape)
 
     def _line(self) -> str:
         strata = f" in {len(self.strata):,} strata" if len(self.strata) > 1 else ""
@@ -193,12 +201,8 @@ def _stratum_rows(ordered: Ordered, schemes: list[IntervalScheme]) -> list[_Row]
     # Rows are summed once, in the cells between all edges; every scheme's bins are runs of cells.
     union = np.unique(np.concatenate(edges))
     fine = ordered.sums(union)
-    cells = np.stack([fine.count, fine.score, fine.outcome])
-    found = []
-    for mine in edges:
-        starts = np.append(0, np.searchsorted(union, mine, side="left") + 1)
-        found.append((mine, Tally(*np.add.reduceat(cells, starts, axis=1))))
-    return found
+    starts = [np.searchsorted(union, mine, side="left") + 1 for mine in edges]
+    return list(zip(edges, fine.coarsened(starts), strict=True))
 
 
 def padded(claims: Claims, rows: Sequence[tuple[Floats, Tally]]) -> BinTable:
@@ -207,8 +211,9 @@ def padded(claims: Claims, rows: Sequence[tuple[Floats, Tally]]) -> BinTable:
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
     tally = Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape))
     for s, (edges, mine) in enumerate(rows):
-        bins = slice(0, len(edges) + 1)
-        lower[s, bins], upper[s, bins] = np.append(0.0, edges), np.append(edges, 1.0)
+        last = len(edges)
+        bins = slice(0, last + 1)
+        lower[s, 0], lower[s, 1 : last + 1], upper[s, :last], upper[s, last] = 0.0, edges, edges, 1.0
         tally.count[s, bins], tally.score[s, bins], tally.outcome[s, bins] = mine.count, mine.score, mine.outcome
     return BinTable(claims.strata, claims.shares, lower, upper, tally)
 

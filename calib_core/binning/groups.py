@@ -12,7 +12,7 @@ from calib_core._checks import whole
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.bin_table import BinTable, tabulate_at
 from calib_core.binning.interval_schemes import EqualWidth, PointsPerBin
-from calib_core.claims import Claims, Tally
+from calib_core.claims import Claims
 from calib_core.registry import Range
 
 _SLACK = 1 - 1e-9
@@ -110,8 +110,7 @@ class _Grouping:
         np.fmin.at(lower, entries, np.tile(fine.lower[0], lines))
         np.fmax.at(upper, entries, np.tile(fine.upper[0], lines))
         cells = self.joined[:, None] * width + self.runs[self.joined]
-        parts = (fine.tally.count, fine.tally.score, fine.tally.outcome)
-        tally = Tally(*(_sums(cells, part, lines * width).reshape(lines, width) for part in parts))
+        tally = fine.tally.grouped(cells, (lines, width))
         shares = _sums(self.joined, fine.shares, lines)
         if lines == len(fine.strata):
             return BinTable(fine.strata, shares, lower, upper, tally)

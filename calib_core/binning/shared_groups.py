@@ -7,8 +7,9 @@ import numpy as np
 from calib_core._arrays import Float64s, Floats
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
 from calib_core.binning.bin_table import BinTable, padded
-from calib_core.claims import Claims, Stratum, Tally
+from calib_core.claims import Claims, Stratum
 from calib_core.predictions import NotAnswerable
+from calib_core.tallies import Tally
 
 
 def tabulate_alike(before: Claims, after: Claims, bins: int | str | BinningScheme) -> tuple[BinTable, BinTable]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core.binning import IntervalScheme, of_interval
-from calib_core.binning.allocation import Convex, allocated
+from calib_core.binning.allocation import Convex, allocated, shared_row
 from calib_core.binning.square_root import RootMass, RootWidth
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated
@@ -64,6 +64,14 @@ class ConvexBinned:
         edges = (inner_edges(estimated, s) - low) / (1.0 - low)
         split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)
         return Image(split.first, split.beyond, len(edges) + 1, absolute)
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Sums of the shares of outcomes in each bin, beside those of the scores."""
+        low = claims.floor if self.attainable else 0.0
+        edges, tally = shared_row(stratum, self.binning, Convex(), low)
+        split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)
+        rows = float(tally.count.sum())
+        return Image(split.first, split.beyond, len(edges) + 1, lambda sums: absolute(sums - tally.score) / rows)
 
 
 ESTIMATORS.preset(

@@ -11,7 +11,7 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s
 from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
 from calib_core.binning.bin_table import tabulate_at
-from calib_core.claims import ColumnClaims, FlatClaims, Tally
+from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
@@ -38,6 +38,7 @@ from calib_core.inference.number_words import percent
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
+from calib_core.tallies import Tally
 
 _ONE_ROW = 1.0 + 1e-9
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200

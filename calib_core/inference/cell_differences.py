@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib_core.binning import BinTable, cuts, tabulate
-from calib_core.claims import FlatClaims, Tally
+from calib_core.claims import FlatClaims
 from calib_core.estimators.base import Question, error_scale
 from calib_core.inference.interval_differences import of_intervals
 from calib_core.inference.joint_cells import (
@@ -22,6 +22,7 @@ from calib_core.inference.judged_bins import target
 from calib_core.inference.paired_result import PairedDifference, alike
 from calib_core.predictions import NotAnswerable
 from calib_core.reductions import REDUCTIONS
+from calib_core.tallies import Tally
 
 BinsOf = Literal["each", "first", "second"]
 """Whose cells the rows are put in: each model's own, or one model's for both."""

@@ -12,7 +12,8 @@ import scipy
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core._parallel import one_blas_thread
 from calib_core.binning import BinTable
-from calib_core.claims import ColumnClaims, FlatClaims, Tally
+from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.tallies import Tally
 
 MOST_CELLS = 1000
 """Most cells whose covariance is written down; for more, rows' noise is added up draw by draw."""

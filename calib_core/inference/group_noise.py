@@ -170,7 +170,7 @@ def _alike(question: Question, groups: RowGroups, random_state: int) -> Float64s
         stream = draws.Alike(groups.codes, norm.cdf(normals(groups, content, rng, count)))
         if question.reduction is None:
             draws.distributions(rows.kind)
-            labels = draws.labels(rows.answered.rows, stream, count)
+            labels = draws.labels(rows.answered.rows, stream, count).astype(np.intp)
             found += [question.answer(rows.answered.relabelled(labels[:, r])).value for r in range(count)]
             continue
         if not isinstance(question.claims, FlatClaims):

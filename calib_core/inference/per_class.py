@@ -12,12 +12,13 @@ from calib_core._row_groups import refuse_groups
 from calib_core.binning import BinningScheme, bins_of, tabulate_at
 from calib_core.binning.base import IntervalScheme, as_intervals
 from calib_core.binning.bin_table import padded
-from calib_core.claims import Claims, Tally
+from calib_core.claims import Claims
 from calib_core.inference.multiple import holm
 from calib_core.inference.poisson_binomial import poisson_binomial
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
+from calib_core.tallies import Tally
 
 _PARTS = 16
 """Into how many slices a bin is cut, the scores of each slice standing for their mean."""

@@ -12,13 +12,14 @@ import scipy
 from calib_core._arrays import Float64s
 from calib_core._row_groups import RowGroups
 from calib_core.binning import BinTable
-from calib_core.claims import FlatClaims, Tally
+from calib_core.claims import FlatClaims
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
 from calib_core.inference.cell_sums import CellSums, column_sums, listed_sums
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import RESAMPLES
 from calib_core.reductions.base import row_shares
+from calib_core.tallies import Tally
 
 Sampler: TypeAlias = Callable[[np.random.Generator, int], Tally]
 

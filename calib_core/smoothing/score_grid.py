@@ -83,6 +83,19 @@ class Grid:
         """Masses at the nodes, shape (cells + 1,), of values (None: all 1) that belong to scores (n,)."""
         return self.shared(*self.places(scores), values)
 
+    def coarser(self, masses: Float64s, cells: int) -> Float64s:
+        """What masses (..., self.cells + 1) are on the grid of fewer ``cells``, a divisor: nothing else is rounded.
+
+        >>> Grid(0.0, 4).coarser(np.array([0.0, 1.0, 0.0, 0.0, 1.0]), 2).tolist()
+        [0.5, 0.5, 1.0]
+        """
+        each = masses[..., :-1].reshape(*masses.shape[:-1], cells, -1)
+        into = np.arange(each.shape[-1]) / each.shape[-1]
+        whole, ahead = each.sum(axis=-1), each @ into
+        found = np.concatenate([whole - ahead, masses[..., -1:]], axis=-1)
+        found[..., 1:] += ahead
+        return np.asarray(found)
+
     def spectrum(self, masses: Float64s) -> Float64s:
         """Cosine coefficients of masses (..., cells + 1) mirrored at both ends."""
         mirrored = np.array(masses, dtype=np.float64)

@@ -36,7 +36,7 @@ def render() -> None:
     scene = session.scene_of(widgets.selection())
     chosen = _chosen()
     whole, shown = _filled(chosen, scene)
-    st.caption(markdown_plain(f"{_LEAD} Drag a slider, or click anywhere in the picture."))
+    st.caption(markdown_plain(f"{_LEAD} Drag the mark along its curve, or a slider; or click in the picture."))
     left, right = st.columns([0.32, 0.68], gap="medium")
     with left:
         _question(chosen)

@@ -67,7 +67,14 @@ def test_a_click_on_the_curve_moves_the_mark_and_the_data_fill_in_again() -> Non
     app = opened(planned("accuracy-interval"))
     fit, test = in_use()
     assert marks(app)["planned"][0] == test.n_rows
-    assert "click anywhere in the picture" in read(app)
+    assert "Drag the mark along its curve" in read(app)
+    figure = drawn(app)["plan"].figure
+    curve = cc.diagrams.plan_curve("accuracy-interval", fit, test)
+    places = [column["place"] for column in figure["layout"]["meta"]["columns"]]
+    np.testing.assert_allclose(
+        [up for _, up in places], curve.answer.plan.curves(np.array(places)[:, 0])[curve.names[0]]
+    )
+    assert [trace["name"] for trace in figure["data"] if "grab" in (trace.get("meta") or {})] == ["planned"]
     app.session_state[slot("plan")] = Click(None, None, {"amount": 250.0}, None, None, 1)
     app.run()
     assert not app.exception

@@ -14,7 +14,7 @@ from calib_core.estimators.residuals import NORM, Image
 from calib_core.registry import Choice, Part
 from calib_core.smoothing.bandwidths import Bandwidth, Silverman
 from calib_core.smoothing.kernels import Kernel, Triweight
-from calib_core.smoothing.local import Smoothed, local_calibration
+from calib_core.smoothing.local import Smoothed, local_calibration, smoothed
 from calib_core.smoothing.score_grid import Grid
 from calib_core.smoothing.score_scales import Linear, Scale
 
@@ -91,6 +91,17 @@ class KernelECE:
 
         def errors(masses: Float64s) -> Float64s:
             return grid.integral(np.abs(spread.density(masses, spread.stride)))
+
+        return Image(cell, into, grid.cells + 1, errors)
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Outcomes on the nodes of the grid, beside all claims there."""
+        grid = self.grid(claims.floor)
+        cell, into = grid.places(stratum.scores)
+        spread, every = self.kernel.on(grid, self.width(stratum)), grid.shared(cell, into, stratum.weights)
+
+        def errors(masses: Float64s) -> Float64s:
+            return smoothed(spread, (every, masses), self.smoothed == "gaps").error
 
         return Image(cell, into, grid.cells + 1, errors)
 
