@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-from functools import cache
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
@@ -53,13 +52,15 @@ class Adjustable:
         return BaseEstimator.__sklearn_tags__(self)
 
 
-@cache
+_known: dict[type, dict[str, Any]] = {}
+
+
 def _defaults(kind: type) -> dict[str, Any]:
     """The arguments a kind of object is made with, and their defaults, by ascending name."""
-    if kind.__init__ is object.__init__:
-        return {}
-    arguments = inspect.signature(kind).parameters.values()
-    return {argument.name: argument.default for argument in sorted(arguments, key=lambda argument: argument.name)}
+    if kind not in _known:  # signatures are read slowly
+        arguments = inspect.signature(kind).parameters
+        _known[kind] = {name: arguments[name].default for name in sorted(arguments)}
+    return _known[kind]
 
 
 def clone(given: T) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -140,6 +140,11 @@ class Calibrator(Adjustable):
     """
 
     classes_: Codes
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What fitting leaves, and the parameters of subclasses."""
 
     wanted: ClassVar[str] = ""
     """Name of the parameter that holds the rate it keeps, and then has an ``attained``; empty where it keeps none."""
