@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
         side_by_side,
         slices,
         study,
+        summaries,
         uses,
     )
     from calib_core import figures as figures
@@ -47,6 +48,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.registry import Recipe, RegistryError
     from calib_core.side_by_side import measured
     from calib_core.study import evaluate, stacked
+    from calib_core.summaries import Summary, read_summary, summarise
     from calib_core.three_classes import corners
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "Predictions",
     "Recipe",
     "RegistryError",
+    "Summary",
     "binning",
     "calibrators",
     "choice",
@@ -98,6 +101,7 @@ __all__ = [
     "read_as",
     "read_models",
     "read_predictions",
+    "read_summary",
     "read_table",
     "readers",
     "recalibrated",
@@ -109,6 +113,8 @@ __all__ = [
     "slices",
     "stacked",
     "study",
+    "summaries",
+    "summarise",
     "three_corners",
     "uses",
     "with_options",
@@ -171,6 +177,11 @@ _FROM = {
     "study": (
         "evaluate",
         "stacked",
+    ),
+    "summaries": (
+        "Summary",
+        "read_summary",
+        "summarise",
     ),
     "three_classes": ("corners",),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,14 @@ from calib_core._row_groups import RowGroups, as_groups, dealt
 from calib_core.errors import InputError, NotAnswerable
 
 Kind = Literal["full", "per-class", "top-label", "confidence"]
+Grain = Literal["rows", "counts"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Stored(ReadOnly):
     """Probabilities or confidences, labels and what goes with them, checked by ``Predictions`` and not again."""
 
+    grain: ClassVar[Grain] = "rows"
     kind: Kind
     labels: Codes | None
     class_names: tuple[str, ...] | None

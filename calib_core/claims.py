@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats
 from calib_core._parallel import chunks, shared_out
 from calib_core._repr import OneLine
 from calib_core.exact_sums import ExactSums
+from calib_core.predictions import Grain
 from calib_core.tallies import Moments, Tally, copies
 
 _Kind = TypeVar("_Kind", bound=Tally)
@@ -110,6 +111,10 @@ class Claims(Protocol):
     """
 
     @property
+    def grain(self) -> Grain:
+        """Are claims known one by one ("rows"), or by "counts"?"""
+
+    @property
     def strata(self) -> tuple[str, ...]:
         """Names of the strata."""
 
@@ -169,6 +174,7 @@ class FlatClaims(OneLine):
     shares: Float64s
     weights: Float64s | None = None
     floor: float = 0.0
+    grain: ClassVar[Grain] = "rows"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -232,6 +238,7 @@ class ColumnClaims(OneLine):
     shares: Float64s
     weights: Float64s | None = None
     floor: float = 0.0
+    grain: ClassVar[Grain] = "rows"
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -37,7 +37,7 @@ from calib_core._frames import check_columns, check_same_index, column_names, la
 from calib_core._logits import Logits
 from calib_core._row_groups import RowGroups, as_groups
 from calib_core._same_rows import check_same_rows, other_classes
-from calib_core._stored import Kind, Stored, split_rows
+from calib_core._stored import Grain, Kind, Stored, split_rows
 from calib_core.errors import InputError, NotAnswerable
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "RESCALED",
     "ROUNDING_CAP",
     "WEIGHTS",
+    "Grain",
     "InputError",
     "Kind",
     "Logits",

@@ -14,6 +14,7 @@ from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
 from calib_core.claims import Claims, Ordered, each_stratum, placed
+from calib_core.predictions import NotAnswerable
 from calib_core.tallies import Moments, Tally
 
 
@@ -150,6 +151,10 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
     [[1.0, 0.7], [1.0, 0.8]]
     """
     intervals = [as_intervals(scheme) for scheme in schemes]
+    if claims.grain == "counts" and any(cuts(scheme).one_a_value for scheme in intervals):
+        raise NotAnswerable(
+            "one bin a value needs rows: a summary holds counts on a grid of scores; choose bins of equal width or mass"
+        )
     fixed = [scheme.fixed_edges() for scheme in intervals]
     apart = [not (pooled and cuts(scheme).pools) for scheme in intervals]
     moving = [s for s, edges, alone in zip(intervals, fixed, apart, strict=True) if edges is None and alone]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calib_core._text import inside
-from calib_core.binning.base import BINNINGS, BinningScheme, as_binning, cuts
+from calib_core.binning.base import BINNINGS, BinningScheme, as_binning, as_intervals, cuts, of_interval
 from calib_core.binning.bin_table import BinTable
 from calib_core.binning.interval_schemes import Distinct, EqualWidth
 from calib_core.defaults import BINS
@@ -27,6 +27,15 @@ def bins_of(predictions: Predictions, bins: int | str | BinningScheme | None = N
     if bins is not None:
         return as_binning(bins)
     return Distinct() if predictions.discrete else EqualWidth(BINS)
+
+
+def moves_edges(scheme: BinningScheme) -> bool:
+    """Does the scheme place edges wherever the scores want them, so that counts on a grid can only come near?
+
+    >>> moves_edges(EqualWidth(10)), moves_edges(BINNINGS.make("equal-mass")), moves_edges(BINNINGS.make("groups"))
+    (False, True, False)
+    """
+    return of_interval(cuts(scheme)) and not cuts(scheme).pools and as_intervals(scheme).fixed_edges() is None
 
 
 def bins_said(scheme: BinningScheme, table: BinTable | None = None) -> str:

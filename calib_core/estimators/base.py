@@ -15,6 +15,7 @@ import pandas as pd
 from calib_core._arrays import Float64s
 from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
+from calib_core.binning.declared import moves_edges
 from calib_core.claims import Claims
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.predictions import NotAnswerable, Predictions
@@ -70,7 +71,8 @@ class Traits:
     rows are weighted. ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its
     kinds. ``unit``: how its numbers are read, as shares (of rows, of probability) or as scores on a scale of their own.
     ``floored``: its probabilities are raised to the one floor of the logarithm. ``curve``: it is the distance of a
-    curve without bins from the diagonal, which diagrams draw.
+    curve without bins from the diagonal, which diagrams draw. ``together``: whether one with these parameters answers
+    many samples of one size at once (``of_samples``), as calls one by one would but for the order of their sums.
     """
 
     takes: tuple[Literal["claims", "vectors", "predictions"], ...] = ("claims",)
@@ -82,6 +84,7 @@ class Traits:
     higher_is_worse: bool = True
     floored: bool = False
     curve: bool = False
+    together: Callable[[Any], bool] = lambda estimator: False
 
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())
@@ -254,8 +257,11 @@ class Estimate(OneLine):
         if self.question is None:
             return ""
         entry = ESTIMATORS.find(self.question.estimator)
-        known = entry is not None and entry.has("binning")
-        return bins_said(self.question.estimator.binning, self.bins) if known else ""
+        if entry is None or not entry.has("binning"):
+            return ""
+        scheme = self.question.estimator.binning
+        moved = self.question.predictions.grain == "counts" and moves_edges(scheme)
+        return bins_said(scheme, self.bins) + (", edges moved to the summary's grid" if moved else "")
 
     def __float__(self) -> float:
         return self.value
@@ -370,6 +376,11 @@ def _applied(estimator: Any, claims: Any, *, whole: bool) -> Estimated:
     """The estimate of claims, or of whole vectors."""
     if whole and "vectors" not in traits(estimator).takes:
         raise NotAnswerable(NOT_BINARY)
+    if not whole and claims.grain == "counts" and traits(estimator).counts == "never":
+        raise NotAnswerable(
+            f"{ESTIMATORS.recipe(estimator).title} reads claims one by one: it needs rows, and a summary holds counts; "
+            "choose an estimator that counts in bins (ECE, RMSCE, MCE and their debiased forms), or go back to the rows"
+        )
     return cast(Estimated, estimator.of_vectors(claims) if whole else estimator(claims))
 
 

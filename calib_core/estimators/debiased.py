@@ -211,13 +211,8 @@ def worth(claims: Claims, table: BinTable) -> Float64s:
     """
     if whole(claims.weights):
         return table.count
-    flat = np.zeros(table.count.size)
-    for s in range(len(claims.strata)):
-        stratum = claims.stratum(s)
-        assert stratum.weights is not None
-        cell = table.cells(stratum.scores, np.full(len(stratum.scores), s))
-        flat += np.bincount(cell, np.square(stratum.weights), len(flat))
-    squares = flat.reshape(table.count.shape)
+    squares = table.together(table.moments(claims)).squares
+    assert squares is not None
     return np.divide(np.square(table.count), squares, out=np.zeros(squares.shape), where=squares > 0)
 
 

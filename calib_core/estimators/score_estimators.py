@@ -13,6 +13,7 @@ from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits, by_stratum
 from calib_core.estimators.residuals import Image
 from calib_core.predictions import Predictions
+from calib_core.reductions.base import counts
 
 _TAKES: tuple[Literal["claims", "predictions"], ...] = ("claims", "predictions")
 _SCORE = Traits(takes=_TAKES, judged="losses", unit="score")
@@ -45,7 +46,7 @@ class LogLoss:
         return _image(stratum, self.claim_losses(stratum.scores))
 
     def of(self, predictions: Predictions) -> float:
-        return scores.mean(self.losses(predictions), predictions)
+        return _mean("log-loss", self, predictions)
 
     def losses(self, predictions: Predictions) -> Float64s:
         """Each row's term of the mean, (n,)."""
@@ -92,7 +93,7 @@ class Brier:
         return _image(stratum, self.claim_losses(stratum.scores.astype(np.float64)))
 
     def of(self, predictions: Predictions) -> float:
-        return scores.mean(self.losses(predictions), predictions)
+        return _mean("brier", self, predictions)
 
     def losses(self, predictions: Predictions) -> Float64s:
         """Each row's term of the mean, (n,)."""
@@ -140,6 +141,13 @@ class Accuracy:
         """Each row's term of the mean, (n,): 1 where it is right; NaN, no term, where the model abstains."""
         right = predictions.correct.astype(np.float64)
         return right if predictions.abstained is None else np.where(predictions.abstained, np.nan, right)
+
+
+def _mean(score: str, estimator: LogLoss | Brier, predictions: Predictions) -> float:
+    """The mean over rows, which a summary knows without them."""
+    if (counted := counts(predictions)) is not None:
+        return float(counted.mean_loss(score))
+    return scores.mean(estimator.losses(predictions), predictions)
 
 
 def _over_strata(claims: Claims, losses: object) -> Estimated:

@@ -16,6 +16,7 @@ from calib_core.estimators import Binned
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
+from calib_core.inference.cell_draws import FineCells, counts_suffice
 from calib_core.inference.cell_sums import unit_noise
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
@@ -33,12 +34,12 @@ from calib_core.inference.inversion import (
     square_high,
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
-from calib_core.inference.null import null_outcomes
+from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
-from calib_core.tallies import Tally
+from calib_core.tallies import Moments, Tally, copies
 
 _ONE_ROW = 1.0 + 1e-9
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
@@ -56,13 +57,20 @@ _GIVEN = "in these bins, given these predictions"
 _CHOSEN = "chosen from the scores, given these predictions; finer errors are not seen"
 
 
+def one_claim_a_row(question: Question) -> bool:
+    """Does every row make one claim, so that sums over cells say all that intervals need?"""
+    return not question.whole and not question.claims.same_rows and question.ranks == 1
+
+
 class InBins:
     """Intervals of all errors in the same bins of the same claims: the rows' noise and the ends are made once.
 
-    ``question`` is about an estimator that has a binning, with whole-number weights written out.
+    ``question`` is about an estimator that has a binning. Where every row makes one claim, sums over cells
+    (``Claims.moments``) are all that is asked of the claims.
     """
 
     def __init__(self, question: Question, random_state: int) -> None:
+        question = question if one_claim_a_row(question) else question.written_out
         self._question = judged_bins(question)
         self._claims, self._ranks = question.claims, question.ranks
         counted = of_counts(Binned(self._question.estimator.binning), self._claims)
@@ -75,12 +83,24 @@ class InBins:
         self._seed = random_state
         self._ends: dict[tuple[int | str, float], Ends] = {}
 
-    def with_outcomes(self, claims: FlatClaims | ColumnClaims) -> InBins:
+    def typical_high(self, estimator: object, level: float, count: int) -> float:
+        """The upper end calibrated models have in the middle, over so many draws of all outcomes."""
+        if counts_suffice(self._claims, self._ranks):
+            every = FineCells(self._claims, self._table).moments(self._stream(4), count)
+            drawn = (self._with(moments) for moments in every)
+        else:
+            many = calibrated_claims(self._question.written_out, count, self._seed)
+            drawn = (self._with_outcomes(claims) for claims in many)
+        return float(np.median([bins.high(estimator, level) for bins in drawn]))
+
+    def _with_outcomes(self, claims: FlatClaims | ColumnClaims) -> InBins:
         """The same bins with other outcomes, those of these claims, for their ``high``.
 
         What scores decide is shared, and so are the normal errors, though their correlation is that of the outcomes.
         """
-        table, _ = self._table, (self._unit, self._unanswered, self._normals)
+        if self.disjoint:
+            return self._with(self._table.moments(claims))
+        table, _ = self._table, (self._unit, self._unanswered)
         if isinstance(claims, FlatClaims):
             weight, hits = claims.weights, claims.outcomes.astype(np.float64)
             cell = table.cells(claims.scores, claims.codes)
@@ -89,17 +109,27 @@ class InBins:
             row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
             cell = table.cells(claims.rows.base[row, claims.hit], claims.hit)
             sums = np.bincount(cell, claims.weights, table.count.size)
+        other = self._of(sums.reshape(table.count.shape).astype(np.float64))
+        other._claims = claims
+        return other
+
+    def _with(self, moments: Moments) -> InBins:
+        other = self._of(self._table.together(moments).outcome)
+        other.__dict__["_moments"] = moments
+        return other
+
+    def _of(self, outcome: Float64s) -> InBins:
+        _ = self._unit, self._normals
         other = copy(self)
-        for kept in ("gaps", "_noise", "_pairs", "_several", "_places"):
+        for kept in ("gaps", "_noise", "_pairs", "_several", "_moments"):
             other.__dict__.pop(kept, None)
-        outcome = sums.reshape(table.count.shape).astype(np.float64)
-        other._claims, other._table = claims, replace(table, tally=replace(table.tally, outcome=outcome))
+        other._table = replace(self._table, tally=replace(self._table.tally, outcome=outcome))
         return other
 
     @cached_property
-    def _places(self) -> Codes:
-        """The cell of every listed claim."""
-        return self._table.cells(self._claims.scores, self._claims.codes)
+    def _moments(self) -> Moments:
+        """Sums over each bin's claims, strata of the claims apart."""
+        return self._table.moments(self._claims)
 
     @cached_property
     def _unanswered(self) -> Float64s | None:
@@ -107,7 +137,15 @@ class InBins:
 
     @cached_property
     def _unit(self) -> float:
-        return reach(self._claims, self._ranks)
+        if not self.disjoint or not copies(self._claims.weights):
+            return reach(self._claims, self._ranks)
+        return float(self._each.max())
+
+    @property
+    def _each(self) -> Float64s:
+        """What a weight of 1 moves the aggregate by, (strata of the claims,), 0 in those without claims."""
+        total = self._moments.count.sum(axis=-1)
+        return np.asarray(np.divide(self._claims.shares, total, out=np.zeros(len(total)), where=total > 0))
 
     @cached_property
     def gaps(self) -> CellGaps:
@@ -135,7 +173,7 @@ class InBins:
     @property
     def disjoint(self) -> bool:
         """Does every row make one claim?"""
-        return isinstance(self._claims, FlatClaims) and self._ranks == 1
+        return one_claim_a_row(self._question)
 
     def interval(self, estimator: object, level: float) -> Interval:
         """The interval of one estimator that reads these bins."""
@@ -267,10 +305,11 @@ class InBins:
     @cached_property
     def _noise(self) -> Noise:
         unit = self._unit
-        residual = float(np.square(influence(self._claims, self._ranks, self._unanswered) / unit).sum())
         if not self.disjoint:
+            residual = float(np.square(influence(self._claims, self._ranks, self._unanswered) / unit).sum())
             return Noise(unit, residual, residual)
         gaps = self.gaps
+        residual = float(np.square(self._each / unit) @ self._moments.second.sum(axis=-1))
         spread = gaps.outcome * (1.0 - gaps.outcome) * np.square(gaps.weight / unit) / gaps.rows
         return Noise(unit, residual, float(np.maximum(spread, 0.0).sum()))
 
@@ -288,9 +327,7 @@ class InBins:
 
     @cached_property
     def _pairs(self) -> Pairs:
-        claims = self._claims
-        assert isinstance(claims, FlatClaims)
-        return pairs(self._places, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), claims.weights)
+        return pairs(self._table.together(self._moments))
 
     @cached_property
     def _null(self) -> Float64s:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calib_core._arrays import Float64s
+from calib_core._checks import whole
 from calib_core.binning import BinTable, tabulate
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimator, traits
@@ -32,11 +33,11 @@ def of_counts(estimator: Estimator, claims: FlatClaims | ColumnClaims, table: Bi
     """How to estimate from counts, None for estimators that look at the rows.
 
     An estimator declares that counts in the bins of its ``binning`` are all it looks at, and may take that back where
-    rows are weighted. ``table`` is that of its binning where it is already there.
+    weights are no copies. ``table`` is that of its binning where it is already there.
     """
     method: Any = estimator
     counts = traits(method).counts
-    if counts == "never" or (counts == "unweighted" and claims.weights is not None):
+    if counts == "never" or (counts == "unweighted" and not whole(claims.weights)):
         return None
     table = tabulate(claims, [method.binning])[0] if table is None else table
     return Counted(table, lambda given: float(method.of_table(given).value), method.of_outcomes)

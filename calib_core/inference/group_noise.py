@@ -146,11 +146,8 @@ def noise_sizes(question: Question, groups: RowGroups, random_state: int) -> tup
     content, rng = wild.influence(claims, ranks), np.random.default_rng(np.random.SeedSequence(random_state))
 
     def sizes(of: RowGroups) -> Float64s:
-        law = (
-            wild.multiplied(normals(of, content, rng, count)[of.codes])
-            for count in wild.chunk_sizes(n, len(claims.strata))
-        )
-        return wild.sizes(lambda s, part: question.estimator.image(claims, estimated, s, part), claims, ranks, law)
+        each = (normals(of, content, rng, count)[of.codes] for count in wild.chunk_sizes(n, len(claims.strata)))
+        return wild.sizes(lambda s, part: question.estimator.image(claims, estimated, s, part), claims, ranks, each)
 
     alone = np.arange(n)
     return sizes(groups), sizes(RowGroups(alone, alone, ""))

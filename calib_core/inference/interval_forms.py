@@ -12,7 +12,7 @@ from calib_core._arrays import Float64s
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question, error_scale
 from calib_core.inference import canonical_noise, grouped_intervals, kernel_intervals, means, smoothed_vectors, wild
-from calib_core.inference.bin_intervals import InBins
+from calib_core.inference.bin_intervals import InBins, one_claim_a_row
 from calib_core.inference.clusters import groups_of
 from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
 from calib_core.inference.intervals import NOISELESS, Interval, around, percentile, pivotal
@@ -51,7 +51,9 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     """
     if not 0 < level < 1:
         raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
-    question = question.written_out
+    counted = method == "default" and _in_bins(question) and question.predictions.row_groups is None
+    if not (counted and one_claim_a_row(question)):
+        question = question.written_out
     if method != "default":
         return _bootstrapped(question, level, random_state, method)
     groups = groups_of(question)
@@ -75,13 +77,11 @@ def typical_high(question: Question, level: float, random_state: int = 0) -> flo
     The median over outcomes drawn from the scores, so that it is known before any outcome is seen: ``DRAWS`` of them
     where counts in bins suffice, ``DRAWS_OF_ROWS`` where the estimator looks at the rows.
     """
+    if _in_bins(question):
+        return InBins(question, random_state).typical_high(question.estimator, level, DRAWS)
     question = question.written_out
-    if not _in_bins(question):
-        drawn = calibrated_claims(question, DRAWS_OF_ROWS, random_state)
-        return float(np.median([_default(question, claims, level, random_state).high for claims in drawn]))
-    bins = InBins(question, random_state)
-    drawn = calibrated_claims(question, DRAWS, random_state)
-    return float(np.median([bins.with_outcomes(claims).high(question.estimator, level) for claims in drawn]))
+    drawn = calibrated_claims(question, DRAWS_OF_ROWS, random_state)
+    return float(np.median([_default(question, claims, level, random_state).high for claims in drawn]))
 
 
 def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:
@@ -90,7 +90,6 @@ def rows_to_tell(question: Question, limit: float, level: float, high: float, ra
     ``high`` is its typical upper end with the rows at hand, which falls at least like one over their root (of squares:
     over their number).
     """
-    question = question.written_out
     bins = InBins(question, random_state) if _in_bins(question) else None
     needed = None if bins is None else bins.rows_needed(question.estimator, limit, level)
     if needed is not None:
@@ -104,7 +103,6 @@ def typical_highs(question: Question, factors: Sequence[float], level: float, ra
 
     The same draws for every factor, so that one is less than another for its rows, not by chance.
     """
-    question = question.written_out
     bins = InBins(question, random_state) if _in_bins(question) else None
     if bins is not None and bins.knows_more_rows(question.estimator):
         return np.array([bins.high_with(factor, level) for factor in factors])

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib_core._arrays import Float64s
+from calib_core._checks import whole
 from calib_core.binning import BinTable, Groups, cuts, of_interval, tabulate
 from calib_core.estimators import Binned, traits
 from calib_core.estimators.base import Question, error_scale
@@ -40,7 +41,9 @@ def facts_of(question: Question) -> Facts:
     """What decides whether a case is one that was simulated, but for its cells."""
     rows = question.predictions.answered
     entry = None if question.reduction is None else REDUCTIONS.find(question.reduction)
-    return Facts(None if entry is None else entry.key, rows.kind, rows.n_classes or 2, rows.n_rows, rows.effective_rows)
+    worth = rows.effective_rows
+    n = int(worth) if whole(rows.weights) else rows.n_rows
+    return Facts(None if entry is None else entry.key, rows.kind, rows.n_classes or 2, n, worth)
 
 
 def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:

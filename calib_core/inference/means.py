@@ -11,8 +11,8 @@ from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Float64s
 from calib_core._distributions import norm
 from calib_core._row_groups import RowGroups
 from calib_core.claims import FlatClaims
-from calib_core.estimators import traits
-from calib_core.estimators.base import Question
+from calib_core.estimators import ESTIMATORS, traits
+from calib_core.estimators.base import Question, Traits
 from calib_core.inference.clusters import (
     FEWEST,
     GROUPED,
@@ -29,6 +29,7 @@ from calib_core.inference.poisson_limits import beyond
 from calib_core.inference.right_shares import WEIGHED
 from calib_core.inference.wild import each_weight
 from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import counts
 
 GIVEN = "the expected score of these rows, given the predictions"
 """What intervals of the Brier score and the log loss are about."""
@@ -67,16 +68,28 @@ class Losses:
 
         References: X(B) Fay & Feuer 1997.
         """
-        tail = (1.0 - level) / 2
-        mean = float(self.weight @ self.seen)
         reach = float(together(self.weight * (self.most - self.least), self.groups).max())
-        if reach <= 0.0:  # the rows lose the same whatever comes true: nothing is uncertain
-            return mean, mean
-        seen = float(np.square(together(self.weight * (self.seen - self.expected), self.groups) / reach).sum())
-        reach *= widened(self.groups, tail)
-        low = mean - float(norm.isf(tail)) * reach * float(np.sqrt(seen))
-        high = mean + reach * beyond(seen, tail)
-        return max(low, float(self.weight @ self.least)), min(high, float(self.weight @ self.most))
+        surprise = float(np.square(together(self.weight * (self.seen - self.expected), self.groups)).sum())
+        mean, least, most = (float(self.weight @ losses) for losses in (self.seen, self.least, self.most))
+        return _ends(mean, reach, surprise, (least, most), level, self.groups)
+
+
+def _ends(
+    mean: float,
+    reach: float,
+    surprise: float,
+    possible: tuple[float, float],
+    level: float,
+    groups: RowGroups | None = None,
+) -> tuple[float, float]:
+    """Ends for a mean loss: ``reach`` is c, ``surprise`` c^2 B, ``possible`` the least and the most it can be."""
+    if reach <= 0.0:  # the rows lose the same whatever comes true: nothing is uncertain
+        return mean, mean
+    tail = (1.0 - level) / 2
+    seen = surprise / reach**2
+    reach *= widened(groups, tail)
+    low = mean - float(norm.isf(tail)) * reach * float(np.sqrt(seen))
+    return max(low, possible[0]), min(mean + reach * beyond(seen, tail), possible[1])
 
 
 @dataclass(frozen=True)
@@ -117,16 +130,40 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
         n = np.array([rows.effective_rows])
         low, high = clopper_pearson(value * n, n, level)
         return MeanBounds(float(low[0]), float(high[0]), method, RIGHT, exact)
+    if (counted := counts(question.predictions)) is not None:
+        return _of_sums(question, counted, level)
     losses = losses_of(question)
-    floored = declared.floored and float(losses.most.max()) >= -np.log(LOG_FLOOR) * (1 - 1e-12)
-    method = "bounds for a mean of losses"
-    if floored:
-        method += f", of the log loss with scores raised to {LOG_FLOOR:.0e}: without that no upper end exists"
+    method = _method(declared, float(losses.most.max()))
     if groups is None:
         return MeanBounds(*losses.bounds(level), method, GIVEN, question.predictions.weights is None)
     if len(groups.values) < FEWEST:
         raise NotAnswerable(few_groups(groups))
     return MeanBounds(*losses.bounds(level), f"{method}, rows of a group summed", GIVEN, False)
+
+
+def _of_sums(question: Question, counted: Any, level: float) -> MeanBounds:
+    """The same of a summary, which knows the sums."""
+    if question.reduction is not None:
+        raise NotAnswerable("a summary keeps the losses of whole predictions, not those of single claims")
+    sums = counted.whole_losses(ESTIMATORS.recipe(question.estimator).key)
+    ends = _ends(
+        sums.mean("seen"),
+        sums.reach / sums.rows,
+        sums.mean("surprise") / sums.rows,
+        (sums.mean("least"), sums.mean("most")),
+        level,
+    )
+    return MeanBounds(*ends, _method(traits(question.estimator), sums.highest), GIVEN, True)
+
+
+def _method(declared: Traits, most: float) -> str:
+    """How the bounds were made; ``most`` is what a row can lose at most."""
+    if not declared.floored or most < -np.log(LOG_FLOOR) * (1 - 1e-12):
+        return "bounds for a mean of losses"
+    return (
+        "bounds for a mean of losses, of the log loss with scores raised to "
+        f"{LOG_FLOOR:.0e}: without that no upper end exists"
+    )
 
 
 def losses_of(question: Question) -> Losses:

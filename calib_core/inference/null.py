@@ -15,17 +15,17 @@ from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.estimators import traits
+from calib_core.estimators import ESTIMATORS, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
+from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
 from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
+from calib_core.reductions.base import counts
 
 RESAMPLES = 1000
-MANY_ROWS = 50_000
-"""Rows beyond which outcomes of most rows are drawn as sums of their bins."""
 LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
 """Expected variance from which a bin's sum counts as normal, and the weight that other bins may have together."""
 _CLAIMS = 512
@@ -125,7 +125,7 @@ def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, rand
         smoothed
     ):  # what few hundred labels at a time are for must not be asked label by label
         return [noise_floors([q], resamples, random_state)[0] for q in questions]
-    first = questions[0].written_out
+    first = questions[0] if _by_cells(questions) else questions[0].written_out
     every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
     found = np.concatenate(list(_null_values(every, resamples, random_state)), axis=1)
     if first.predictions.row_groups is not None:
@@ -147,7 +147,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     claims = question.claims
     if not isinstance(claims, FlatClaims):
         draws.distributions(question.predictions.kind)
-    elif question.ranks == 1:
+    elif question.ranks == 1 and not _by_cells(questions):
         claims = in_order(claims)
     if question.whole and all(traits(e).judged == "smoothed" for e in estimators):
         for count, rng in streams:
@@ -174,6 +174,15 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         yield np.array([[q.of(sample).value for q in questions] for sample in drawn_claims]).T
 
 
+def _by_cells(questions: Sequence[Question]) -> bool:
+    """Are outcomes drawn cell by cell, so that copies need not be written out and rows not be sorted?"""
+    first = questions[0]
+    if first.reduction is None or first.whole or first.predictions.row_groups is not None:
+        return False
+    counts = (traits(q.estimator).counts for q in questions)
+    return counts_suffice(first.claims, first.ranks) and "never" not in counts
+
+
 def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims) -> list[Counted] | None:
     """How to estimate each from the counts of the first one's bins, None if one of them looks at the rows."""
     first = of_counts(estimators[0], claims)
@@ -186,10 +195,12 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
     """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
 
     Drawn row by row; beyond ``MANY_ROWS`` rows, where bins hold outcomes of both kinds, from the normal limit of their
-    sums, with the covariance that rows give them.
+    sums, with the covariance that rows give them, and elsewhere by fine cells where every row makes one claim.
     """
     if ranks == 1 and (normal := _normal_sums(claims, table)) is not None:
         return normal
+    if counts_suffice(claims, ranks):
+        return FineCells(claims, table).outcomes
     if isinstance(claims, ColumnClaims):
         return lambda rng, count: _column_outcomes(claims, table, rng, count)
     m = len(claims.scores)
@@ -217,13 +228,15 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
 
 def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
     """Normal draws of the bins' outcome sums, None where rows or the outcomes of most of them are too few for that."""
-    rows = len(claims.scores) if isinstance(claims, FlatClaims) else len(claims.hit)
+    rows = len(claims.hit) if isinstance(claims, ColumnClaims) else float(table.count.sum())
     if rows <= MANY_ROWS or table.count.size > MOST_CELLS:
         return None
     expected = table.count * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
     if (table.weight * (expected >= LEAST_OUTCOMES)).sum() < 1.0 - POOR_SHARE:
         return None
-    deviation = _claimed_deviation(claims, table) if isinstance(claims, FlatClaims) else np.zeros(0)
+    flat = not isinstance(claims, ColumnClaims)
+    # Variance of each bin's outcome sum if claims come true as they say.
+    deviation = np.sqrt(table.together(table.moments(claims)).claim.ravel()) if flat else np.zeros(0)
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
         if isinstance(claims, ColumnClaims):
@@ -233,13 +246,6 @@ def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
         return np.asarray(np.clip(noise.reshape(count, *table.count.shape) + table.tally.score, 0.0, table.count))
 
     return outcomes
-
-
-def _claimed_deviation(claims: FlatClaims, table: BinTable) -> Float64s:
-    """Standard deviation of each bin's outcome sum if claims come true as they say, (strata * bins,)."""
-    score = claims.scores.astype(np.float64)
-    variance = score * (1.0 - score) * (1.0 if claims.weights is None else np.square(claims.weights))
-    return np.sqrt(np.bincount(table.cells(claims.scores, claims.codes), variance, table.count.size))
 
 
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
@@ -279,6 +285,9 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
 def _whole_values(question: Question, rng: np.random.Generator, count: int) -> Float64s:
     """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels."""
     predictions = question.predictions
+    if (counted := counts(predictions)) is not None:
+        key = ESTIMATORS.recipe(question.estimator).key
+        return np.asarray(counted.calibrated_scores(key, rng, count), dtype=np.float64)
     draws.distributions(predictions.kind)
     if traits(question.estimator).judged == "losses":
         # What a label does not decide is worked out once, in one look at the matrix for all draws.

@@ -172,6 +172,6 @@ def expected_noise(measured: Estimate) -> tuple[float, float]:
     From scores alone: the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n); classes of few rows are pooled in groups.
     """
     assert measured.question is not None
-    bins = InBins(measured.question.written_out, 0)
+    bins = InBins(measured.question, 0)
     gaps = bins.gaps
     return float(np.sqrt(2 / np.pi) * (gaps.weight @ gaps.claimed_deviation)), bins.pooled

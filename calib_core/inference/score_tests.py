@@ -15,16 +15,21 @@ from calib_core._distributions import t as student
 from calib_core._repr import OneLine
 from calib_core._row_groups import refuse_groups
 from calib_core.defaults import SEED
+from calib_core.exact_sums import ROUNDING
 from calib_core.inference.clusters import FEWEST, poor, together
 from calib_core.inference.draws import classes, distributions, streams
 from calib_core.inference.null import NoiseFloor
 from calib_core.inference.number_words import chance
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
+from calib_core.reductions.base import counts
+from calib_core.summaries.score_sums import LossSums
 
 _TERMS = 100
 NORMAL = 0.1
 """Berry-Esseen ratio up to which Spiegelhalter's Z is taken to be normal; above it outcomes are drawn."""
+_BERRY_ESSEEN = 0.56
+"""The law of a sum is off from the normal one by at most this times the ratio."""
 _DRAWN_NUMBERS = 10_000_000
 _RESAMPLES = 199, 1999
 _ROUNDING = 1e-9
@@ -63,13 +68,15 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     >>> round(spiegelhalter(p).statistic, 3)  # (0.08 + 3 * 1.28 - 4 * 0.32) / sqrt(4 * 0.2304)
     2.75
     """
+    name = f"Spiegelhalter's Z ({'Brier score' if score == 'brier' else 'log loss'})"
+    if (counted := counts(predictions)) is not None:
+        return _of_sums(name, counted.whole_losses(score))
     distributions(predictions.kind)
     mean, variance, _ = _moments(predictions, score)
     found = scores.brier_scores(predictions) if score == "brier" else scores.log_losses(predictions)
     weight = np.ones(len(found)) if predictions.weights is None else predictions.weights
     spread = float(np.sqrt((np.square(weight) * variance).sum()))
     excess = float((weight * (found - mean)).sum())
-    name = f"Spiegelhalter's Z ({'Brier score' if score == 'brier' else 'log loss'})"
     if spread == 0.0:
         # Every outcome was certain: any deviation at all is impossible under calibration.
         return TestOfCalibration(name, 0.0 if excess == 0 else float(np.inf), 1.0 if excess == 0 else 0.0)
@@ -77,6 +84,26 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
         return _by_group(name, predictions, weight * (found - mean), weight * np.sqrt(variance))
     z = excess / spread
     return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
+
+
+def _of_sums(name: str, sums: LossSums, *, careful: bool = False) -> TestOfCalibration:
+    """The test of a summary, which knows what the rows lost, should have lost, and how far that could vary.
+
+    ``careful``: outcomes cannot be drawn without rows; where the normal law might be off (``NORMAL``) the p-value is
+    raised by the most that it can be, 2 * 0.56 rho.
+    """
+    n, slack = sums.rows, _ROUNDING * sums.rows if careful else 0.0
+    excess, spread = n * (sums.mean("seen") - sums.mean("expected")), float(np.sqrt(n * sums.mean("variance")))
+    if spread <= slack:
+        some = abs(excess) > max(slack, n * ROUNDING) or sums.impossible > 0
+        return TestOfCalibration(name, float(np.copysign(np.inf, excess)) if some else 0.0, 0.0 if some else 1.0)
+    z = excess / spread
+    if careful and sums.impossible:
+        return TestOfCalibration(name, z, 0.0)
+    p, rho = float(2 * norm.sf(abs(z))), n * sums.mean("third") / spread**3
+    if careful and rho > NORMAL:
+        return TestOfCalibration(f"{name}, a careful p-value", z, min(1.0, p + 2 * _BERRY_ESSEEN * rho))
+    return TestOfCalibration(name, z, p)
 
 
 def _by_group(name: str, predictions: Predictions, terms: Float64s, spread: Float64s) -> TestOfCalibration:
@@ -105,9 +132,9 @@ def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCa
     those of a group are added up. The p-value is the normal one where rho = sum_i w_i^3 E|S - E S|^3 / (sum_i w_i^2 Var
     S)^(3/2) is at most ``NORMAL`` (known from the scores; the normal law is off by at most 0.56 rho), else the rank of
     |T| among draws of the outcomes from the predictions, (1 + #{|T*| >= |T|}) / (R + 1), which rejects calibrated
-    models at most at its level for every n. Whole-number weights are copies. An outcome that was given probability 0 is
-    impossible under calibration: p = 0. Where every outcome was certain and came true, or none changes the score
-    (uniform rows): p = 1, nothing to test.
+    models at most at its level for every n (of a summary, whose rows are gone: the normal one and 1.12 rho).
+    Whole-number weights are copies. An outcome that was given probability 0 is impossible under calibration: p = 0.
+    Where every outcome was certain and came true, or none changes the score (uniform rows): p = 1, nothing to test.
 
     What can mislead: over- and under-confident regions cancel, and a claim of 1/2 has the same Brier score whatever
     happens: p near 1 is no proof of calibration. Probabilities rounded to 0 say "impossible", and are taken at their
@@ -132,6 +159,8 @@ def shown_at_all(predictions: Predictions, random_state: int = SEED) -> TestOfCa
 def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
     whole = predictions.kind == "full"
     name = "Spiegelhalter's Z, Brier score" + (" of whole predictions" if whole else " of the claims made")
+    if (counted := counts(predictions)) is not None:
+        return _of_sums(name, counted.losses["brier"], careful=True)
     judged = predictions.answered if whole else _claimed(predictions.answered)
     judged = judged.written_out()
     n = judged.n_rows

@@ -8,10 +8,11 @@ import numpy as np
 import scipy
 from scipy.special import rel_entr, xlogy
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Float64s
 from calib_core._distributions import norm
 from calib_core.inference.inversion import CellGaps, Ends
 from calib_core.inference.poisson_limits import beyond
+from calib_core.tallies import Moments
 
 _PARTS = np.linspace(0.0, 1.0, 17)
 """How far a grid of rates goes from what was seen, as shares of the way to the farthest."""
@@ -22,13 +23,13 @@ _HALVINGS = 40
 class Pairs:
     """Products of residuals of different rows of the same cell: what identifies a squared error without its noise.
 
-    ``square`` is Q, the unbiased squared error over cells of two rows and more; ``influence`` (n,) psi, how Q moves
-    with each row; ``noise`` H, the variance that pairs of noise alone give it; ``variance`` v, the mean variance of a
-    residual; both as the outcomes show and as the scores claim; ``share`` the share of all rows in such cells.
+    ``square`` is Q, the unbiased squared error over cells of two rows and more; ``moved`` the sum of psi^2, psi how Q
+    moves with each row; ``noise`` H, the variance that pairs of noise alone give it; ``variance`` v, the mean variance
+    of a residual; both as the outcomes show and as the scores claim; ``share`` the share of all rows in such cells.
     """
 
     square: float
-    influence: Float64s
+    moved: float
     noise: float
     variance: float
     claimed_noise: float
@@ -39,53 +40,51 @@ class Pairs:
     @property
     def linear(self) -> float:
         """L: what the rows' influence says of Q's variance beside the noise of pairs."""
-        squares = float(np.square(self.influence).sum())
-        return max(0.0, squares - 4.0 * self.noise - 4.0 * self.square**2 / max(self.rows, 1.0))
+        return max(0.0, self.moved - 4.0 * self.noise - 4.0 * self.square**2 / max(self.rows, 1.0))
 
 
-def pairs(codes: Codes, scores: Float64s, outcomes: Float64s, weights: Float64s | None = None) -> Pairs:
-    """The pairs of rows with residuals r = outcome - score (n,) in cells ``codes`` (n,).
+def pairs(cells: Moments) -> Pairs:
+    """The pairs of rows with residuals r = outcome - score in the same cell.
 
-    With S_c and q_c the sums of r and r^2 over the n_c rows of cell c and M rows in cells of two or more,
-    Q = sum_c (S_c^2 - q_c)/(n_c - 1)/M, psi_i = 2 r_i (S_c - r_i)/((n_c - 1) M),
-    H = sum_c (q_c^2 - sum r^4)/(n_c - 1)^2/M^2, v = sum (r_i - mean r_c)^2 n_c/(n_c - 1)/M. With weights w, w r stands
-    for r and W_c - sum w^2 / W_c for n_c - 1.
+    With S_c, q_c, t_c and f_c the sums of r, r^2, r^3 and r^4 over the n_c rows of cell c and M rows in cells of two or
+    more, Q = sum_c (S_c^2 - q_c)/(n_c - 1)/M, psi_i = 2 r_i (S_c - r_i)/((n_c - 1) M), whose squares sum to
+    sum_c 4 (S_c^2 q_c - 2 S_c t_c + f_c)/((n_c - 1) M)^2, H = sum_c (q_c^2 - f_c)/(n_c - 1)^2/M^2,
+    v = sum (r_i - mean r_c)^2 n_c/(n_c - 1)/M. With weights w, w r stands for r and W_c - sum w^2 / W_c for n_c - 1.
 
     References: U-statistics, Hoeffding 1948; the squared error as one, Widmann et al. 2019.
 
-    >>> sums = pairs(np.zeros(2, dtype=int), np.array([0.5, 0.5]), np.array([1.0, 1.0]))
+    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.reductions import Confidence
+    >>> claims = Confidence().split(Predictions.from_confidence([0.5, 0.5], [True, True]))
+    >>> sums = pairs(claims.moments([np.empty(0)]))
     >>> sums.square, sums.share
     (0.25, 1.0)
     """
-    residuals = outcomes - scores
-    w = np.ones(len(residuals)) if weights is None else weights
-    size = int(codes.max()) + 1
-
-    def over(values: Float64s) -> Float64s:
-        return np.bincount(codes, values, size).astype(np.float64)
-
-    mass, squares = over(w), over(w * w)
-    free = mass - np.divide(squares, mass, out=np.zeros(size), where=mass > 0)
+    mass = cells.count
+    squares = mass if cells.squares is None else cells.squares
+    free = mass - np.divide(squares, mass, out=np.zeros(mass.shape), where=mass > 0)
     judged = free > 1e-9 * np.maximum(mass, 1e-300)
-    inside = judged[codes]
     per = np.where(judged, free, np.inf)
     total = float(mass[judged].sum())
-    x = w * residuals
-    sums, second, fourth = over(x), over(x * x), over(x**4)
     scale = total or 1.0
-    centred = np.square(residuals - (sums / np.maximum(mass, 1e-300))[codes])
-    spread = over(w * centred) * np.divide(mass, per, where=judged, out=np.zeros(size))
-    claim = scores * (1.0 - scores)
-    claimed, alone = over(w * w * claim), over(np.square(w * w * claim))
+    sums = cells.outcome - cells.score
+    spread = cells.second if cells.plain_second is None else cells.plain_second
+    spread = np.maximum(spread - np.square(sums) / np.maximum(mass, 1e-300), 0.0) * mass / per
+    moved = np.square(sums) * cells.second - 2.0 * sums * cells.third + cells.fourth
+    claim = cells.claim if cells.plain_claim is None else cells.plain_claim
+
+    def alone(square: Float64s, fourth: Float64s) -> float:
+        return float((np.maximum(np.square(square) - fourth, 0.0) / np.square(per)).sum() / scale**2)
+
     return Pairs(
-        square=float(((np.square(sums) - second) / per).sum() / scale),
-        influence=np.where(inside, 2.0 * x * (sums[codes] - x) / (per[codes] * scale), 0.0),
-        noise=float((np.maximum(np.square(second) - fourth, 0.0) / np.square(per)).sum() / scale**2),
+        square=float(((np.square(sums) - cells.second) / per).sum() / scale),
+        moved=float((4.0 * np.maximum(moved, 0.0) / np.square(per)).sum() / scale**2),
+        noise=alone(cells.second, cells.fourth),
         variance=float(spread[judged].sum() / scale),
-        claimed_noise=float((np.maximum(np.square(claimed) - alone, 0.0) / np.square(per)).sum() / scale**2),
-        claimed_variance=float((w * claim)[inside].sum() / scale),
+        claimed_noise=alone(cells.claim, cells.claim_square),
+        claimed_variance=float(claim[judged].sum() / scale),
         rows=total**2 / max(float(squares[judged].sum()), 1e-300),
-        share=total / float(w.sum()),
+        share=total / float(mass.sum()),
     )
 
 

@@ -51,7 +51,7 @@ def _shared(estimate: Estimate) -> Hashable:
         id(question.predictions),
         question.reduction,
         question.estimator.binning,
-        judged_bins(question.written_out).estimator.binning,
+        judged_bins(question).estimator.binning,
     )
 
 
@@ -82,7 +82,7 @@ def _refusing(estimate: Estimate, what: str, level: float) -> Job:
 def _intervals_in_bins(group: list[Estimate], level: float) -> None:
     first = group[0].question
     assert first is not None
-    bins = InBins(first.written_out, 0)
+    bins = InBins(first, 0)
     for estimate in group:
         estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.claims import Claims
 
 
-def full_scale(claims: FlatClaims | ColumnClaims, ranks: int = 1) -> float:
+def full_scale(claims: Claims, ranks: int = 1) -> float:
     """The largest mean absolute error that rows can have: 1, but 2/K where every row speaks of K classes.
 
     Rows whose probabilities sum to one can be wrong about two classes at most by 1 each: the mean over K classes is
@@ -21,7 +21,7 @@ def full_scale(claims: FlatClaims | ColumnClaims, ranks: int = 1) -> float:
     >>> full_scale(ClassWise().split(p)), full_scale(Confidence().split(p))
     (0.5, 1.0)
     """
-    if isinstance(claims, ColumnClaims):
+    if claims.same_rows:
         return min(1.0, _of_two(claims.shares))
     return 1.0 if ranks == 1 else 2.0 / ranks
 

@@ -14,6 +14,7 @@ from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, 
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import plain
 from calib_core.readers.long_form import prediction_rows
+from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.subject import Subject
@@ -35,6 +36,8 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
     >>> [(f.code, dict(f.change)) for f in examine(t, propose(t)) if f.change_label == "Read as percentages"]
     [('range', {'kind': 'percentages'})]
     """
+    if reading.layout == "summary":
+        return _of_summary(table, reading)
     found: list[Finding] = list(several_models(table, reading))
     try:
         table, reading = prediction_rows(table, reading)
@@ -47,6 +50,14 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
     except InputError as e:
         found.append(Finding("problem", "unreadable", str(e)))
     return tuple(sorted(found, key=lambda f: _ORDER[f.severity]))
+
+
+def _of_summary(table: Table, reading: Reading) -> tuple[Finding, ...]:
+    try:
+        n = predictions(table, reading).n_rows
+    except InputError as e:
+        return (Finding("problem", "unreadable", str(e)),)
+    return (Finding("note", "summary", f"Counts of {n:,} rows, made by calib summarise: what needs rows says so."),)
 
 
 def _findings(subject: Subject) -> Iterator[Finding]:

@@ -57,11 +57,11 @@ class _Header:
 @file_format("npy", "NPY", ("npy",), recognise=lambda data: data.startswith(MAGIC), arrays=True)
 def parse_npy(data: bytes, name: str) -> Table:
     """The one array of an NPY file: a matrix or column called "array"."""
-    header = _header(data[:_HEAD_BYTES], len(data), name)
+    header = array_header(data[:_HEAD_BYTES], len(data), name)
     array = np.frombuffer(data, header.dtype, math.prod(header.shape), header.start)
     # Work on unaligned numbers is slower every time than one copy now.
     array = array if array.flags.aligned else array.copy()
-    return _table({"array": _finished(header.shaped(array), name)}, name, "npy", ())
+    return as_table({"array": finished(header.shaped(array), name)}, name, "npy", ())
 
 
 def _is_archive(data: bytes) -> bool:
@@ -85,13 +85,13 @@ def parse_npz(data: bytes, name: str) -> Table:
         what = f"{name}, array {quoted(key)}"
         array = _member(archive, member, what)
         if array.ndim in (1, 2):
-            arrays[key] = _finished(array, what)
+            arrays[key] = finished(array, what)
         elif array.ndim > 2:
             notes.append(f"array {quoted(key)} has {array.ndim} dimensions {array.shape} and was left out")
-    return _table(arrays, name, "npz", tuple(notes))
+    return as_table(arrays, name, "npz", tuple(notes))
 
 
-def _table(arrays: dict[str, Array], name: str, form: Any, notes: tuple[str, ...]) -> Table:
+def as_table(arrays: dict[str, Array], name: str, form: Any, notes: tuple[str, ...]) -> Table:
     if not arrays:
         raise InputError(f"{name} holds no column (n,) and no matrix (n, K); save arrays of one or two dimensions")
     for key, array in arrays.items():
@@ -152,7 +152,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, what: str) -> Arra
     try:
         with archive.open(entry) as packed:
             piece = packed.read(_HEAD_BYTES)
-            header = _header(piece, entry.file_size, what)
+            header = array_header(piece, entry.file_size, what)
             unpacked = np.empty(header.n_bytes, dtype=np.uint8)
             piece, filled = piece[header.start :], 0
             while piece:
@@ -173,7 +173,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, what: str) -> Arra
 # -- the array header ------------------------------------------------------------------------------------------
 
 
-def _header(head: bytes, n_bytes: int, what: str) -> _Header:
+def array_header(head: bytes, n_bytes: int, what: str) -> _Header:
     """The header at the start of an array saved as ``n_bytes`` bytes, which must be what it promises."""
     stream = io.BytesIO(head)
     try:
@@ -214,7 +214,7 @@ def _check_dtype(dtype: np.dtype[Any], what: str) -> None:
         raise InputError(f"{what} is {kind}; save real numbers (float32, float64, integers, booleans) or text")
 
 
-def _finished(array: Array, what: str) -> Array:
+def finished(array: Array, what: str) -> Array:
     """Native byte order; float16 as float32; text as str."""
     if array.dtype.kind in "US":
         return _text(array, what)

@@ -53,7 +53,7 @@ def _from_child(data: bytes, name: str) -> bytes:
     with tempfile.TemporaryFile() as out:
         # The source goes in by file, not by -m: the child needs pyarrow and nothing of this package. -P keeps this
         # folder out of its path, whose module names are not for others.
-        command = [sys.executable, "-P", "-W", "ignore", str(Path(parquet_child.__file__)), json.dumps(_bounds())]
+        command = [sys.executable, "-P", "-W", "ignore", str(Path(parquet_child.__file__)), json.dumps(bounds())]
         try:
             child = subprocess.run(
                 command,
@@ -74,12 +74,12 @@ def _from_child(data: bytes, name: str) -> bytes:
 def _in_process(data: bytes, name: str) -> bytes:
     """Where processes cannot be limited (Windows): the same decoding, guarded by the bounds of the footer alone."""
     try:
-        return b"".join(bytes(part) for part in parquet_child.decoded(data, _bounds()))
+        return b"".join(bytes(part) for part in parquet_child.decoded(data, bounds()))
     except (Exception, MemoryError) as e:
         raise InputError(f"{name} {_UNSAFE}") from e
 
 
-def _bounds() -> dict[str, int]:
+def bounds() -> dict[str, int]:
     return {
         "columns": limits.COLUMNS,
         "decoded_bytes": limits.DECODED_BYTES,
@@ -100,7 +100,7 @@ def _columns(output: bytes, name: str) -> dict[str, Array]:
             raise InputError(f"{name}{described['refused'][:600]}")
         names = [str(column["name"]) for column in described["columns"]]
         unique_names(names, name)
-        _check_lengths(names, name)
+        check_lengths(names, name)
         start = end + 1
         blocks: dict[int, Array] = {}
         arrays = [_array(output, column, start, described["rows"], blocks) for column in described["columns"]]
@@ -111,7 +111,7 @@ def _columns(output: bytes, name: str) -> dict[str, Array]:
     return dict(zip(names, arrays, strict=True))
 
 
-def _check_lengths(names: list[str], name: str) -> None:
+def check_lengths(names: list[str], name: str) -> None:
     for j, n in enumerate(names):
         if not n.strip() or len(n) > limits.NAME_CHARS:
             raise InputError(

@@ -70,7 +70,7 @@ def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[A
     _check_footer(file.metadata, bounds)
     schema = file.schema_arrow
     for field in schema:
-        _check_type(field.name, field.type, pa)
+        check_type(field.name, field.type, pa)
     words = [f.name for f in schema if _is_text(_plain(f.type, pa), pa)]
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=words, pre_buffer=False)
     table = file.read(use_threads=False)
@@ -111,7 +111,7 @@ def _is_time(kind: Any, pa: Any) -> bool:
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
 
 
-def _check_type(name: str, kind: Any, pa: Any) -> None:
+def check_type(name: str, kind: Any, pa: Any) -> None:
     t = pa.types
     plain = _plain(kind, pa)
     if t.is_nested(plain):
@@ -124,7 +124,7 @@ def _check_type(name: str, kind: Any, pa: Any) -> None:
 def _laid_out(table: Any, bounds: dict[str, int], pa: Any) -> tuple[dict[str, Any], list[Any]]:
     import numpy
 
-    taken = [(name, *_numbers(name, table.column(name), bounds, pa)) for name in table.column_names]
+    taken = [(name, *numbers(name, table.column(name), bounds, pa)) for name in table.column_names]
     columns: list[dict[str, Any]] = []
     buffers: list[Any] = []
     offset = 0
@@ -141,7 +141,7 @@ def _laid_out(table: Any, bounds: dict[str, int], pa: Any) -> tuple[dict[str, An
     return {"rows": table.num_rows, "columns": columns}, buffers
 
 
-def _numbers(name: str, column: Any, bounds: dict[str, int], pa: Any) -> tuple[Any, list[str] | None]:
+def numbers(name: str, column: Any, bounds: dict[str, int], pa: Any) -> tuple[Any, list[str] | None]:
     """A column as numbers, and its words where it is text; null is NaN, or the empty text."""
     kind = _plain(column.type, pa)
     if _is_text(kind, pa) or _is_time(kind, pa):

@@ -25,7 +25,7 @@ from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_w
 from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.survey import evidence, survey
-from calib_core.readers.table import Array, Table
+from calib_core.readers.table import SUMMARY, Array, Table
 from calib_core.readers.verbal import in_words
 from calib_core.readers.wording import listed, quoted
 
@@ -44,6 +44,10 @@ def propose(table: Table, **chosen: Any) -> Reading:
     >>> propose(t).scores, propose(t).label, propose(t).classes
     (('p_a', 'p_b'), ('y',), ('a', 'b'))
     """
+    if SUMMARY in table.columns:
+        if set(chosen) - {"layout"}:
+            raise InputError(f"{table.name} is a summary, which is read as it is: leave {listed(chosen)} out")
+        return Reading("summary")
     proposed = _Proposal(table, chosen).reading()
     return proposed.replace(**chosen)
 

@@ -27,6 +27,25 @@ def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArra
     The indices count the rows of ``predictions(table, reading)``, after rows with missing values are left out.
     InputError when a value is neither.
     """
+    values, parts, texts = _marks(table, reading)
+    where = f"{table.name}, column {quoted(str(reading.split))}"
+    test = np.array([parts[value] == "test" for value in texts])
+    if test.all() or not test.any():
+        raise InputError(f"{where} holds {listed(values, 5)} only; rows to fit on and rows to test on are needed")
+    return np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def testing_rows(table: Table, reading: Reading) -> NDArray[np.bool_]:
+    """Which rows of ``predictions(table, reading)`` the split column marks for testing, (n,); it may mark all or none.
+
+    For a part of a file, whose other parts hold the others. InputError when a value marks neither.
+    """
+    _, parts, texts = _marks(table, reading)
+    return np.array([parts[value] == "test" for value in texts], dtype=bool)
+
+
+def _marks(table: Table, reading: Reading) -> tuple[list[str], dict[str, str | None], Any]:
+    """The values of the split column, the part each names, and the value of each row that is kept."""
     table, reading = prediction_rows(table, reading)
     if reading.split is None:
         raise InputError(f"{table.name}: no column is chosen that marks calibration and test rows; choose one")
@@ -47,10 +66,7 @@ def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArra
             f"{where} holds {listed(values, 5)}; calibrators are fitted on rows the model was not trained on: "
             "leave the training rows out of the file"
         )
-    test = np.array([parts[value] == "test" for value in texts])
-    if test.all() or not test.any():
-        raise InputError(f"{where} holds {listed(values, 5)} only; rows to fit on and rows to test on are needed")
-    return np.flatnonzero(~test), np.flatnonzero(test)
+    return values, parts, texts
 
 
 def _part(value: str) -> str | None:

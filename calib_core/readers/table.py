@@ -20,6 +20,8 @@ from calib_core.readers.wording import affected, listed, quoted, shown
 
 Array = NDArray[Any]
 
+SUMMARY = "calib summary"
+"""The first column of a summary's file, which no table of rows has."""
 _MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL)
 
 

@@ -80,7 +80,7 @@ def notions_of(predictions: Predictions) -> tuple[str, ...]:
     >>> notions_of(Predictions.from_confidence([0.7], [True]))
     ('confidence',)
     """
-    row = predictions.take(np.arange(min(1, predictions.n_rows)))
+    row = counts(predictions) or predictions.take(np.arange(min(1, predictions.n_rows)))
     known = [key for key in REDUCTIONS if _claims_something(key, row)]
     scopes = {key: REDUCTIONS[key].flags for key in known}
     return tuple(sorted(known, key=lambda key: (_ORDER.index(scopes[key].of), scopes[key].by_class)))
@@ -100,6 +100,14 @@ def _claims_something(key: str, predictions: Predictions) -> bool:
 def as_reduction(reduction: str | Reduction) -> Reduction:
     """A reduction given by key or as it is."""
     return REDUCTIONS.make(reduction) if isinstance(reduction, str) else reduction
+
+
+def counts(predictions: Any) -> Any:
+    """The predictions where they are a summary's counts, which know their claims; None where rows are at hand.
+
+    Such claims answer what ``claims.Claims`` asks of counts, and say so where they cannot.
+    """
+    return predictions if predictions.grain == "counts" else None
 
 
 def row_shares(codes: Codes, n_strata: int, weights: Float64s | None) -> Float64s:

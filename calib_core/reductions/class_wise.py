@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.predictions import InputError, Predictions
-from calib_core.reductions.base import REDUCTIONS, Scope, row_shares
+from calib_core.reductions.base import REDUCTIONS, Scope, counts, row_shares
 from calib_core.registry import Choice, ClassIndex, RegistryError
 
 
@@ -54,6 +54,8 @@ class ClassWise:
                 raise RegistryError(f"weights is {self.weights!r}; they must be finite, not negative and not all 0")
 
     def split(self, predictions: Predictions) -> ColumnClaims:
+        if (counted := counts(predictions)) is not None:
+            return cast(ColumnClaims, counted.class_claims(self._shares(predictions)))
         rows, names = predictions.rows, predictions.class_names or ()
         return ColumnClaims(rows, predictions.true_labels, names, self._shares(predictions), predictions.weights)
 
@@ -62,7 +64,10 @@ class ClassWise:
         if self.weights == "equal":
             return np.full(k, 1.0 / k)
         if self.weights == "share":
-            return row_shares(predictions.true_labels, k, predictions.weights)
+            counted = counts(predictions)
+            return (
+                row_shares(predictions.true_labels, k, predictions.weights) if counted is None else counted.label_shares
+            )
         given = np.asarray(self.weights, dtype=np.float64)
         if len(given) != k:
             raise InputError(f"{len(given)} weights are given for {k} classes; one a class is needed")
@@ -89,9 +94,12 @@ class ClassSpecific:
     cls: Annotated[int, ClassIndex(), "Class", "the class"] = 0
 
     def split(self, predictions: Predictions) -> FlatClaims:
-        rows, names = predictions.rows, predictions.class_names or ()
-        if not 0 <= self.cls < len(names):
+        names, counted = predictions.class_names or (), counts(predictions)
+        if predictions.n_classes is not None and not 0 <= self.cls < len(names):
             raise InputError(f"cls is {self.cls}; the classes are 0..{len(names) - 1}")
+        if counted is not None:
+            return cast(FlatClaims, counted.one_class(self.cls))
+        rows = predictions.rows
         scores, hits = rows.column(self.cls), predictions.true_labels == self.cls
         codes = np.zeros(len(scores), dtype=np.intp)
         return FlatClaims(scores, hits, codes, (names[self.cls],), np.ones(1), predictions.weights)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
 
 from calib_core.claims import FlatClaims
 from calib_core.predictions import Predictions
-from calib_core.reductions.base import REDUCTIONS, Scope, row_shares
+from calib_core.reductions.base import REDUCTIONS, Scope, counts, row_shares
 from calib_core.registry import Range
 
 
@@ -34,6 +34,8 @@ class Confidence:
     """
 
     def split(self, predictions: Predictions) -> FlatClaims:
+        if (counted := counts(predictions)) is not None:
+            return cast(FlatClaims, counted.top_claims(by_class=False))
         predictions = predictions.answered
         codes = np.zeros(predictions.n_rows, dtype=np.intp)
         return FlatClaims(
@@ -69,6 +71,8 @@ class TopLabel:
     """
 
     def split(self, predictions: Predictions) -> FlatClaims:
+        if (counted := counts(predictions)) is not None:
+            return cast(FlatClaims, counted.top_claims(by_class=True))
         predictions = predictions.answered
         codes, names = predictions.predicted, predictions.class_names or ()
         shares = row_shares(codes, len(names), predictions.weights)

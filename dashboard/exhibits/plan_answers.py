@@ -98,8 +98,8 @@ class Plans(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Each line stands alone, at its own level, for the numbers that the question is first asked with; above, "
-            "all of them can be changed."
+            "Each line stands alone, at its own level, for the numbers that the question is first asked with; the "
+            "planner changes all of them."
         ).also(_in_folds(scene))
 
 

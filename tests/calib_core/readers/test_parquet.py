@@ -239,7 +239,7 @@ def test_the_child_limits_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
     held: dict[int, tuple[int, int]] = {}
     monkeypatch.setattr(resource, "setrlimit", lambda what, pair: held.__setitem__(what, pair))
-    parquet_child.limit(parquet._bounds())
+    parquet_child.limit(parquet.bounds())
     assert held[resource.RLIMIT_CORE] == (0, 0)
     assert held[resource.RLIMIT_CPU][0] <= limits.CHILD_SECONDS
     assert held[resource.RLIMIT_AS][0] <= limits.CHILD_BYTES

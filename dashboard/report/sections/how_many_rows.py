@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from calib_core import PLANS, Recipe
-from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.plan_answers import PlanShown
 from dashboard.report import exhibited
 from dashboard.report.document import Block
 from dashboard.report.exhibited import folded, shown
@@ -15,8 +14,9 @@ from dashboard.report.request import Request
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """The answers for the rows in use, by the numbers chosen in the planner."""
-    question: Any = EXHIBITS.make("plan", **dict(request.selection.exhibit("plan").params))
-    plan = yield from shown(EXHIBITS.recipe(question), request.scene)
+    recipe = request.selection.exhibit("plan")
+    question: PlanShown = recipe.build()
+    plan = yield from shown(recipe, request.scene)
     yield from folded(plan, title=PLANS.recipe(question.plan).title)
     yield from exhibited.blocks(Recipe("EXHIBITS", "plans"), request.scene)
     balance = yield from shown(Recipe("EXHIBITS", "bin-balance"), request.scene)

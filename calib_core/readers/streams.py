@@ -1,0 +1,253 @@
+"""Files of any size, read a run of rows at a time: each run is a table, read and checked as a whole file would be."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calib_core.predictions import InputError, Predictions
+from calib_core.readers import limits, npy, parquet_child
+from calib_core.readers.file_formats import by_bytes, by_ending
+from calib_core.readers.formats import looks_like, read_table
+from calib_core.readers.parquet import bounds, check_lengths
+from calib_core.readers.predict import predictions
+from calib_core.readers.proposal import propose
+from calib_core.readers.reading import Reading
+from calib_core.readers.rows import testing_rows
+from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
+from calib_core.readers.wording import quoted, size
+
+VALUES, FEWEST_ROWS, MOST_ROWS = 4_000_000, 4096, 1 << 18
+"""Values of a run, and the fewest and most rows it may have."""
+TEXT_BYTES = 32 << 20
+"""Bytes of text parsed together."""
+
+Progress = Callable[[float], None]
+"""Is told, from 0 to 1, which share of a file was read."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Consecutive rows of a file as a table, the first of them row ``first`` of the file; the share read so far."""
+
+    table: Table
+    first: int
+    share: float
+
+
+def streamed(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    columns: Sequence[str] = (),
+    rows: str = "auto",
+    progress: Progress = lambda share: None,
+    **changes: Any,
+) -> Iterator[Predictions]:
+    """The predictions of a file of any size, run by run, through the checks that ``read_predictions`` makes.
+
+    Parameters
+    ----------
+    path : CSV, JSON Lines, Parquet or NPY; an NPZ is read as a whole.
+    labels : for an NPY matrix of scores, the NPY file of its labels (n,).
+    columns : columns that go along as metadata; no others do.
+    rows : "all", those a split column marks "test" or "calibration", or "auto": test rows where one marks them, else
+        all.
+    changes : fields of Reading to set instead of what the first run suggests.
+
+    How the file is read is decided from its first run: names of classes that come up later need ``classes=``.
+    """
+    reading: Reading | None = None
+    for run in runs(path, labels):
+        if reading is None:
+            reading = propose(run.table, **changes).replace(metadata=tuple(columns))
+            _check_rows(run.table, reading, rows)
+        found, kept = predictions(run.table, reading), None
+        if reading.split is not None and rows != "all":
+            kept = np.flatnonzero(testing_rows(run.table, reading) == (rows != "calibration"))
+        progress(run.share)
+        if kept is None or len(kept):
+            yield found if kept is None else found.take(kept)
+    if reading is None:
+        raise InputError(f"{file_label(os.fspath(path))} has 0 rows; save at least one prediction")
+
+
+def _check_rows(table: Table, reading: Reading, rows: str) -> None:
+    if rows not in ("auto", "all", "test", "calibration"):
+        raise InputError(f"rows is {quoted(rows)}; choose one of auto, all, test, calibration")
+    if rows in ("test", "calibration") and reading.split is None:
+        raise InputError(f"{table.name} has no column that marks calibration and test rows; leave rows out")
+
+
+def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None) -> Iterator[Run]:
+    """The rows of a file in tables of a few hundred thousand rows at most, which know their places in the file."""
+    name = file_label(os.fspath(path))
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(4096)
+        total = Path(path).stat().st_size
+    except OSError as e:
+        raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
+    if not head:
+        raise InputError(f"{name} is empty (0 bytes); choose another file")
+    found, expected = by_bytes(head) or looks_like(head, name), by_ending(name)
+    if expected is not None and expected != found:
+        raise InputError(
+            f"{name} is not {expected.title}; it looks like {found.title}: rename it to end in .{found.endings[0]}"
+        )
+    if labels is not None and found.key != "npy":
+        raise InputError(f"{name} is {found.title}, which holds its labels itself; leave labels out")
+    reader = {"parquet": _parquet, "csv": _text, "jsonl": _text}.get(found.key)
+    if found.key == "npy":
+        return _npy(Path(path), name, labels)
+    if reader is None:
+        return iter([Run(read_table(path), 0, 1.0)])
+    return reader(Path(path), name, total)
+
+
+def holds_summary(path: str | os.PathLike[str]) -> bool:
+    """Is the file a summary's? What is wrong with a file is said by whoever reads it."""
+    if importlib.util.find_spec("pyarrow") is None:
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return bool(pq.read_schema(path).names[:1] == [SUMMARY])
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
+def _placed(table: Table, first: int, first_line: int = 0) -> Table:
+    """A table that knows where its rows are in the file."""
+    lines = None if table.lines is None else table.lines + first_line
+    return replace(table, rows=np.arange(first, first + table.n_rows), lines=lines)
+
+
+def _rows_of(width: int) -> int:
+    return int(np.clip(VALUES // max(width, 1), FEWEST_ROWS, MOST_ROWS))
+
+
+# -- Parquet ---------------------------------------------------------------------------------------------------
+
+
+def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
+    """Batches of a Parquet file, decoded in this process: it is the user's own file, and bounded batch by batch."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise InputError(f"{name}: reading Parquet needs pyarrow; run: pip install calib[parquet]")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    limit = bounds()
+    try:
+        file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
+        columns = file.schema_arrow.names
+        check_lengths(columns, name)
+        unique_names(columns, name)
+        for field in file.schema_arrow:
+            parquet_child.check_type(field.name, field.type, pa)
+        rows, first = file.metadata.num_rows, 0
+        for batch in file.iter_batches(batch_size=_rows_of(len(columns)), use_threads=False):
+            table = pa.Table.from_batches([batch])
+            arrays = {c: _decoded(*parquet_child.numbers(c, table.column(c), limit, pa)) for c in columns}
+            first += batch.num_rows
+            yield Run(
+                _placed(Table(name, "parquet", arrays), first - batch.num_rows), first - batch.num_rows, first / rows
+            )
+    except parquet_child.RefusedError as e:
+        raise InputError(f"{name}{e}") from e
+    except (pa.ArrowException, OSError) as e:
+        raise InputError(f"{name} is damaged or cut off, and could not be read to its end; save it again") from e
+
+
+def _decoded(values: Any, words: list[str] | None) -> Any:
+    if words is None:
+        return values
+    texts = np.empty(len(words), dtype=object)
+    texts[:] = words
+    return texts[values]
+
+
+# -- text ------------------------------------------------------------------------------------------------------
+
+
+def _text(path: Path, name: str, total: int) -> Iterator[Run]:
+    """Blocks of whole lines; of a delimited text each behind its header line."""
+    with path.open("rb") as file:
+        head, line, first, read = b"", 0, 0, 0
+        rest, last = b"", False
+        while not last:
+            block = file.read(TEXT_BYTES)
+            last = len(block) < TEXT_BYTES
+            read += len(block)
+            block = rest + block
+            end = len(block) if last else _end_of_line(block, name)
+            block, rest = block[:end], block[end:]
+            if not block.strip():
+                line += block.count(b"\n")
+                continue
+            try:
+                table = read_table(head + block, name)
+            except InputError:
+                # Once more with the numbers of the lines as in the file: empty lines in place of what was read before.
+                read_table(b"\n" * (line - head.count(b"\n")) + head + block, name)
+                raise
+            yield Run(_placed(table, first, line - head.count(b"\n")), first, read / total)
+            first += table.n_rows
+            line += block.count(b"\n")
+            if table.format == "csv" and not head:
+                start = len(block) - len(block.lstrip(b"\xef\xbb\xbf \r\n"))
+                head = block[block.rfind(b"\n", 0, start) + 1 : block.find(b"\n", start) + 1]
+
+
+def _end_of_line(block: bytes, name: str) -> int:
+    """The byte after the last line that ends outside quotes."""
+    end = block.rfind(b"\n") + 1
+    while end and block.count(b'"', 0, end) % 2:
+        end = block.rfind(b"\n", 0, end - 1) + 1
+    if not end:
+        raise InputError(
+            f"{name} has a line longer than {size(len(block))}, or a quote that is not closed; is it a table?"
+        )
+    return end
+
+
+# -- arrays ----------------------------------------------------------------------------------------------------
+
+
+def _npy(path: Path, name: str, labels: str | os.PathLike[str] | None) -> Iterator[Run]:
+    """Rows of an array that stays on disk, with their labels from a file beside it."""
+    scores = _mapped(path, name)
+    columns = {}
+    if labels is not None:
+        codes = _mapped(Path(labels), file_label(os.fspath(labels)))
+        if codes.ndim != 1 or len(codes) != len(scores):
+            raise InputError(
+                f"{file_label(os.fspath(labels))} has shape {codes.shape}; one label for each of the {len(scores):,} "
+                f"rows of {name} is needed"
+            )
+        columns = {"label": codes}
+    step = _rows_of(int(np.prod(scores.shape[1:])))
+    for first in range(0, len(scores), step):
+        where = slice(first, first + step)
+        arrays = {"array": scores, **columns}
+        parts = {key: npy.finished(np.array(array[where]), name) for key, array in arrays.items()}
+        table = npy.as_table(parts, name, "npy", ())
+        yield Run(_placed(table, first), first, min(1.0, (first + step) / len(scores)))
+
+
+def _mapped(path: Path, name: str) -> Any:
+    try:
+        with path.open("rb") as file:
+            header = npy.array_header(file.read(limits.NPY_HEADER_BYTES + 16), path.stat().st_size, name)
+    except OSError as e:
+        raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
+    if len(header.shape) not in (1, 2) or not all(header.shape):
+        raise InputError(f"{name} has shape {header.shape}; one column (n,) or one matrix (n, K) is needed")
+    return np.memmap(path, header.dtype, "r", header.start, header.shape, "F" if header.fortran else "C")

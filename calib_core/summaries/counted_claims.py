@@ -1,0 +1,106 @@
+"""Claims known by counts on a grid: a third shape beside listed ones and matrices whose columns are strata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calib_core._arrays import Float64s, Floats
+from calib_core._repr import OneLine
+from calib_core.claims import EQUAL_PARTS, FEWEST_PARTS, Stratum
+from calib_core.predictions import Grain, NotAnswerable
+from calib_core.summaries.cells import Cells
+from calib_core.summaries.fine_grid import EDGES, lowest, starts_of
+from calib_core.tallies import Moments, Tally
+
+NEEDS_ROWS = (
+    "{} needs rows; a summary holds counts: what is binned on its grid, the scores and the accuracy can be answered; "
+    "for the rest go back to the rows, or to the few that it keeps (its sample)"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedStratum(OneLine):
+    """One stratum by its counts: bins are placed, and claims summed, as if each had the lowest score of its cell."""
+
+    cells: Cells
+    dtype: np.dtype[Any]
+
+    def counted(self) -> CountedStratum:
+        """The stratum itself: every claim counts."""
+        return self
+
+    def in_order(self) -> OrderedCounts:
+        """The cells by ascending score."""
+        lower = lowest(self.cells.place, self.dtype)
+        return OrderedCounts(lower, self.cells.count.astype(np.float64), self.cells)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Stratum.__dataclass_fields__:
+            raise NotAnswerable(NEEDS_ROWS.format("what reads claims one by one"))
+        raise AttributeError(name)
+
+    def _line(self) -> str:
+        return f"{self.cells.n_claims:,} claims, counted"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OrderedCounts(OneLine):
+    """Cells of one stratum by ascending score: the scores (m,) that stand for them, how many claims each holds."""
+
+    scores: Floats
+    weights: Float64s
+    cells: Cells
+
+    def sums(self, edges: Floats) -> Tally:
+        """Sums over the cells between ascending inner edges, which are some of the scores."""
+        found = self.cells.moments([starts_of(edges)], 1)
+        assert found.exact is not None
+        return Tally.of_exact(found.count[0], found.outcome[0], found.exact[:1, 0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedClaims(OneLine):
+    """What is known of claims by their counts on the grid; every claim has weight 1."""
+
+    cells: Cells
+    strata: tuple[str, ...]
+    shares: Float64s
+    dtype: np.dtype[Any]
+    same_rows: bool = False
+    floor: float = 0.0
+    weights: None = None
+    grain: ClassVar[Grain] = "counts"
+
+    def reweighed(self, weights: Float64s | None) -> CountedClaims:
+        """The same claims; NotAnswerable for any weights."""
+        if weights is not None:
+            raise NotAnswerable(NEEDS_ROWS.format("what weighs rows"))
+        return self
+
+    def stratum(self, s: int) -> CountedStratum:
+        """What is known of one stratum; the claims themselves are not."""
+        return CountedStratum(self.cells.stratum(s), self.dtype)
+
+    def tally(self, edges: Floats) -> Tally:
+        """Sums over the cells between ascending inner ``edges``, which must lie on the grid."""
+        found = self.moments([edges])
+        assert found.exact is not None
+        return Tally.of_exact(found.count, found.outcome, found.exact[:1])
+
+    def moments(self, edge_sets: Sequence[Floats]) -> Moments:
+        """The same, with the sums of powers; one set of edges for all strata, or one a stratum."""
+        return self.cells.moments([starts_of(edges) for edges in edge_sets], len(self.strata))
+
+    def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
+        """These edges and as many of the grid's between them as tell scores apart well enough."""
+        number = max(EQUAL_PARTS // len(self.strata), FEWEST_PARTS)
+        every = EDGES.astype(self.dtype)
+        some = every[:: max(1, len(every) // number)]
+        return [np.union1d(edges, some) for edges in edge_sets]
+
+    def _line(self) -> str:
+        return f"{self.cells.n_claims:,} claims in {len(self.strata):,} strata, counted"

@@ -1,0 +1,78 @@
+"""Summaries of files of any size, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calib_core.predictions import InputError
+from calib_core.readers.streams import holds_summary, streamed
+from calib_core.readers.table import file_label
+from calib_core.summaries.mergeable import Summary, merged
+from calib_core.summaries.on_disk import read_summary
+
+_TOGETHER = 16
+"""Runs of rows whose counts are merged at a time."""
+
+Paths = str | os.PathLike[str]
+
+
+def summarise(
+    source: Paths | Sequence[Paths],
+    *,
+    columns: Sequence[str] = (),
+    labels: Paths | None = None,
+    rows: str = "auto",
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda share: None,
+    **changes: Any,
+) -> Summary:
+    """The summary of files of any size, read a few hundred thousand rows at a time.
+
+    Parameters
+    ----------
+    source : one path or several, of CSV, JSON Lines, Parquet, NPY or NPZ files, or of summaries, which are merged in.
+    columns : columns whose values become slices, each of at most 200 values.
+    labels : for a NPY matrix of scores, the NPY file of its labels.
+    rows : which are counted where a column marks them: "test" (as "auto"), "calibration" or "all".
+    seed : which rows the sample keeps, with the file's name and the row's number.
+    progress : is told, from 0 to 1, how much was read.
+    changes : fields of Reading, as in ``read_predictions``.
+
+    Every row goes through the checks that predictions go through; InputError names the file, the row and the remedy.
+    What can mislead: how a file is read is decided from its first rows; give ``classes=`` where names come up later.
+
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.csv")
+    ...     _ = path.write_text("p,label\\n0.7,1\\n0.2,0\\n")
+    ...     summarise(path).n_rows, summarise([path, path]).n_rows
+    (2, 4)
+    """
+    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if not paths:
+        raise InputError("no file is given to summarise; give at least one path")
+    whole: list[Summary] = []
+    for i, path in enumerate(paths):
+
+        def overall(share: float, done: int = i) -> None:
+            progress((done + share) / len(paths))
+
+        how: dict[str, Any] = {"columns": columns, "labels": labels, "rows": rows, "progress": overall, **changes}
+        whole.append(read_summary(path) if holds_summary(path) else _of_file(path, seed, how))
+        overall(1.0)
+    return merged(whole)
+
+
+def _of_file(path: Paths, seed: int, how: dict[str, Any]) -> Summary:
+    name, first = file_label(os.fspath(path)), 0
+    parts: list[Summary] = []
+    for rows in streamed(path, **how):
+        parts.append(Summary.of(rows, how["columns"], seed=seed, source=name, first_row=first))
+        first += rows.n_rows
+        if len(parts) >= _TOGETHER:
+            parts = [merged(parts)]
+    if not parts:
+        raise InputError(f"{name} has no row of those that are to be counted ({how['rows']}); choose others")
+    return merged(parts)

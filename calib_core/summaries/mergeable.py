@@ -1,0 +1,388 @@
+"""A summary: what predictions of any size come down to, in counts that merge to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calib_core._arrays import Codes, Float64s, frozen
+from calib_core._repr import OneLine
+from calib_core._text import count
+from calib_core.predictions import Grain, InputError, Kind, NotAnswerable, Predictions
+from calib_core.summaries.cells import Cells
+from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims
+from calib_core.summaries.fine_grid import CELLS
+from calib_core.summaries.kept_rows import Sample, sample_size
+from calib_core.summaries.score_sums import LossSums, claim_losses, loss_sums
+
+MOST_CLASS_CELLS = 250_000
+"""Claims about every class are counted while classes times cells of the grid are no more than this."""
+NORMAL = 0.1
+"""Berry-Esseen ratio up to which the mean loss of calibrated rows is taken to be normal."""
+MOST_VALUES = 200
+"""Values of a column that slices may have."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(OneLine):
+    """What predictions of any number of rows come down to: exact counts on a fine grid, and a few of the rows.
+
+    It opens wherever predictions open: ``estimate(summary, "top-label", "ece", bins=15)``. What is binned on edges of
+    the grid (1 to 25, 30, 50, 100 or 1,000 bins of equal width, and coarser ones) is the number of the rows to the last
+    bit; log loss, Brier score and accuracy are exact to 2^-41 a row. What needs rows raises NotAnswerable.
+
+    Parts of the rows can be summarised apart, in any order and on any machine: ``merge`` is associative and commutative
+    to the last bit, since every number is rounded once, to a multiple of 2^-40, and sums are whole numbers.
+
+    What can mislead: it keeps no rows but its ``sample``; bins between the grid's edges, groups of rows that belong
+    together and row weights are lost, and refused.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
+    >>> whole = Summary.of(p)
+    >>> parts = Summary.of(p.take([0, 1])).merge(Summary.of(p.take([2]), first_row=2))
+    >>> whole.n_rows, whole.accuracy.round(3), whole.same_as(parts)
+    (3, 0.667, True)
+    """
+
+    kind: Kind
+    class_names: tuple[str, ...] | None
+    dtype: np.dtype[Any]
+    top_cells: Cells
+    class_cells: Cells | None
+    label_counts: Codes | None
+    losses: Mapping[str, LossSums]
+    slices: Mapping[str, Mapping[str, Cells]]
+    kept_rows: Sample
+    notes: tuple[str, ...] = ()
+
+    grain: ClassVar[Grain] = "counts"
+    weights: ClassVar[None] = None
+    row_groups: ClassVar[None] = None
+    grouping: ClassVar[None] = None
+    groups: ClassVar[None] = None
+    abstained: ClassVar[None] = None
+    metadata: ClassVar[None] = None
+    logits: ClassVar[None] = None
+    labels: ClassVar[None] = None
+    discrete: ClassVar[bool] = False
+    coverage: ClassVar[float] = 1.0
+    worth_note: ClassVar[str] = ""
+
+    # -- making --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(
+        cls,
+        predictions: Predictions,
+        columns: Sequence[str] = (),
+        *,
+        seed: int = 0,
+        source: str = "",
+        first_row: int = 0,
+    ) -> Summary:
+        """The summary of these rows.
+
+        Parameters
+        ----------
+        predictions : rows of equal weight (whole-number weights count as copies), each standing alone.
+        columns : columns of their metadata whose values become slices, each of at most 200 values.
+        seed, source, first_row : which rows the sample keeps is decided by a hash of (seed, source, row number), rows
+            being numbered from ``first_row`` on: parts of one source are given their places in it.
+
+        >>> Summary.of(Predictions([[0.7, 0.3]], [0])).n_rows
+        1
+        """
+        rows = _summable(predictions)
+        k = rows.n_classes
+        known = rows.kind != "confidence"
+        h, right = rows.confidence, rows.correct
+        every = rows.kind in ("full", "per-class") and (k or 0) * CELLS <= MOST_CLASS_CELLS
+        whole = rows.kind == "full"
+        return cls(
+            rows.kind,
+            rows.class_names,
+            h.dtype,
+            Cells.of(h, right, rows.predicted if known else None, k or 1),
+            _cells_of_classes(rows, k or 1) if every else None,
+            frozen(np.bincount(rows.true_labels, minlength=k or 0)) if known else None,
+            {key: loss_sums(rows, key) for key in ("brier", "log-loss")}
+            if whole
+            else {"brier": claim_losses(h, right)},
+            {column: _sliced(rows, column) for column in columns},
+            Sample.of(predictions if rows is predictions else rows, sample_size(k or 1), seed, source, first_row),
+            tuple(dict.fromkeys(rows.notes)),
+        )
+
+    def add(
+        self, predictions: Predictions, *, seed: int = 0, source: str = "", first_row: int | None = None
+    ) -> Summary:
+        """The summary with more rows, by default those that follow in the same source."""
+        start = self.n_rows if first_row is None else first_row
+        part = type(self).of(predictions, tuple(self.slices), seed=seed, source=source, first_row=start)
+        return self.merge(part)
+
+    def merge(self, *others: Summary) -> Summary:
+        """The summary of the rows of all; InputError where kinds, classes, slices or precisions differ."""
+        return merged([self, *others])
+
+    # -- what predictions answer, too ----------------------------------------------------------------------
+
+    @cached_property
+    def n_rows(self) -> int:
+        """How many rows were counted."""
+        return self.top_cells.n_claims
+
+    @property
+    def effective_rows(self) -> float:
+        """The same: rows weigh alike."""
+        return float(self.n_rows)
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes K, None where only (confidence, correct) is known."""
+        return None if self.class_names is None else len(self.class_names)
+
+    @property
+    def answered(self) -> Summary:
+        """The summary itself: no row is declined."""
+        return self
+
+    def written_out(self) -> Summary:
+        """The summary itself: rows weigh alike."""
+        return self
+
+    def as_discrete(self, discrete: bool = True) -> Summary:
+        """The summary itself; NotAnswerable where one bin a value is asked for."""
+        if discrete:
+            raise NotAnswerable(NEEDS_ROWS.format("one bin a value"))
+        return self
+
+    @cached_property
+    def top_sums(self) -> Float64s:
+        """Number, score and outcome sum of the claims about the predicted class, (3,)."""
+        over = self.top_cells.over_strata().over(1)
+        return np.array([over.count[0, 0], over.score[0, 0], over.outcome[0, 0]])
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the rows whose predicted class is right."""
+        return float(self.top_sums[2] / self.n_rows)
+
+    @property
+    def mean_confidence(self) -> float:
+        """How sure the model is on average."""
+        return float(self.top_sums[1] / self.n_rows)
+
+    @property
+    def sample(self) -> Predictions:
+        """Some of the rows, chosen by a hash of their number: at most 10,000, fewer where there are many classes."""
+        return self.kept_rows.predictions(self.kind, self.class_names)
+
+    def mean_loss(self, score: str) -> float:
+        """The mean "brier" score or "log-loss" of whole predictions; NotAnswerable where these are not known."""
+        return self.whole_losses(score).mean("seen")
+
+    def whole_losses(self, score: str) -> LossSums:
+        """The exact sums of a score of whole predictions."""
+        if self.kind != "full" or score not in self.losses:
+            raise NotAnswerable(
+                "this summary was made of the claims about predicted classes, or of rows that need not sum to 1: the "
+                "score of whole predictions is not known"
+            )
+        return self.losses[score]
+
+    def calibrated_scores(self, score: str, rng: np.random.Generator, draws: int) -> Float64s:
+        """Values (draws,) of a score of perfectly calibrated rows with these claims.
+
+        Accuracy: outcomes binomial in each cell at its mean score, which vary a little more than those of its scores.
+        "brier" and "log-loss": the normal law, where the Berry-Esseen ratio is at most ``NORMAL``; else NotAnswerable.
+        """
+        if score == "accuracy":
+            cells = self.top_cells.over_strata()
+            share = np.clip(cells.sums.value[0] / cells.count, 0.0, 1.0)
+            return np.asarray(rng.binomial(cells.count, share, (draws, len(share))).sum(axis=1) / self.n_rows)
+        sums = self.whole_losses(score)
+        spread = np.sqrt(sums.mean("variance"))
+        if sums.mean("third") > NORMAL * spread**3 * np.sqrt(sums.rows):
+            raise NotAnswerable(NEEDS_ROWS.format("what noise alone would show, where rows are few or nearly certain,"))
+        return np.asarray(sums.mean("expected") + spread / np.sqrt(sums.rows) * rng.standard_normal(draws))
+
+    # -- the claims of the notions -------------------------------------------------------------------------
+
+    def top_claims(self, *, by_class: bool) -> CountedClaims:
+        """The claims about the class predicted, together or in a stratum for each class."""
+        if not by_class:
+            return CountedClaims(self.top_cells.over_strata(), ("all rows",), np.ones(1), self.dtype)
+        if self.class_names is None:
+            raise NotAnswerable("this summary holds (confidence, correct) only: the predicted classes are unknown")
+        counts = self.top_cells.over(len(self.class_names)).count[:, 0]
+        return CountedClaims(self.top_cells, self.class_names, np.asarray(counts / counts.sum()), self.dtype)
+
+    def class_claims(self, shares: Float64s) -> CountedClaims:
+        """The claims of every row about every class, with the classes' weights (K,)."""
+        return CountedClaims(self._every_class(), self.class_names or (), shares, self.dtype, same_rows=True)
+
+    def one_class(self, cls: int) -> CountedClaims:
+        """The claims of every row about one class."""
+        name = (self.class_names or ())[cls]
+        return CountedClaims(self._every_class().stratum(cls), (name,), np.ones(1), self.dtype)
+
+    @property
+    def label_shares(self) -> Float64s:
+        """Share of the rows that are truly of each class, (K,)."""
+        if self.label_counts is None:
+            raise NotAnswerable("this summary holds (confidence, correct) only: the labels are unknown")
+        return np.asarray(self.label_counts / self.label_counts.sum())
+
+    def slice_claims(self, column: str, value: str) -> CountedClaims:
+        """The claims about the class predicted, of the rows with one value of a column that was asked for.
+
+        >>> import pandas as pd
+        >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"site": ["a", "b"]}))
+        >>> Summary.of(p, ["site"]).slice_claims("site", "a").cells.n_claims
+        1
+        """
+        values = self.slices.get(column)
+        if values is None or value not in values:
+            known = ", ".join(f"{name} ({', '.join(list(v)[:5])})" for name, v in self.slices.items()) or "none"
+            raise NotAnswerable(f"this summary has no slice {column} = {value}; slices are kept of: {known}")
+        return CountedClaims(values[value], (f"{column} = {value}",), np.ones(1), self.dtype)
+
+    def _every_class(self) -> Cells:
+        if self.class_cells is not None:
+            return self.class_cells
+        if self.kind not in ("full", "per-class"):
+            raise NotAnswerable(
+                "this summary holds the predicted class and its confidence only: the probabilities of the other "
+                "classes are unknown"
+            )
+        raise NotAnswerable(
+            f"a summary counts the claims about every class up to {MOST_CLASS_CELLS // CELLS} classes, here are "
+            f"{count(self.n_classes or 0)}; go back to the rows"
+        )
+
+    def same_as(self, other: Summary) -> bool:
+        """Do both hold the same numbers, to the last bit?"""
+        return _numbers(self) == _numbers(other)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only what is not found comes here: what predictions have and a summary cannot.
+        if not name.startswith("_") and (hasattr(Predictions, name) or name in Predictions.__dataclass_fields__):
+            raise NotAnswerable(NEEDS_ROWS.format(f"this ({name.replace('_', ' ')})"))
+        raise AttributeError(f"a summary has no {name}")
+
+    def _line(self) -> str:
+        classes = "" if self.n_classes is None else f", {self.n_classes} classes"
+        return f"{self.kind}, {self.n_rows:,} rows{classes}, accuracy {self.accuracy:.4f}"
+
+
+def merged(summaries: Sequence[Summary]) -> Summary:
+    """The summary of all their rows: the same bits in whatever order, and however rows were shared out among them.
+
+    >>> a, b = (Summary.of(Predictions([[0.7, 0.3]], [y]), first_row=y) for y in (0, 1))
+    >>> merged([a, b]).same_as(merged([b, a]))
+    True
+    """
+    first = summaries[0]
+    for other in summaries[1:]:
+        _check_alike(first, other)
+    if len(summaries) == 1:
+        return first
+    slices = {
+        column: {
+            value: Cells.together([s.slices[column][value] for s in summaries if value in s.slices[column]])
+            for value in sorted({value for s in summaries for value in s.slices[column]})
+        }
+        for column in first.slices
+    }
+    for column, values in slices.items():
+        _check_few(column, len(values))
+    counts = [s.label_counts for s in summaries if s.label_counts is not None]
+    classes = [s.class_cells for s in summaries if s.class_cells is not None]
+    return replace(
+        first,
+        top_cells=Cells.together([s.top_cells for s in summaries]),
+        class_cells=Cells.together(classes) if classes else None,
+        label_counts=frozen(np.sum(counts, axis=0)) if counts else None,
+        losses={key: LossSums.together([s.losses[key] for s in summaries]) for key in first.losses},
+        slices=slices,
+        kept_rows=Sample.together([s.kept_rows for s in summaries]),
+        notes=tuple(sorted({note for s in summaries for note in s.notes})),
+    )
+
+
+def _summable(predictions: Predictions) -> Predictions:
+    """The rows to count, whole-number weights written out; NotAnswerable for what counts would lose."""
+    if predictions.row_groups is not None:
+        raise NotAnswerable(
+            f"these are rows {predictions.row_groups.words}, which hang together: counts would lose that; leave the "
+            "groups out only if the rows are independent"
+        )
+    if predictions.abstained is not None:
+        raise NotAnswerable(
+            "the model declines some of these rows, and a summary counts every row alike; summarise those it answers"
+        )
+    if predictions.discrete:
+        raise NotAnswerable(
+            "these outputs take few values and are judged one bin a value, which a grid does not keep; summarise what "
+            "was recalibrated, or call as_discrete(False) first"
+        )
+    rows = predictions.written_out()
+    if rows.weights is not None:
+        raise NotAnswerable(
+            "a summary counts rows, and these have weights that are no counts of copies: leave them out"
+        )
+    return rows
+
+
+def _cells_of_classes(rows: Predictions, n_classes: int) -> Cells:
+    """The claims about every class, column by column."""
+    labels = rows.true_labels
+    return Cells.side_by_side([Cells.of(rows.rows.column(j), labels == j) for j in range(n_classes)])
+
+
+def _sliced(rows: Predictions, column: str) -> dict[str, Cells]:
+    """The claims about the class predicted for each value of a column of the metadata, values as text."""
+    if rows.metadata is None or column not in rows.metadata:
+        known = "none" if rows.metadata is None else ", ".join(map(str, rows.metadata.columns))
+        raise InputError(f"the rows have no column {column!r} to make slices of; columns that go along: {known}")
+    codes, values = rows.metadata[column].astype(str).factorize(sort=True)
+    _check_few(column, len(values))
+    return {
+        str(value): Cells.of(rows.confidence[codes == i], rows.correct[codes == i]) for i, value in enumerate(values)
+    }
+
+
+def _check_few(column: str, values: int) -> None:
+    if values > MOST_VALUES:
+        raise InputError(
+            f"column {column!r} has {count(values)} values or more, at most {MOST_VALUES} can be slices of a summary: "
+            "choose a column of groups, or leave it out"
+        )
+
+
+def _check_alike(first: Summary, other: Summary) -> None:
+    for what, a, b in (
+        ("kinds of predictions", first.kind, other.kind),
+        ("classes", first.class_names, other.class_names),
+        ("precisions of scores", first.dtype.name, other.dtype.name),
+        ("columns of slices", tuple(first.slices), tuple(other.slices)),
+    ):
+        if a != b:
+            raise InputError(
+                f"summaries of different {what} cannot be merged ({str(a)[:80]} and {str(b)[:80]}): make them alike"
+            )
+
+
+def _numbers(summary: Summary) -> list[Any]:
+    """Everything a summary holds but its notes, comparable."""
+    cells = [summary.top_cells, summary.class_cells, *(c for v in summary.slices.values() for c in v.values())]
+    arrays: list[Any] = [summary.label_counts, *vars(summary.kept_rows).values()]
+    arrays += [a for c in cells if c is not None for a in vars(c).values()]
+    arrays += [a for each in summary.losses.values() for a in vars(each).values()]
+    names = [summary.kind, summary.class_names, summary.dtype.name, {c: list(v) for c, v in summary.slices.items()}]
+    return [names, *((a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a for a in arrays)]

@@ -1,0 +1,253 @@
+"""A summary as one Parquet file, and back: whole numbers stay whole, and it is read as safely as other files."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import io
+import os
+import tempfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Codes, frozen
+from calib_core.predictions import InputError, Kind
+from calib_core.readers import read_table
+from calib_core.readers.npy import parse_npz
+from calib_core.readers.table import SUMMARY as WHAT
+from calib_core.readers.table import Table, file_label
+from calib_core.readers.wording import quoted
+from calib_core.summaries.cells import SUMS, Cells
+from calib_core.summaries.fine_grid import CELLS, NUMBERS
+from calib_core.summaries.kept_rows import Sample
+from calib_core.summaries.mergeable import Summary
+from calib_core.summaries.score_sums import LOSS_SUMS, LossSums
+
+VERSION = 1
+"""Of the files: what they hold and how."""
+_WHOLE, _PART = (tuple(f"{name}{end}" for name in SUMS) for end in ("", " part"))
+_COUNTS, _MOST = ("rows", "impossible", "floored"), ("reach", "highest")
+_SAMPLE = ("keys", "scores", "labels", "predicted")
+_PIECE, _NOTES = 100_000, 20
+_GRID = " ".join(map(str, NUMBERS))
+
+
+def write_summary(summary: Summary, path: str | os.PathLike[str]) -> None:
+    """Write a summary as a Parquet file, aside first: a file that was there stays until the new one is whole.
+
+    >>> import pathlib, tempfile
+    >>> from calib_core.predictions import Predictions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "counts.parquet")
+    ...     write_summary(Summary.of(Predictions([[0.7, 0.3]], [0])), path)
+    ...     read_summary(path).n_rows
+    1
+    """
+    name = file_label(os.fspath(path))
+    if importlib.util.find_spec("pyarrow") is None:
+        raise InputError(f"{name}: writing a summary needs pyarrow; run: pip install calib[parquet]")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = {b"calib_summary": str(VERSION).encode(), b"rows": str(summary.n_rows).encode()}
+    table = pa.Table.from_pandas(_frame(summary), preserve_index=False).replace_schema_metadata(schema)
+    folder = Path(path).resolve().parent
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}.", delete=False) as file:
+            try:
+                pq.write_table(table, file, compression="zstd")
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+        Path(file.name).chmod(0o644)
+        Path(file.name).replace(path)
+    except OSError as e:
+        raise InputError(f"{name} cannot be written ({e.strerror or 'unknown reason'}); check the folder") from e
+
+
+def read_summary(path: str | os.PathLike[str]) -> Summary:
+    """The summary a file holds; InputError where it holds none, or not all of one.
+
+    >>> read_summary("rows.csv")
+    Traceback (most recent call last):
+    ...
+    calib_core.errors.InputError: rows.csv cannot be opened (No such file or directory); check the path
+    """
+    table = read_table(path)
+    if not is_summary(table):
+        raise InputError(f"{table.name} is no summary; make one with calib summarise, or open it as predictions")
+    return summary_of(table)
+
+
+def is_summary(table: Table) -> bool:
+    """Is the table that of a summary file?"""
+    return WHAT in table.columns
+
+
+def summary_of(table: Table) -> Summary:
+    """The summary in a table of its file, checked: it is trusted no more than any other file."""
+    try:
+        return _read(table)
+    except InputError:
+        raise
+    except Exception as e:  # what a damaged file lacks ends in a dozen kinds of exceptions
+        raise InputError(
+            f"{table.name} looks like a summary, and is damaged, cut off or made by a newer version; make it again"
+        ) from e
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+def _frame(summary: Summary) -> pd.DataFrame:
+    """One line a cell, loss or piece of text: what it is, a text, a place, counts, a number, and the exact sums."""
+    lines = [
+        _line("version", str(VERSION)),
+        _line("grid", _GRID),
+        _line("kind", summary.kind),
+        _line("dtype", summary.dtype.name),
+        _line("sample size", count=summary.kept_rows.size),
+        *(_line("note", note) for note in summary.notes[:_NOTES]),
+        *(_line("class", name, i) for i, name in enumerate(summary.class_names or ())),
+    ]
+    if summary.label_counts is not None:
+        lines += [_line("label", place=i, count=n) for i, n in enumerate(summary.label_counts)]
+    for i, (column, values) in enumerate(summary.slices.items()):
+        lines += [_line("column", column, i), *(_line(f"value {i}", value, j) for j, value in enumerate(values))]
+    for key, loss in summary.losses.items():
+        sums = [{_WHOLE[0]: int(loss.whole[i]), _PART[0]: int(loss.part[i])} for i in range(len(LOSS_SUMS))]
+        lines += [_line(f"loss {key}", name, i, **sums[i]) for i, name in enumerate(LOSS_SUMS)]
+        lines += [_line(f"counts {key}", name, count=getattr(loss, name)) for name in _COUNTS]
+        lines += [_line(f"most {key}", name, number=getattr(loss, name)) for name in _MOST]
+    packed = io.BytesIO()
+    arrays = {name: getattr(summary.kept_rows, name) for name in _SAMPLE}
+    np.savez_compressed(packed, **{name: array for name, array in arrays.items() if array.size})
+    text = base64.b64encode(packed.getvalue()).decode()
+    lines += [_line("sample", text[i : i + _PIECE], i) for i in range(0, len(text), _PIECE)]
+    frames = [_cells_frame(f"cell {key}", cells) for key, cells in _families(summary).items()]
+    return pd.concat([pd.DataFrame(lines), *frames], ignore_index=True)
+
+
+def _families(summary: Summary) -> dict[str, Cells]:
+    """Every set of cells by name."""
+    found = {"top": summary.top_cells} | ({} if summary.class_cells is None else {"class": summary.class_cells})
+    for i, values in enumerate(summary.slices.values()):
+        found |= {f"{i} {j}": cells for j, cells in enumerate(values.values())}
+    return found
+
+
+def _line(what: str, text: str = "", place: int = 0, **numbers: Any) -> dict[str, Any]:
+    zeros = dict.fromkeys(("count", "outcome", *_WHOLE, *_PART), 0)
+    return {WHAT: what, "text": text, "place": place, "number": 0.0, **zeros, **numbers}
+
+
+def _cells_frame(what: str, cells: Cells) -> pd.DataFrame:
+    columns = {WHAT: what, "text": "", "place": cells.place, "number": 0.0}
+    columns |= {"count": cells.count, "outcome": cells.outcome}
+    return pd.DataFrame(columns | dict(zip((*_WHOLE, *_PART), (*cells.whole, *cells.part), strict=True)))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """The lines of a summary's table by what they are."""
+
+    table: Table
+
+    @cached_property
+    def _places(self) -> dict[str, Codes]:
+        what = self.table.columns[WHAT]
+        return {key: np.flatnonzero(what == key) for key in pd.unique(what)}
+
+    def __contains__(self, what: str) -> bool:
+        return what in self._places
+
+    def of(self, column: str, what: str) -> Any:
+        """One column of the lines of one kind; none where there are none of these."""
+        return self.table.columns[column][self._places.get(what, np.zeros(0, dtype=np.intp))]
+
+    def texts(self, what: str) -> list[str]:
+        """The texts of the lines of one kind."""
+        return [str(text) for text in self.of("text", what)]
+
+    def cells(self, key: str, n_strata: int) -> Cells:
+        """A set of cells, checked to be possible: places ascend within the strata, counts are those of claims."""
+        what = f"cell {key}"
+        place, count, outcome = (self.of(name, what).astype(np.intp) for name in ("place", "count", "outcome"))
+        whole, part = (np.stack([self.of(c, what).astype(np.int64) for c in names]) for names in (_WHOLE, _PART))
+        inside = not len(place) or (place[0] >= 0 and place[-1] < n_strata * CELLS)
+        sound = (np.diff(place) > 0).all() and (count > 0).all() and (outcome >= 0).all() and (outcome <= count).all()
+        if not inside or not sound or ((part < 0) | (part >= 1 << 40)).any():
+            raise ValueError(key)
+        return Cells(*(frozen(a) for a in (place, count, outcome, whole, part)))
+
+    def losses(self, key: str) -> LossSums:
+        """The sums of one score."""
+        counts: dict[str, Any] = dict(zip(_COUNTS, map(int, self.of("count", f"counts {key}")), strict=True))
+        most: dict[str, Any] = dict(zip(_MOST, map(float, self.of("number", f"most {key}")), strict=True))
+        whole, part = (frozen(self.of(names[0], f"loss {key}").astype(np.int64)) for names in (_WHOLE, _PART))
+        if len(whole) != len(LOSS_SUMS):
+            raise ValueError(key)
+        return LossSums(whole=whole, part=part, **counts, **most)
+
+    def sample(self) -> Sample:
+        """The rows that were kept."""
+        packed = parse_npz(base64.b64decode("".join(self.texts("sample")), validate=True), self.table.name)
+        arrays = {**packed.columns, **packed.matrices}
+        scores = arrays["scores"][:, None] if arrays["scores"].ndim == 1 else arrays["scores"]
+        predicted = arrays.get("predicted", np.zeros(0))
+        labels, chosen = (frozen(a.astype(np.intp)) for a in (arrays["labels"], predicted))
+        keys = frozen(arrays["keys"].astype(np.uint64))
+        if not len(keys) == len(scores) == len(labels) or len(chosen) not in (0, len(keys)):
+            raise ValueError("sample")
+        return Sample(int(self.of("count", "sample size")[0]), keys, frozen(scores), labels, chosen)
+
+
+def _read(table: Table) -> Summary:
+    lines = _Lines(table)
+    version, grid = lines.texts("version")[0], lines.texts("grid")[0]
+    if (version, grid) != (str(VERSION), _GRID):
+        raise InputError(
+            f"{table.name} is a summary of version {quoted(version)}; this program reads version {VERSION}: "
+            "make it again"
+        )
+    names = tuple(lines.texts("class"))
+    k, kind = len(names) or 1, lines.texts("kind")[0]
+    if kind not in get_args(Kind) or len(set(names)) < len(names) or bool(names) == (kind == "confidence"):
+        raise ValueError("classes")
+    found = Summary(
+        cast(Kind, kind),
+        names or None,
+        np.dtype(lines.texts("dtype")[0]),
+        lines.cells("top", k),
+        lines.cells("class", k) if "cell class" in lines else None,
+        frozen(lines.of("count", "label").astype(np.intp)) if names else None,
+        {key: lines.losses(key) for key in ("brier", "log-loss") if f"loss {key}" in lines},
+        {
+            column: {value: lines.cells(f"{i} {j}", 1) for j, value in enumerate(lines.texts(f"value {i}"))}
+            for i, column in enumerate(lines.texts("column"))
+        },
+        lines.sample(),
+        tuple(lines.texts("note")),
+    )
+    _check_counts(found, k)
+    return found
+
+
+def _check_counts(summary: Summary, n_classes: int) -> None:
+    """All parts count the same rows."""
+    rows = [loss.rows for loss in summary.losses.values()]
+    rows += [] if summary.label_counts is None else [int(summary.label_counts.sum())]
+    rows += [sum(cells.n_claims for cells in values.values()) for values in summary.slices.values()]
+    rows += [] if summary.class_cells is None else [summary.class_cells.n_claims // n_classes]
+    if not summary.losses or summary.n_rows < 1 or set(rows) != {summary.n_rows}:
+        raise ValueError("rows")
+    if summary.dtype not in (np.float32, np.float64) or len(summary.kept_rows.keys) > summary.n_rows:
+        raise ValueError("sample")

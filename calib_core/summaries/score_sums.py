@@ -1,0 +1,105 @@
+"""What a summary knows of proper scores: what rows lost, what they expected to lose, and how far that could vary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib_core import scores
+from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Bools, Codes, Float64s, Floats, ReadOnly, frozen, safe_log
+from calib_core._parallel import chunks
+from calib_core._repr import OneLine
+from calib_core.exact_sums import ExactSums, added, halves
+from calib_core.predictions import Predictions
+
+LOSS_SUMS = ("seen", "expected", "variance", "third", "surprise", "least", "most")
+"""Sums over rows of the loss, of its mean, variance and third absolute moment if labels follow the probabilities, of
+(loss - mean)^2, and of the least and the most the row can lose."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossSums(ReadOnly, OneLine):
+    """Exact sums of one score over rows: ``whole`` and ``part`` as in ``ExactSums``, one entry for each LOSS_SUMS.
+
+    ``reach`` is the most that two losses of one row lie apart, ``highest`` the most a row can lose, ``impossible`` how
+    many rows gave what happened a probability of 0, ``floored`` less than LOG_FLOOR.
+    """
+
+    rows: int
+    whole: Codes
+    part: Codes
+    reach: float
+    highest: float
+    impossible: int
+    floored: int
+
+    @classmethod
+    def together(cls, several: Sequence[LossSums]) -> LossSums:
+        """The sums of several together, whatever their order."""
+        sums = added([ExactSums(each.whole, each.part) for each in several])
+        return cls(
+            sum(each.rows for each in several),
+            frozen(sums.whole),
+            frozen(sums.part),
+            max(each.reach for each in several),
+            max(each.highest for each in several),
+            sum(each.impossible for each in several),
+            sum(each.floored for each in several),
+        )
+
+    def mean(self, name: str) -> float:
+        """The mean of one of LOSS_SUMS over rows."""
+        i = LOSS_SUMS.index(name)
+        return float(ExactSums(self.whole[i], self.part[i]).value) / self.rows
+
+    def _line(self) -> str:
+        return f"mean loss {self.mean('seen'):.4f} of {self.rows:,} rows, expected {self.mean('expected'):.4f}"
+
+
+def loss_sums(predictions: Predictions, score: str) -> LossSums:
+    """The sums of whole predictions' "brier" score (over classes) or "log-loss" (with the one floor)."""
+    n = predictions.n_rows
+    seen = scores.brier_scores(predictions) if score == "brier" else scores.log_losses(predictions)
+    columns = np.empty((len(LOSS_SUMS), n))
+    columns[0] = seen
+    for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
+        p = block.astype(np.float64)
+        lost = np.square(p).sum(axis=1, keepdims=True) - 2 * p + 1 if score == "brier" else -safe_log(p)
+        mean = (p * lost).sum(axis=1)
+        away = np.abs(lost - mean[:, None])
+        columns[1, where], columns[2, where] = mean, (p * np.square(away)).sum(axis=1)
+        columns[3, where] = (p * away**3).sum(axis=1)
+        columns[4, where] = np.square(seen[where] - mean)
+        columns[5, where], columns[6, where] = lost.min(axis=1), lost.max(axis=1)
+    return _summed(columns, scores.label_probs(predictions))
+
+
+def claim_losses(confidence: Floats, right: Bools) -> LossSums:
+    """The sums of the Brier score of the claim made, as a prediction of two classes: right, or wrong."""
+    h = confidence.astype(np.float64)
+    given = np.where(right, h, 1.0 - h)
+    hit, miss = 2.0 * np.square(1.0 - h), 2.0 * np.square(h)
+    mean = h * hit + (1.0 - h) * miss
+    up, down = np.abs(hit - mean), np.abs(miss - mean)
+    seen = np.where(right, hit, miss)
+    columns = np.array([
+        seen, mean, h * up**2 + (1.0 - h) * down**2, h * up**3 + (1.0 - h) * down**3, np.square(seen - mean),
+        np.minimum(hit, miss), np.maximum(hit, miss),
+    ])  # fmt: skip
+    return _summed(columns, given)
+
+
+_ROWS = 1 << 14
+"""Rows whose losses are added at a time: of numbers below 2^18, sums in units of 2^-20 are then exact in float64."""
+
+
+def _summed(columns: Float64s, given: Float64s) -> LossSums:
+    parts = [
+        ExactSums.of(half.sum(axis=1)) for where in chunks(len(given), _ROWS) for half in halves(columns[:, where])
+    ]
+    sums = added(parts)
+    reach, highest = float((columns[6] - columns[5]).max()), float(columns[6].max())
+    impossible, floored = int((given == 0).sum()), int((given < LOG_FLOOR).sum())
+    return LossSums(len(given), frozen(sums.whole), frozen(sums.part), reach, highest, impossible, floored)
