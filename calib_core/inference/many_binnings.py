@@ -17,7 +17,7 @@ from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
 from calib_core.inference.cell_sums import MOST_CELLS
-from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.counted import Counted, check_rows_apart, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
@@ -80,8 +80,9 @@ def _shared(question: Question, members: list[Counted], resamples: int, random_s
     claims = question.claims
     if isinstance(claims, ColumnClaims):
         draws.distributions(question.predictions.kind)
-    elif question.ranks == 1:
+    elif question.ranks == 1 and claims.grain == "rows":
         claims = in_order(claims)
+    check_rows_apart(claims)
     outcomes, ends = _finest(claims, [counted.table for counted in members], question.ranks)
     found: list[list[Float64s]] = [[] for _ in members]
     for count, rng in draws.streams(resamples, random_state):
@@ -117,7 +118,7 @@ def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes,
     place = _search(each, width)
     if size > MOST_CELLS and isinstance(claims, ColumnClaims):
         return partial(_of_columns, claims, size, place), ends
-    if size > MOST_CELLS and ranks == 1 and len(claims.scores) * draws.CHUNK <= _HELD:
+    if size > MOST_CELLS and ranks == 1 and claims.grain == "rows" and len(claims.scores) * draws.CHUNK <= _HELD:
         return partial(_of_list, claims, size, place(claims.codes, claims.scores)), ends
     if alike:
         fine = tabulate_at(claims, each[0])

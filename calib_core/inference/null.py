@@ -20,7 +20,7 @@ from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
 from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
-from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.counted import Counted, check_rows_apart, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 from calib_core.reductions.base import counts
@@ -145,6 +145,8 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
             yield np.array([_whole_values(question, rng, count)])
         return
     claims = question.claims
+    if not question.whole:
+        check_rows_apart(claims)
     if not isinstance(claims, FlatClaims):
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and not _by_cells(questions):

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
+from calib_core._parallel import chunks
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.estimators.base import Estimated
 from calib_core.estimators.residuals import Image, NormOfResiduals, Sizes
@@ -19,6 +20,7 @@ from calib_core.inference.redrawn import Listed, Picture, values
 _DRAWS = 500
 _DRAWS_OF_MANY = 200
 _MANY_STRATA = 10
+_ROWS_AT_ONCE = 1 << 20
 _DRAWN_NUMBERS, _MOST_NUMBERS = 4_000_000, 20_000_000
 _KEPT_BYTES, _BYTES = 250_000_000, 24
 """Memory for sparse maps of claims to places, and the most that one claim takes."""
@@ -79,15 +81,26 @@ def influence(claims: Listed, ranks: int = 1, none: Float64s | None = None) -> F
     ``none`` (rows,) is what ``unanswered`` gives, where it is at hand: other outcomes then cost no look at the matrix.
     """
     if isinstance(claims, FlatClaims):
-        moved = each_weight(claims) * np.abs(claims.outcomes - claims.scores.astype(np.float64))
-        return np.asarray(moved.reshape(ranks, -1).sum(axis=0))
+        n, each = len(claims.scores) // ranks, _of_a_unit(claims)
+        found = np.zeros(n)
+        for r in range(ranks):
+            for part in chunks(n, _ROWS_AT_ONCE):
+                mine = slice(part.start + r * n, part.stop + r * n)
+                moved = np.abs(claims.outcomes[mine] - claims.scores[mine].astype(np.float64))
+                weight = each[claims.codes[mine]]
+                found[part] += (weight if claims.weights is None else claims.weights[mine] * weight) * moved
+        return found
     found = (unanswered(claims) if none is None else none).copy()
-    known = np.flatnonzero(claims.hit >= 0)
-    base_rows = known if claims.rows.index is None else claims.rows.index[known]
-    score = claims.rows.base[base_rows, claims.hit[known]].astype(np.float64)
-    found[known] += claims.shares[claims.hit[known]] * (1.0 - 2.0 * score)
-    weight = np.ones(len(found)) if claims.weights is None else claims.weights
-    return np.asarray(found * weight / weight.sum())
+    for part in chunks(len(found), _ROWS_AT_ONCE):
+        hit = claims.hit[part]
+        known = np.flatnonzero(hit >= 0)
+        rows = known + part.start if claims.rows.index is None else claims.rows.index[part][known]
+        score = claims.rows.base[rows, hit[known]].astype(np.float64)
+        found[part][known] += claims.shares[hit[known]] * (1.0 - 2.0 * score)
+    if claims.weights is None:
+        found /= len(found)
+        return found
+    return np.asarray(found * claims.weights / claims.weights.sum())
 
 
 def unanswered(claims: ColumnClaims) -> Float64s:
@@ -113,21 +126,30 @@ def reaches(claims: Listed, ranks: int = 1) -> Float64s:
         each = each_weight(claims)
         if ranks == 1:
             return each
-        total = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
+        total = claims.scores.reshape(ranks, -1).sum(axis=0, dtype=np.float64)
         return np.asarray(each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + total, ranks))
     total = np.empty(claims.rows.shape[0])
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
         total[where] = block.astype(np.float64).sum(axis=1)
-    weight = np.ones(len(total)) if claims.weights is None else claims.weights
-    most = claims.shares.max() * np.minimum(1.0 + total, len(claims.shares))
-    return np.asarray(most * weight / weight.sum())
+    total += 1.0
+    np.minimum(total, len(claims.shares), out=total)
+    total *= claims.shares.max()
+    if claims.weights is None:
+        total /= len(total)
+        return total
+    return np.asarray(total * claims.weights / claims.weights.sum())
 
 
 def each_weight(claims: FlatClaims) -> Float64s:
     """What each listed claim weighs in the aggregate, (claims,): its share of its stratum, times the stratum's."""
-    weight = np.ones(len(claims.scores)) if claims.weights is None else claims.weights
-    total = np.bincount(claims.codes, weight, minlength=len(claims.strata))
-    return np.asarray(weight * (claims.shares / np.maximum(total, 1e-300))[claims.codes])
+    each = _of_a_unit(claims)[claims.codes]
+    return each if claims.weights is None else np.asarray(claims.weights * each)
+
+
+def _of_a_unit(claims: FlatClaims) -> Float64s:
+    """What a claim of weight 1 weighs in the aggregate, (strata,)."""
+    total = np.bincount(claims.codes, claims.weights, minlength=len(claims.strata))
+    return np.asarray(claims.shares / np.maximum(total, 1e-300))
 
 
 def in_order(claims: Listed, ranks: int) -> Listed:

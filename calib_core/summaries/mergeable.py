@@ -271,13 +271,16 @@ class Summary(OneLine):
 
     def __getattr__(self, name: str) -> Any:
         # Only what is not found comes here: what predictions have and a summary cannot.
-        if not name.startswith("_") and (hasattr(Predictions, name) or name in Predictions.__dataclass_fields__):
-            raise NotAnswerable(NEEDS_ROWS.format(f"this ({name.replace('_', ' ')})"))
+        if not name.startswith("_") and name in _OF_ROWS:
+            raise NotAnswerable(NEEDS_ROWS.format(f"what reads rows one by one (here their {name.replace('_', ' ')})"))
         raise AttributeError(f"a summary has no {name}")
 
     def _line(self) -> str:
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"
         return f"{self.kind}, {self.n_rows:,} rows{classes}, accuracy {self.accuracy:.4f}"
+
+
+_OF_ROWS = frozenset(dir(Predictions)) | frozenset(Predictions.__dataclass_fields__)
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:

@@ -142,6 +142,13 @@ def examples(rows):
         cc.lab.true_error("drawn"),
         cc.lab.truth_curve("drawn", 50),
         cc.lab.error_curves("eces", "drawn", draws=2),
+        (counted := cc.Summary.of(rows)),
+        counted.top_cells,
+        counted.losses["brier"],
+        counted.kept_rows,
+        (tally := cc.REDUCTIONS.make("top-label").split(counted)),
+        tally.stratum(0),
+        tally.stratum(0).in_order(),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
