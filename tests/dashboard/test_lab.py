@@ -13,6 +13,7 @@ import calib_core as cc
 from calib_core import Recipe
 from calib_core.inference.number_words import percent
 from dashboard import session
+from dashboard.chart import drawn
 from dashboard.cli import main
 from dashboard.selection import Selection
 from tests.dashboard.test_views import opened
@@ -111,6 +112,18 @@ def test_sampling_again_stands_above_the_fields():
     app = opened(chosen(CURVE))
     labels = [getattr(each, "label", "") for each in app.main if hasattr(each, "label")]
     assert labels.index("Sample again") < labels.index("Rows")
+
+
+def test_samples_that_are_drawn_are_shown_one_by_one():
+    app = opened(chosen(CURVE, ERRORS))
+    assert "lab-distances" not in drawn(app), "nothing is drawn unasked"
+    next(each for each in app.button if each.label == "Compute").click().run()
+    assert not app.exception
+    found = cc.lab.error_distances("eces", TRUTH, 300, 2)
+    traces = drawn(app)["lab-distances"].figure["data"]
+    assert [trace["name"] for trace in traces] == list(found.median)
+    labels = [each.label for each in app.number_input if "lab-distances" in each.key]
+    assert labels == ["Rows of each sample"], "the rest is chosen above"
 
 
 def test_seeds_are_named_for_what_they_number():
