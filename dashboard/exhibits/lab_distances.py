@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _ABLE = distance_experiments()
+_TITLES = tuple(EXPERIMENTS[key].title for key in _ABLE)
 
 
 @EXHIBITS.register("lab-distances", "How far off, sample by sample", reference="P2 Fig. 14-16")
@@ -27,9 +28,7 @@ _ABLE = distance_experiments()
 class LabDistances(Exhibit):
     """In how many samples of a known truth each estimator was how far from the true error."""
 
-    experiment: Annotated[
-        str, Choice(_ABLE, titles=tuple(EXPERIMENTS[key].title for key in _ABLE)), "Experiment", "what is compared"
-    ] = _ABLE[0]
+    experiment: Annotated[str, Choice(_ABLE, titles=_TITLES), "Experiment", "what is compared"] = _ABLE[0]
     truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(
         default_factory=lambda: TRUTHS.make("drawn")
     )
