@@ -67,7 +67,7 @@ _CONTEST = {
 }
 
 
-@reproduction("p5-figure-2", "Which estimator to use on few rows", "Figure 2 and Section 5.2", (12, 80),
+@reproduction("p5-figure-2", "Which estimator to use on few rows", "Figure 2 and Section 5.2", (12, 100),
               lab_link("models"), version=3)  # fmt: skip
 def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     """The contest for confidences and class by class: models on Gaussian mixtures, known errors, 30 to 500 rows.
