@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
+from scipy.optimize import LinearConstraint, minimize
 from sklearn.utils.validation import check_is_fitted
 
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, frozen
@@ -18,9 +18,6 @@ from calib_core.predictions import Predictions
 
 _RIDGE = 1e-10
 """Pull of the weights towards temperature scaling alone: decides where T = 1 makes two members the same."""
-
-_FACES = tuple(face for size in (1, 2, 3) for face in combinations(range(3), size))
-_STEPS = 100
 
 
 @CALIBRATORS.register(
@@ -46,9 +43,8 @@ class EnsembleTemperature(Calibrator):
 
     q = w1 softmax(log p / T) + w2 p + w3 / K with w1 + w2 + w3 = 1, none negative. In two stages, as in the paper:
     T minimises the log loss of temperature scaling alone, then w that of the mixture with T held; the pair is not the
-    joint minimum. The second stage is convex; Newton steps on the simplex solve it to rounding, and its log
-    loss on the calibration rows is never above temperature scaling's nor the base model's. The predicted class never
-    changes.
+    joint minimum. The second stage is convex, and its log loss on the calibration rows is never above temperature
+    scaling's nor the base model's. The predicted class never changes.
 
     ``weights_`` are (w1, w2, w3), ``temperature_`` is T; ``status_`` and ``note`` say whether T was found, as in
     temperature scaling. With fewer than 10 rows T stays 1 and the weights (1, 0, 0): the rows as they are. Where T is
@@ -102,52 +98,15 @@ class EnsembleTemperature(Calibrator):
 
 
 def mixture_weights(members: Float64s, row_weights: Float64s) -> Float64s:
-    """Weights on the simplex that minimise -sum_i v_i log(members_i . w), members (n, 3) > 0.
-
-    Newton's method: each step goes to the minimum over the simplex of the parabola at the current weights, as far as
-    the loss falls.
-    """
+    """Weights on the simplex that minimise -sum_i v_i log(members_i . w), members (n, 3) > 0."""
     prior = np.array([1.0, 0.0, 0.0])
 
-    def value(w: Float64s) -> float:
-        return float(0.5 * _RIDGE * np.sum((w - prior) ** 2) - row_weights @ np.log(members @ w))
+    def loss(w: Float64s) -> tuple[float, Float64s]:
+        mixed = np.maximum(members @ w, LOG_FLOOR)  # between its steps the search may leave the simplex by rounding
+        value = 0.5 * _RIDGE * np.sum((w - prior) ** 2) - row_weights @ np.log(mixed)
+        return float(value), _RIDGE * (w - prior) - (row_weights / mixed) @ members
 
-    w = np.array([0.8, 0.1, 0.1])
-    loss = value(w)
-    for _ in range(_STEPS):
-        shares = members / (members @ w)[:, None]
-        slope = _RIDGE * (w - prior) - row_weights @ shares
-        curvature = (shares * row_weights[:, None]).T @ shares + _RIDGE * np.eye(3)
-        move = _least_on_simplex(curvature, slope - curvature @ w) - w
-        fall = -float(slope @ move)
-        if fall <= 1e-14:
-            # What rounding of the loss cannot see any more is taken on trust: the step squares the error.
-            moves = np.abs(move).max()
-            w = np.maximum(w + move, 0.0)
-            w = w / w.sum()
-            if moves < 1e-9 or fall <= 1e-25:
-                break
-            loss = value(w)
-            continue
-        size = 1.0
-        while size > 1e-10 and not value(w + size * move) <= loss - 1e-4 * size * fall + 1e-15:
-            size /= 2.0
-        w = np.maximum(w + size * move, 0.0)
-        w, loss = w / w.sum(), value(w / w.sum())
-    return w
-
-
-def _least_on_simplex(a: Float64s, c: Float64s) -> Float64s:
-    """The w of the simplex with the least w'aw/2 + c'w: the best of the least points of its seven faces."""
-    best, least = np.full(3, 1.0 / 3.0), np.inf
-    for face in _FACES:
-        on = list(face)
-        system = np.ones((len(on) + 1, len(on) + 1))
-        system[:-1, :-1] = a[np.ix_(on, on)]
-        system[-1, -1] = 0.0
-        w = np.zeros(3)
-        w[on] = np.linalg.solve(system, np.append(-c[on], 1.0))[:-1]
-        value = float(0.5 * w @ a @ w + c @ w)
-        if w.min() >= 0 and value < least:
-            best, least = w, value
-    return best
+    start, box, simplex = np.array([0.8, 0.1, 0.1]), [(0.0, 1.0)] * 3, LinearConstraint(np.ones((1, 3)), 1.0, 1.0)
+    found = minimize(loss, start, jac=True, method="SLSQP", bounds=box, constraints=simplex, options={"ftol": 1e-15})
+    w = np.maximum(found.x, 0.0)
+    return np.asarray(w / w.sum())

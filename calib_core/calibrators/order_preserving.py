@@ -96,7 +96,7 @@ class OrderPreserving(Calibrator):
             )
             with one_blas_thread():
                 if plain.rows.shape[0] * plain.rows.shape[1] > _MANY_VALUES and weights[::_STRIDE].any():
-                    ratios = minimum(loss.every(_STRIDE), ratios, 1e-10).point
+                    ratios = minimum(loss.every(_STRIDE), ratios, 1e-5).point
                 ratios = minimum(loss, ratios).point
         self.slopes_ = ratios / self.temperature_
 

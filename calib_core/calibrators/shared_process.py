@@ -168,7 +168,7 @@ def _fitted(loss: LatentLoss, amplitude: float | None, length: float | None) -> 
     basis = _basis(loss.last, *first)
     start = np.zeros(basis.shape[1])
     if len(loss.labels) >= _STRIDE * _SAMPLE_ROWS:
-        start = minimum(_Posterior(loss.every(_STRIDE), basis), start, 1e-9).point
+        start = minimum(_Posterior(loss.every(_STRIDE), basis), start, 1e-5).point
     pilot = _Posterior(loss, basis)
     found = minimum(pilot, start)
     if len(tried) == 1:

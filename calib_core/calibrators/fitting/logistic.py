@@ -1,17 +1,15 @@
 """Logistic regression on a few increasing features of a score, slopes never negative: what Platt and beta fit.
 
-The log loss is convex. Every Newton step minimises its quadratic model over the box of allowed slopes, exactly, by
-looking at the faces of the box (two slopes have nine), and is halved until the loss falls: it starts at the identity
-and never does worse. Where the likelihood has no maximum the answer is stated in closed form, see ``fit_increasing``.
+The log loss is convex, the allowed slopes are a box: SciPy's L-BFGS-B starts at the identity and never does worse.
+Where the likelihood has no maximum the answer is stated in closed form, see ``fit_increasing``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import Bounds, brentq, minimize
 from scipy.special import logit
 
 from calib_core._arrays import LOG_FLOOR, Bools, Float64s
@@ -19,11 +17,8 @@ from calib_core._arrays import LOG_FLOOR, Bools, Float64s
 STEEPEST = 1e3
 """Slopes are sought in [0, STEEPEST]; a likelihood that still rises there names no slope."""
 
-_CLOSE = 1e-6
-"""A Newton step that moves no log-odds by more is the last: the error after it is about its square."""
-
-_ROUNDING = 1e-12
-"""Losses this close, relative to their size, may differ by rounding alone."""
+_SLOPE = 1e-9
+"""Largest entry of the gradient at the end: beyond, rounding hides what is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +52,7 @@ def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None
     if total[~outcomes].max() <= total[outcomes].min():
         steepest = np.full(len(features), STEEPEST)
         return Fitted(steepest, _intercept(STEEPEST * total, outcomes, weights), "at bound")
-    return _newton(_Loss.centred(features, outcomes, weights))
+    return _least(_Loss.centred(features, outcomes, weights))
 
 
 def _log_odds(share: float) -> float:
@@ -91,9 +86,9 @@ def _log_sum(terms: Float64s, weights: Float64s) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Loss:
-    """Mean log loss of sigmoid(theta . design), its gradient and Hessian; design's last row is all ones.
+    """Mean log loss of sigmoid(theta . design) and its gradient; design's last row is all ones.
 
-    Features are centred and scaled so that the Hessian is well conditioned; the bounds scale along.
+    Features are centred and scaled so that steps are well conditioned; the bounds scale along.
     """
 
     design: Float64s
@@ -123,77 +118,30 @@ class _Loss:
     def highest(self) -> Float64s:
         return STEEPEST * self.scale
 
-    def __call__(self, theta: Float64s) -> tuple[float, Float64s, Float64s]:
+    def value_and_gradient(self, theta: Float64s) -> tuple[float, Float64s]:
         # einsum sums in one order; a matrix product's bits would depend on the number of threads.
         eta = np.einsum("j,jn->n", theta, self.design)
         tail = np.exp(-np.abs(eta))
         p = np.where(eta >= 0, 1.0, tail) / (1.0 + tail)
         losses = np.log1p(tail) + np.maximum(eta, 0.0) - self.outcomes * eta
         gradient = np.einsum("jn,n->j", self.design, (p - self.outcomes) * self.weights)
-        hessian = np.einsum("in,jn->ij", self.design * (p * (1.0 - p) * self.weights), self.design)
-        return float(np.sum(losses * self.weights)), gradient, hessian
-
-    def reach(self, step: Float64s) -> float:
-        """Bound on what a step changes in any row's log-odds."""
-        return float(np.sum(np.abs(step) * np.abs(self.design).max(axis=1)))
+        return float(np.sum(losses * self.weights)), gradient
 
     def fitted(self, theta: Float64s, status: str) -> Fitted:
         slopes = theta[:-1] / self.scale
         return Fitted(slopes, float(theta[-1] - np.sum(slopes * self.centre)), status)
 
 
-def _newton(loss: _Loss) -> Fitted:
-    theta = _descent(loss)
+def _least(loss: _Loss) -> Fitted:
+    box = Bounds(np.append(np.zeros_like(loss.highest), -np.inf), np.append(loss.highest, np.inf))
+    theta = minimize(
+        loss.value_and_gradient,
+        loss.start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=box,
+        options={"gtol": _SLOPE, "ftol": 0.0, "maxiter": 1000},
+    ).x
     slopes = theta[:-1]
     status = "at bound" if (slopes >= loss.highest).any() else "constrained" if (slopes <= 0).any() else "converged"
     return loss.fitted(theta, status)
-
-
-def _descent(loss: _Loss) -> Float64s:
-    """Newton steps within the box from the identity, each halved until the loss does not rise."""
-    theta = loss.start
-    value, gradient, hessian = loss(theta)
-    for _ in range(100):
-        step = _best_in_box(gradient, hessian, theta, loss.highest) - theta
-        if loss.reach(step) < _CLOSE:
-            return theta + step
-        following = loss(theta + step)
-        for _ in range(50):
-            if following[0] <= value + _ROUNDING * (1.0 + value):
-                break
-            step /= 2.0
-            following = loss(theta + step)
-        theta = theta + step
-        value, gradient, hessian = following
-    return theta
-
-
-def _best_in_box(gradient: Float64s, hessian: Float64s, theta: Float64s, highest: Float64s) -> Float64s:
-    """The point of 0 <= slopes <= highest where the quadratic model at theta is least; the last entry is free."""
-    k = len(highest)
-    # Nearly dependent features leave a direction without curvature; the step then stays at the rounding's mercy.
-    ridge = 1e-13 * float(np.trace(hessian)) * np.eye(k + 1)
-    best, least = theta, np.inf
-    for face in product((None, 0.0, 1.0), repeat=k):
-        point = _least_on(face, gradient, hessian + ridge, theta, highest)
-        if (point[:k] < 0).any() or (point[:k] > highest).any():
-            continue
-        step = point - theta
-        model = float(gradient @ step + 0.5 * step @ hessian @ step)
-        if model < least:
-            best, least = point, model
-        if face == (None,) * k:
-            break
-    return best
-
-
-def _least_on(
-    face: tuple[float | None, ...], gradient: Float64s, hessian: Float64s, theta: Float64s, highest: Float64s
-) -> Float64s:
-    """Minimum of the model with some slopes held at 0 or at their highest (None: not held)."""
-    point = theta.copy()
-    fixed = np.array([bound is not None for bound in (*face, None)])
-    point[fixed] = [bound * high for bound, high in zip(face, highest, strict=True) if bound is not None]
-    moved = gradient + hessian[:, fixed] @ (point - theta)[fixed]
-    point[~fixed] -= np.linalg.solve(hessian[np.ix_(~fixed, ~fixed)], moved[~fixed])
-    return point

@@ -1,4 +1,4 @@
-"""Minimises a smooth convex loss whose Hessian fits in memory: damped Newton steps."""
+"""Minimises a smooth convex loss whose Hessian fits in memory: SciPy's trust regions, and a last Newton step."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
 
 from calib_core._arrays import Float64s
 
 _STEPS = 200
-_ENOUGH = 1e-23
-"""Half of Newton's decrement squared, the fall of the loss still to come: far below what changes a probability."""
-_SLOW = 1e-4
-"""A step that lowers the loss by less than this share of it, and far less than the last, hardly changes the Hessian."""
+_SLOPE = 1e-7
+"""Length of the gradient, parameters scaled, at which trust regions end: rounding of the loss hides what is left."""
+_LEFT = 1e-12
+"""Share of the loss it may still have to fall where rounding ended the steps before the gradient was as small."""
 
 
 class Loss(Protocol):
@@ -24,45 +25,44 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where Newton's steps ended, the Hessian last used there, and whether they ended for want of anything to gain."""
+    """Where the steps ended, the Hessian just before the last, and whether they ended for want of anything to gain."""
 
     point: Float64s
     hessian: Float64s
     ended: bool
 
 
-def minimum(loss: Loss, start: Float64s, enough: float = _ENOUGH) -> Minimum:
+def minimum(loss: Loss, start: Float64s, slope: float = _SLOPE) -> Minimum:
     """The minimiser of the loss.
 
-    Steps solve (H + damping diag H) s = -g. Damping grows tenfold when the loss does not fall as the step's
-    parabola says, and shrinks again when it does (Levenberg and Marquardt's rule). Near the end, where the Hessian
-    hardly changes any more and costs several gradients, it is kept.
+    Parameters are scaled so that the Hessian at the start has a diagonal of ones: regions are then round. The step
+    from where the regions end is Newton's own, on trust: it squares the error, down to what rounding leaves.
     """
-    point, damping, last, fresh = start, 0.0, np.inf, True
-    value, gradient = loss.value_and_gradient(point)
-    hessian = loss.hessian(point)
-    for _ in range(_STEPS):
-        step, fall = _step(hessian, gradient, damping)
-        # Rounding of the loss hides falls this small: the last steps are taken on trust while they shrink.
-        blind = fall <= 1e-13 * max(value, 1e-3)
-        if fall <= enough or (blind and fresh and fall > 0.5 * last):
-            return Minimum(point, hessian, True)
-        trial = point + step.reshape(point.shape)
-        new_value, new_gradient = loss.value_and_gradient(trial)
-        ratio = 1.0 if blind else (value - new_value) / fall
-        if ratio > 1e-3:
-            point, value, gradient = trial, new_value, new_gradient
-            damping = damping / 10.0 if ratio > 0.5 else damping
-            damping = 0.0 if damping < 1e-6 else damping
-        elif fresh:
-            damping = max(10.0 * damping, 1e-3)
-            continue
-        keep = ratio > 0.5 and fall < 1e-2 * last and fall < _SLOW * value and damping == 0.0
-        last = fall
-        fresh = not keep
-        if fresh:
-            hessian = loss.hessian(point)
-    return Minimum(point, hessian, False)
+    first = [loss.hessian(start)]
+    scale = 1.0 / np.sqrt(np.diag(first[0]))
+
+    def point(u: Float64s) -> Float64s:
+        return (scale * u).reshape(start.shape)
+
+    def value_and_gradient(u: Float64s) -> tuple[float, Float64s]:
+        value, gradient = loss.value_and_gradient(point(u))
+        return value, scale * gradient.ravel()
+
+    def hessian(u: Float64s) -> Float64s:
+        h = first.pop() if first else loss.hessian(point(u))  # the first that is asked for is the start's
+        return np.asarray(h * scale * scale[:, None])
+
+    found = minimize(
+        value_and_gradient,
+        start.ravel() / scale,
+        jac=True,
+        hess=hessian,
+        method="trust-exact",
+        options={"gtol": slope, "maxiter": _STEPS},
+    )
+    step = solve(found.hess, found.jac)
+    ended = bool(found.success) or 0.5 * float(found.jac @ step) <= _LEFT * max(found.fun, 1e-3)
+    return Minimum(point(found.x - step if ended else found.x), found.hess / scale / scale[:, None], ended)
 
 
 def solve(hessian: Float64s, right: Float64s) -> Float64s:
@@ -70,11 +70,3 @@ def solve(hessian: Float64s, right: Float64s) -> Float64s:
     root = 1.0 / np.sqrt(np.diag(hessian))
     factor = cho_factor(hessian * root * root[:, None], lower=True, check_finite=False)
     return np.asarray(root * cho_solve(factor, root * right, check_finite=False))
-
-
-def _step(hessian: Float64s, gradient: Float64s, damping: float) -> tuple[Float64s, float]:
-    """The step, and how far the loss should fall along it."""
-    g = gradient.ravel()
-    damped = hessian if damping == 0.0 else hessian + np.diag(damping * np.diag(hessian))
-    step = -solve(damped, g)
-    return step, float(-0.5 * (g @ step))

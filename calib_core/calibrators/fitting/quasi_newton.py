@@ -9,8 +9,10 @@ from calib_core._arrays import Float64s
 from calib_core.calibrators.fitting.softmax_loss import SoftmaxLoss
 
 _STEPS = 1000
-_SLOPE = 3e-5
-"""Largest entry of the whitened gradient at the end: the loss is then within about 1e-7 of its least value."""
+_SLOPES = 1e-7, 3e-5
+"""Largest entry of the whitened gradient at the end, with few parameters and with many: the loss is then within some
+1e-12 and 1e-7 of its least value."""
+_FEW = 1000
 _SINGLE_FALL = 3e-7
 """Of a loss computed in float32, which is no finer, a step that lowers it by less than this share is the last."""
 
@@ -29,7 +31,7 @@ def large_minimum(loss: SoftmaxLoss, start: Float64s) -> tuple[Float64s, bool]:
         np.zeros(start.size),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": _STEPS, "maxfun": 2 * _STEPS, "gtol": _SLOPE, "ftol": smallest},
+        options={"maxiter": _STEPS, "maxfun": 2 * _STEPS, "gtol": _SLOPES[start.size > _FEW], "ftol": smallest},
     )
     point = start + whitening.step(found.x.reshape(start.shape))
     # The loss is flat along shifts that change no probability: only the penalties, too weak to steer by, choose there.

@@ -44,7 +44,7 @@ def test_platt_is_scikit_learns_logistic_regression(weighted, dtype):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_beta_is_the_constrained_optimum_a_general_optimiser_finds(weighted):
+def test_beta_is_the_constrained_optimum_another_optimiser_finds(weighted):
     statuses = set()
     for seed, power in ((0, 2.0), (1, 0.2), (2, 0.05), (3, -0.5), (4, 0.4)):
         s, z, w = sample(seed, power=power)
@@ -57,15 +57,14 @@ def test_beta_is_the_constrained_optimum_a_general_optimiser_finds(weighted):
             return -np.average(log_expit(np.where(z, eta, -eta)), weights=w), np.array([r @ yes, -r @ no, r.sum()])
 
         bounds = [(0, STEEPEST), (0, STEEPEST), (None, None)]
-        options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 2000}
-        found = minimize(value, [1, 1, 0], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = minimize(value, [1, 1, 0], jac=True, method="SLSQP", bounds=bounds, options={"ftol": 1e-15})
         fitted = Beta().fit(s, z, w)
         ours = np.array([fitted.a_, fitted.b_, fitted.c_])
         assert value(ours)[0] <= found.fun + 1e-13
         np.testing.assert_allclose(ours, found.x, atol=2e-4)
         # Karush, Kuhn and Tucker: no slope at 0 would rather grow, elsewhere the gradient vanishes.
         gradient = value(ours)[1]
-        assert np.abs(gradient[ours != 0]).max() < 1e-12
+        assert np.abs(gradient[ours != 0]).max() < 1e-8
         assert (gradient[ours == 0] > 0).all()
         assert fitted.status_ == ("constrained" if (ours == 0).any() else "converged")
         statuses.add(fitted.status_)
@@ -87,17 +86,18 @@ def test_dropping_the_negative_slope_is_the_constrained_optimum_where_one_constr
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_the_gradient_and_hessian_are_those_of_the_loss(k):
+def test_the_gradient_is_that_of_the_loss(k):
     s, z, w = sample(5, n=60)
     yes, no = logs(s)
     features = (yes - no)[None, :] if k == 1 else np.stack([yes, -no])
     held = _Loss.centred(features, z, w)
     theta = held.start * np.linspace(0.7, 1.3, k + 1) + 0.1
-    _, gradient, hessian = held(theta)
-    np.testing.assert_allclose(gradient, approx_fprime(theta, lambda t: held(t)[0], 1e-7), atol=1e-6)
-    np.testing.assert_allclose(hessian, approx_fprime(theta, lambda t: held(t)[1], 1e-7), atol=1e-6)
+    gradient = held.value_and_gradient(theta)[1]
+    np.testing.assert_allclose(gradient, approx_fprime(theta, lambda t: held.value_and_gradient(t)[0], 1e-7), atol=1e-6)
     eta = held.fitted(theta, "").slopes @ features + held.fitted(theta, "").intercept
-    assert held(theta)[0] == pytest.approx(np.average(-log_expit(np.where(z, eta, -eta)), weights=w), rel=1e-12)
+    assert held.value_and_gradient(theta)[0] == pytest.approx(
+        np.average(-log_expit(np.where(z, eta, -eta)), weights=w), rel=1e-12
+    )
 
 
 @st.composite
