@@ -44,7 +44,7 @@ class Summary(OneLine):
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
     >>> whole = Summary.of(p)
     >>> parts = Summary.of(p.take([0, 1])).merge(Summary.of(p.take([2]), first_row=2))
-    >>> whole.n_rows, whole.accuracy.round(3), whole.same_as(parts)
+    >>> whole.n_rows, round(whole.accuracy, 3), whole.same_as(parts)
     (3, 0.667, True)
     """
 

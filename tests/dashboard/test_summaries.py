@@ -39,7 +39,7 @@ def test_a_summary_is_gated_as_its_rows_are():
     assert here.stdout.splitlines()[1:] == there.stdout.splitlines()[1:]
 
 
-def test_an_audit_of_a_summary_says_what_needs_ROWS:
+def test_an_audit_of_a_summary_says_what_needs_rows():
     run("summarise", ROWS, "-o", "counts.parquet")
     ended = run("audit", "counts.parquet")
     assert ended.exit_code == 0, ended.output
