@@ -35,6 +35,20 @@ class CountedStratum(OneLine):
         """How many claims there are."""
         return float(self.cells.n_claims)
 
+    @property
+    def means(self) -> tuple[Float64s, Float64s, Float64s]:
+        """Of each cell that holds claims, by ascending score: their mean score, their number, and how many came true.
+
+        >>> from calib_core.predictions import Predictions
+        >>> from calib_core.reductions import Confidence
+        >>> from calib_core.summaries import Summary
+        >>> p = Predictions.from_confidence([0.75, 0.75], [True, False])
+        >>> [part.tolist() for part in Confidence().split(Summary.of(p)).stratum(0).means]
+        [[0.75], [2.0], [1.0]]
+        """
+        number = self.cells.count.astype(np.float64)
+        return np.asarray(self.cells.sums.value[0] / number), number, self.cells.outcome.astype(np.float64)
+
     def counted(self) -> CountedStratum:
         """The stratum itself: every claim counts."""
         return self

@@ -44,7 +44,7 @@ class Summary(OneLine):
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
     >>> whole = Summary.of(p)
     >>> parts = Summary.of(p.take([0, 1])).merge(Summary.of(p.take([2]), first_row=2))
-    >>> whole.n_rows, whole.accuracy.round(3), whole.same_as(parts)
+    >>> whole.n_rows, round(whole.accuracy, 3), whole.same_as(parts)
     (3, 0.667, True)
     """
 
@@ -232,11 +232,16 @@ class Summary(OneLine):
         return CountedClaims(self._every_class().stratum(cls), (name,), np.ones(1), self.dtype)
 
     @property
-    def label_shares(self) -> Float64s:
-        """Share of the rows that are truly of each class, (K,)."""
+    def rows_of_classes(self) -> Codes:
+        """How many rows are truly of each class, (K,)."""
         if self.label_counts is None:
             raise NotAnswerable("this summary holds (confidence, correct) only: the labels are unknown")
-        return np.asarray(self.label_counts / self.label_counts.sum())
+        return self.label_counts
+
+    @property
+    def label_shares(self) -> Float64s:
+        """Share of the rows that are truly of each class, (K,)."""
+        return np.asarray(self.rows_of_classes / self.n_rows)
 
     def slice_claims(self, column: str, value: str) -> CountedClaims:
         """The claims about the class predicted, of the rows with one value of a column that was asked for.

@@ -147,6 +147,8 @@ def examples(rows):
         counted.losses["brier"],
         counted.kept_rows,
         (tally := cc.REDUCTIONS.make("top-label").split(counted)),
+        (moments := tally.moments([np.empty(0)])),
+        moments.exact,
         tally.stratum(0),
         tally.stratum(0).in_order(),
         cc.lab.error_distances("eces", "drawn", draws=2),
