@@ -7,7 +7,7 @@ AXE := axe-core@4.14.1
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test wide lint laws oldest mutants bench simulations reproduce choices docs demo-data chromium
+.PHONY: run test wide lint laws oldest mutants bench bench-peers simulations reproduce choices docs demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -45,6 +45,13 @@ laws: $(VENV)/.dev-installed
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"
+
+# Ours beside other people's packages in one run, in an environment of their own (6 GB, torch among it):
+# tests/benchmarks/peers.md.
+bench-peers:
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install -q -e '.[dev,peers]'
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)-peers/bin/python -m tests.benchmarks.peers
 
 # What intervals, tests and verdicts promise, simulated: two to three hours on one core. Each table keeps the lines it
 # has: interrupt it and run it again, or delete lines to make them anew.

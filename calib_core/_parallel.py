@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+Progress: TypeAlias = Callable[[int], object]
+"""Told how much is done, in percent; whatever it raises stops the work."""
 
 T = TypeVar("T")
 S = TypeVar("S")

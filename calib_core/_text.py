@@ -25,6 +25,25 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def several(number: int, things: str = "rows") -> str:
+    """How many of something that is said in the plural where there are more than one, or none.
+
+    >>> several(1234), several(1, "correct rows"), several(0)
+    ('1,234 rows', '1 correct row', '0 rows')
+    """
+    return f"{number:,} {things.removesuffix('s') if number == 1 else things}"
+
+
+def points_of(percentage: str) -> str:
+    """What is written in percent, as percentage points.
+
+    >>> points_of("2.5 %"), points_of("1 %")
+    ('2.5 points', '1 point')
+    """
+    number = percentage.removesuffix(" %")
+    return f"{number} point" if number == "1" else f"{number} points"
+
+
 def begun(text: str) -> str:
     """A sentence begun: the first letter large.
 

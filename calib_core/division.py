@@ -226,6 +226,8 @@ def divide(
     >>> rows.fit.n_rows, rows.test.n_rows, rows.rule
     (89, 89, 'split at random, class by class')
     """
+    if whole.grain == "counts":
+        return _undivided(whole, other=test is not None or marked is not None or folds is not None)
     if folds is not None and not (share is None and like is None and test is None and marked is None):
         raise InputError(
             "folds divide the rows by themselves: leave out the share, and the rows that are marked, of a test file or "
@@ -245,6 +247,18 @@ def divide(
     chosen = whole.first_part(0.5 if share is None else share, random_state=random_state)
     kept = "" if whole.row_groups is None else f", each group{whole.row_groups.kind} on one side"
     return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), f"split at random, class by class{kept}")
+
+
+def _undivided(summary: Predictions, *, other: bool) -> Division:
+    """A summary judged as a whole: what would fit a calibrator on it is told that there are no rows."""
+    if other:
+        raise NotAnswerable(
+            "a summary has no rows to divide: it is judged as a whole; summarise the rows to judge by themselves"
+        )
+    none = np.zeros(0, dtype=np.intp)
+    return Division(
+        summary, summary, none, none, "a summary, judged as a whole: no calibrator is fitted on it", summary
+    )
 
 
 def _parts(whole: Predictions, fit_rows: Codes, test_rows: Codes, rule: str) -> Division:

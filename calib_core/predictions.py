@@ -333,6 +333,11 @@ class Predictions(Stored):
             return self
         return self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp))).replace(weights=None)
 
+    @property
+    def rows_of_classes(self) -> Codes:
+        """How many rows are truly of each class, (K,), whatever their weight."""
+        return np.bincount(self.true_labels, minlength=self.n_classes or 0)
+
     # -- making --------------------------------------------------------------------------------------------
 
     def _fill_matrix(

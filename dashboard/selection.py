@@ -104,6 +104,7 @@ class Selection:
     title: str = ""
     author: str = ""
     left_out: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     column: str = "double"
     question: str = ""
     tour: int = 0
@@ -275,9 +276,9 @@ def _others(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _sections(text: str) -> tuple[str, ...]:
-    keys = _listed(text, "left_out", 20, "keys of sections")
+    keys = _listed(text, "sections", 20, "keys")
     if not all(isinstance(key, str) for key in keys):
-        raise RegistryError("left_out must be a list of at most 20 keys of sections")
+        raise RegistryError("sections must be a list of at most 20 keys")
     return tuple(dict.fromkeys(map(_short, keys)))
 
 
@@ -377,6 +378,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "title": _short,
     "author": _short,
     "left_out": lambda text: _sections(text),
+    "added": lambda text: _sections(text),
     "column": _one_of(*COLUMNS),
     "question": _short,
     "tour": _within(0, STOPS, int),

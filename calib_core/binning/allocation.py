@@ -10,6 +10,7 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.binning.base import IntervalScheme
 from calib_core.binning.bin_table import BinTable, padded
+from calib_core.claim_lines import Samples
 from calib_core.claims import Claims, Stratum
 from calib_core.tallies import Tally
 
@@ -83,6 +84,43 @@ def centres(edges: Float64s) -> Float64s:
     return np.asarray((outer[:-1] + outer[1:]) / 2)
 
 
+@dataclass(frozen=True, eq=False)
+class SplitLines:
+    """How the scores of many lines (lines, n) are shared out, each over its own bins, ``bins`` at most."""
+
+    split: Split
+    bins: int
+
+    def sums(self, values: Float64s) -> Float64s:
+        """Sums of these values (lines, n) over the bins of each line, (lines, bins); 0 in bins that a line lacks."""
+        shape = len(values), self.bins + 1
+        return self.split.sums(values.ravel(), shape[0] * shape[1]).reshape(shape)[:, :-1]
+
+
+def split_lines(
+    samples: Samples, scheme: IntervalScheme, allocation: Allocation, low: float | None = None
+) -> SplitLines:
+    """The lines of many samples shared out over the bins that a scheme places on each of them, of [low, 1].
+
+    >>> from calib_core.binning import EqualMass
+    >>> two = Samples(np.array([[[0.1, 0.2]], [[0.8, 0.9]]]), np.ones((2, 1, 2), dtype=bool), np.ones((2, 1)))
+    >>> split_lines(two, EqualMass(2), Hard()).sums(two.residuals).round(1).tolist()
+    [[0.9, 0.8], [0.2, 0.1]]
+    """
+    scores, ordered = samples.lines, samples.ordered
+    if low is not None:
+        scores, ordered = ((part.astype(np.float64) - low) / (1 - low) for part in (scores, ordered))
+    fixed = scheme.fixed_edges()
+    if fixed is not None:
+        splits, bins = [allocation(scores.ravel(), fixed)], len(fixed) + 1
+    else:
+        edges = [scheme.edges(line, None) for line in ordered]
+        splits = [allocation(line, mine.astype(np.float64)) for line, mine in zip(scores, edges, strict=True)]
+        bins = max(map(len, edges)) + 1
+    first, beyond = (np.concatenate(parts) for parts in zip(*((s.first, s.beyond) for s in splits), strict=True))
+    return SplitLines(Split(first + np.repeat(np.arange(len(scores)) * (bins + 1), samples.n), beyond), bins)
+
+
 def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, low: float = 0.0) -> BinTable:
     """The table of claims shared out over bins of [low, 1]; counts are sums of shares.
 
@@ -96,13 +134,14 @@ def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, lo
     >>> allocated(claims, EqualWidth(2), Convex()).count.round(2).tolist()
     [[0.2, 0.8]]
     """
-    rows = [_row(claims.stratum(s), scheme, allocation, low) for s in range(len(claims.strata))]
+    rows = [shared_row(claims.stratum(s), scheme, allocation, low) for s in range(len(claims.strata))]
     table = padded(claims, [(low + (1 - low) * edges, tally) for edges, tally in rows])
     table.lower[:, 0] = low
     return table
 
 
-def _row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation, low: float) -> tuple[Float64s, Tally]:
+def shared_row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation, low: float) -> tuple[Float64s, Tally]:
+    """Inner edges, stretched to [0, 1], and the sums of shares of one stratum's claims."""
     # Centres depend on where exactly an edge lies, so that rows of weight 0 would be felt.
     ordered = stratum.counted().in_order()
     scores = ordered.scores.astype(np.float64)

@@ -216,8 +216,9 @@ def padded(claims: Claims, rows: Sequence[tuple[Floats, Tally]]) -> BinTable:
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
     tally = Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape))
     for s, (edges, mine) in enumerate(rows):
-        bins = slice(0, len(edges) + 1)
-        lower[s, bins], upper[s, bins] = np.append(0.0, edges), np.append(edges, 1.0)
+        last = len(edges)
+        bins = slice(0, last + 1)
+        lower[s, 0], lower[s, 1 : last + 1], upper[s, :last], upper[s, last] = 0.0, edges, edges, 1.0
         tally.count[s, bins], tally.score[s, bins], tally.outcome[s, bins] = mine.count, mine.score, mine.outcome
     return BinTable(claims.strata, claims.shares, lower, upper, tally)
 

@@ -147,11 +147,16 @@ def _cuts(ordered: Floats, weights: Float64s | None, bins: int) -> Floats:
     return cuts if (cuts[1:] > cuts[:-1]).all() else np.unique(cuts)
 
 
+def rows_of_first(n: int, bins: int, which: Codes) -> Codes:
+    """How many of n rows the first bins of equal mass hold, for each number of bins ``which``."""
+    size, extra = divmod(n, bins)
+    return np.asarray(which * size + np.minimum(which, extra))
+
+
 @lru_cache(256)
 def _last_rows(n: int, bins: int) -> Codes:
     """The last row of each bin but the last: the first n mod B bins hold one row more."""
-    size, extra = divmod(n, bins)
-    ends = np.arange(1, bins) * size + np.minimum(np.arange(1, bins), extra)
+    ends = rows_of_first(n, bins, np.arange(1, bins))
     return frozen(np.unique(ends[(ends > 0) & (ends < n)]) - 1)
 
 

@@ -114,10 +114,10 @@ class BinaryCalibrator(BaseEstimator):
         """Fit on scores (n,) in [0, 1] and outcomes (n,) of 0 and 1; InputError names the first bad one."""
         s = check_scores(scores)
         z = np.asarray(outcomes)
-        if z.shape != s.shape or not np.isin(z, (0, 1)).all():
+        if z.shape != s.shape or not (z.dtype == bool or np.isin(z, (0, 1)).all()):
             raise InputError(f"outcomes must be {len(s)} values 0 or 1, one a score; got shape {z.shape}")
         w = None if sample_weight is None else check_weights(sample_weight, len(s))
-        self._fit(s, z.astype(bool), w)
+        self._fit(s, z.astype(bool, copy=False), w)
         return self
 
     def transform(self, scores: ArrayLike) -> Float64s:
@@ -274,8 +274,8 @@ def check_scores(scores: ArrayLike) -> Floats:
     s = s if s.dtype in (np.float32, np.float64) else s.astype(np.float64)
     if s.ndim != 1 or len(s) == 0:
         raise InputError(f"scores has shape {s.shape}; one dimension and at least one score are needed")
-    wrong = ~((s >= 0) & (s <= 1))
-    if wrong.any():
+    if not (s.min() >= 0 and s.max() <= 1):
+        wrong = ~((s >= 0) & (s <= 1))
         i = int(wrong.argmax())
         raise InputError(f"score {i} is {s[i]:.6g}; scores lie in [0, 1] ({int(wrong.sum())} of {len(s)} do not)")
     return s

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
+from scipy.optimize import isotonic_regression
 
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
+from calib_core.claims import Stratum
+from calib_core.tallies import running
 
 
 @BINARY_CALIBRATORS.register("isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002")
@@ -21,7 +23,7 @@ class Isotonic(BinaryCalibrator):
     constant beyond them. What can mislead: it returns exact 0 and 1 where calibration rows allow, which makes the
     log loss of a single later miss enormous.
 
-    References: Zadrozny & Elkan 2002; fitted by scikit-learn's pool-adjacent-violators.
+    References: Zadrozny & Elkan 2002; fitted by SciPy's pool-adjacent-violators.
 
     >>> Isotonic().fit([0.1, 0.2, 0.8], [1, 0, 1]).transform([0.1, 0.5, 0.9]).tolist()
     [0.5, 0.75, 1.0]
@@ -40,10 +42,22 @@ class Isotonic(BinaryCalibrator):
         )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
-        # float64: on float32 scores scikit-learn merges those closer than 1e-6, most of them at 1,000 classes.
-        model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-        model.fit(scores.astype(np.float64), outcomes.astype(np.float64), sample_weight=weights)
-        self.scores_, self.values_ = model.X_thresholds_, model.y_thresholds_
+        claims = Stratum(scores, outcomes, weights).counted().in_order()
+        levels = np.flatnonzero(np.append(True, claims.scores[1:] != claims.scores[:-1]))
+        true = np.searchsorted(claims.scores[levels], claims.hits)
+        hits = np.bincount(true, claims.hit_weights, minlength=len(levels)).astype(np.float64)
+        # Levels without a claim that came true are pooled with the one before whatever follows: one run of them all.
+        runs = np.flatnonzero(np.append(True, hits[1:] > 0))
+        upto = np.arange(len(claims.scores) + 1.0) if claims.weights is None else running(claims.weights)
+        total = np.diff(upto[np.append(levels[runs], len(claims.scores))])
+        shares = np.add.reduceat(hits, runs) / total
+        fitted = isotonic_regression(shares, weights=total)
+        # Sums of weights leave a rounding error between shares that are equal.
+        rises = np.flatnonzero(np.append(True, np.diff(fitted.x) > 1e-12))
+        first = runs[rises]
+        ends = np.unique([first, np.append(first[1:], len(levels)) - 1])
+        self.scores_ = claims.scores[levels[ends]].astype(np.float64)
+        self.values_ = np.clip(fitted.x[rises[np.searchsorted(first, ends, side="right") - 1]], 0.0, 1.0)
 
     def _map(self, scores: Floats) -> Float64s:
         return np.asarray(np.interp(scores.astype(np.float64), self.scores_, self.values_))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,13 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from calib_core._arrays import Float64s, Floats, frozen
+from calib_core._arrays import Codes, Float64s, Floats, Rows, frozen
 from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.base import BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import row_count
-from calib_core.claims import Claims, ColumnClaims, FlatClaims, Stratum
+from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, TopLabel, scope
@@ -84,14 +85,13 @@ class Reduced(Calibrator):
         parts = self._parts(len(claims.strata))
         if any(binary.divides for binary in parts):
             refuse_groups(predictions, "a map fitted on thirds of the rows", "use all rows for every step")
-        few: list[int] = []
-        for s, binary in enumerate(parts):
-            stratum = claims.stratum(s)
+        few: list[tuple[int, BinaryCalibrator, Stratum]] = []
+        for s, (binary, stratum) in enumerate(zip(parts, _strata(claims), strict=True)):
             if _rows(stratum) < (max(2, binary.min_rows) if len(claims.strata) > 1 else 2):
-                few.append(s)
+                few.append((s, binary, stratum))
             else:
                 self.maps_[s] = _fitted(binary, stratum)
-        self._fit_small(claims, [(s, parts[s]) for s in few], predictions.n_rows)
+        self._fit_small(few, predictions.n_rows)
 
     @property
     def note(self) -> str:
@@ -150,9 +150,9 @@ class Reduced(Calibrator):
         return binning_promise(cells, alpha, notion, left_out, class_wise=of == "classes")
 
     def _parts(self, strata: int) -> list[BinaryCalibrator]:
-        """The binary part of each stratum, with its own points per bin where they are given."""
+        """The binary part of each stratum, not fitted, with its own points per bin where they are given."""
         if not self.class_points:
-            return [self.binary] * strata
+            return [clone(self.binary)] * strata
         if "points_per_bin" not in self.binary.get_params():
             raise InputError(
                 "class_points are points per bin of each class, and this binary calibrator has no such number"
@@ -163,18 +163,18 @@ class Reduced(Calibrator):
             )
         return [clone(self.binary).set_params(points_per_bin=int(k)) for k in self.class_points]
 
-    def _fit_small(self, claims: Claims, few: list[tuple[int, BinaryCalibrator]], n_rows: int) -> None:
+    def _fit_small(self, few: list[tuple[int, BinaryCalibrator, Stratum]], n_rows: int) -> None:
         """Pool or leave alone the strata too small for a map of their own."""
         if not few:
             return
-        names = tuple(claims.strata[s] for s, _ in few)
-        pool = _together([claims.stratum(s) for s, _ in few])
+        names = tuple(self.strata_[s] for s, _, _ in few)
+        pool = _together([stratum for _, _, stratum in few])
         if self.small == "leave" or min(_rows(pool), n_rows) < 2:
             self.left_alone_ = names
             return
         self.pooled_ = names
-        shared = _fitted(max((binary for _, binary in few), key=lambda binary: binary.min_rows), pool)
-        for s, _ in few:
+        shared = _fitted(max((binary for _, binary, _ in few), key=lambda binary: binary.min_rows), pool)
+        for s, _, _ in few:
             self.maps_[s] = shared
 
     def _apply(self, predictions: Predictions) -> Predictions:
@@ -187,9 +187,8 @@ class Reduced(Calibrator):
             notion: Any = self.reduction
             return self._columns({notion.cls: self.maps_[0]}, claims.dtype, predictions)
         values = np.empty(claims.scores.shape, dtype=claims.dtype)
-        for s, binary in enumerate(self.maps_):
-            mine = claims.codes == s
-            if mine.any():
+        for binary, mine in zip(self.maps_, _places(claims), strict=True):
+            if len(mine):
                 values[mine] = claims.scores[mine] if binary is None else binary.transform(claims.scores[mine])
         return _ranked(values.reshape(-1, predictions.n_rows).T, predictions)
 
@@ -198,9 +197,12 @@ class Reduced(Calibrator):
     ) -> Predictions:
         """Every class's column through its map; columns without one stay."""
         out = np.empty(predictions.rows.shape, dtype=dtype)
-        for s in range(out.shape[1]):
-            column, binary = predictions.rows.column(s), maps.get(s)
-            out[:, s] = column if binary is None else binary.transform(column)
+        for which, columns in _column_blocks(predictions.rows):
+            changed = np.empty(columns.shape, dtype=dtype)
+            for s, column, values in zip(range(which.start, which.stop), columns, changed, strict=True):
+                binary = maps.get(s)
+                values[:] = column if binary is None else binary.transform(column)
+            out[:, which] = changed.T
         if self.normalise:
             return predictions.with_probs(_normalised(out))
         return Predictions.from_scores(
@@ -250,9 +252,41 @@ def _normalised(out: Floats) -> Floats:
     return frozen(out)
 
 
+def _strata(claims: FlatClaims | ColumnClaims) -> Iterator[Stratum]:
+    """The strata in turn, however many there are with one look at every claim."""
+    weights = claims.weights
+    if isinstance(claims, ColumnClaims):
+        for which, columns in _column_blocks(claims.rows):
+            for s, scores in zip(range(which.start, which.stop), columns, strict=True):
+                yield Stratum(scores, claims.hit == s, weights)
+    else:
+        for mine in _places(claims):
+            yield Stratum(claims.scores[mine], claims.outcomes[mine], None if weights is None else weights[mine])
+
+
+def _places(claims: FlatClaims) -> list[Codes]:
+    """Where the claims of each stratum stand, in their order."""
+    strata = len(claims.strata)
+    # Sorting few bits is faster: codes are smaller than the number of strata.
+    order = np.argsort(claims.codes.astype(np.min_scalar_type(strata)), kind="stable")
+    return np.split(order, np.cumsum(np.bincount(claims.codes, minlength=strata))[:-1])
+
+
+_COLUMNS, _BLOCK_BYTES = 64, 1 << 26
+"""Columns read and written together, which share lines of memory, in so many bytes at most."""
+
+
+def _column_blocks(rows: Rows) -> Iterator[tuple[slice, Floats]]:
+    """Neighbouring columns, one a row; fewer where they are long."""
+    n, k = rows.shape
+    step = min(_COLUMNS, max(1, _BLOCK_BYTES // (n * rows.dtype.itemsize)))
+    for first in range(0, k, step):
+        which = slice(first, min(first + step, k))
+        yield which, rows.columns(which)
+
+
 def _fitted(binary: BinaryCalibrator, stratum: Stratum) -> BinaryCalibrator:
-    copy: BinaryCalibrator = clone(binary)
-    return copy.fit(stratum.scores, stratum.outcomes, sample_weight=stratum.weights)
+    return copy(binary).fit(stratum.scores, stratum.outcomes, sample_weight=stratum.weights)
 
 
 def _rows(stratum: Stratum) -> float:

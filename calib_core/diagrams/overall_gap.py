@@ -84,6 +84,10 @@ def overall_gap(predictions: Predictions, level: float = LEVEL) -> OverallGap:
     >>> overall_gap(Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)).headline
     'No gap shown on average'
     """
+    if predictions.grain == "counts":
+        claimed, right, n = predictions.mean_confidence, predictions.accuracy, float(predictions.n_rows)
+        low, high = share_ends(np.array([right]), np.array([n]), True, level)
+        return OverallGap(n, claimed, right, float(low[0]), float(high[0]), level, COUNTED)
     rows = claims_of(predictions, "confidence").stratum(0).counted()
     if not len(rows.scores):
         raise NotAnswerable("no row says anything: all are abstained on, or carry no weight")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
 
+from calib_core._arrays import Float64s
 from calib_core.binning import IntervalScheme, of_interval
-from calib_core.binning.allocation import Convex, allocated
+from calib_core.binning.allocation import Convex, allocated, shared_row, split_lines
 from calib_core.binning.square_root import RootMass, RootWidth
+from calib_core.claim_lines import Samples
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated
 from calib_core.estimators.binned import Binned
@@ -23,7 +25,11 @@ _SHARED = r"\sum_l w_l\,\frac{1}{n_l} \sum_b \Bigl|\sum_{i \in l} a_{ib}\,(z_i -
 
 
 @ESTIMATORS.register(
-    "convex-binned", "Convex binned calibration error", reference="P5 §4.3", flags=NORM, formula=_SHARED
+    "convex-binned",
+    "Convex binned calibration error",
+    reference="P5 §4.3",
+    flags=replace(NORM, together=lambda _: True),
+    formula=_SHARED,
 )
 @dataclass(frozen=True)
 class ConvexBinned:
@@ -55,15 +61,30 @@ class ConvexBinned:
     ] = False
 
     def __call__(self, claims: Claims) -> Estimated:
-        low = claims.floor if self.attainable else 0.0
+        low = self._low(claims.floor)
         return Binned().of_table(allocated(claims, self.binning, Convex(), low))
+
+    def of_samples(self, samples: Samples) -> Float64s:
+        """The estimates (samples,) of many samples of one size."""
+        return Binned().of_split(samples, split_lines(samples, self.binning, Convex(), self._low(samples.floor)))
+
+    def _low(self, floor: float) -> float:
+        return floor if self.attainable else 0.0
 
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
         """Sums of the shares of residuals in each bin."""
-        low = claims.floor if self.attainable else 0.0
+        low = self._low(claims.floor)
         edges = (inner_edges(estimated, s) - low) / (1.0 - low)
         split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)
         return Image(split.first, split.beyond, len(edges) + 1, absolute)
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Sums of the shares of outcomes in each bin, beside those of the scores."""
+        low = claims.floor if self.attainable else 0.0
+        edges, tally = shared_row(stratum, self.binning, Convex(), low)
+        split = Convex()((stratum.scores.astype(np.float64) - low) / (1.0 - low), edges)
+        rows = float(tally.count.sum())
+        return Image(split.first, split.beyond, len(edges) + 1, lambda sums: absolute(sums - tally.score) / rows)
 
 
 ESTIMATORS.preset(

@@ -71,7 +71,8 @@ class Traits:
     rows are weighted. ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its
     kinds. ``unit``: how its numbers are read, as shares (of rows, of probability) or as scores on a scale of their own.
     ``floored``: its probabilities are raised to the one floor of the logarithm. ``curve``: it is the distance of a
-    curve without bins from the diagonal, which diagrams draw.
+    curve without bins from the diagonal, which diagrams draw. ``together``: whether one with these parameters answers
+    many samples of one size at once (``of_samples``), as calls one by one would but for the order of their sums.
     """
 
     takes: tuple[Literal["claims", "vectors", "predictions"], ...] = ("claims",)
@@ -83,6 +84,7 @@ class Traits:
     higher_is_worse: bool = True
     floored: bool = False
     curve: bool = False
+    together: Callable[[Any], bool] = lambda estimator: False
 
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())

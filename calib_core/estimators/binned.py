@@ -13,9 +13,13 @@ from calib_core.binning import (
     BinTable,
     EqualWidth,
     SimplexTable,
+    as_intervals,
+    cuts,
     simplex_table,
     tabulate,
 )
+from calib_core.binning.allocation import Hard, SplitLines, split_lines
+from calib_core.claim_lines import Samples
 from calib_core.claims import Claims
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits
 from calib_core.estimators.canonical_errors import distances
@@ -23,8 +27,9 @@ from calib_core.registry import Choice, Part
 from calib_core.vectors import Vectors
 
 _TRAITS = Traits(
-    takes=("claims", "vectors"), judged="bins", scale=lambda estimator: ErrorScale(estimator.order), counts="always"
-)
+    takes=("claims", "vectors"), judged="bins", scale=lambda estimator: ErrorScale(estimator.order), counts="always",
+    together=lambda estimator: not cuts(estimator.binning).pools,
+)  # fmt: skip
 
 
 @ESTIMATORS.register(
@@ -67,6 +72,22 @@ class Binned:
 
     def __call__(self, claims: Claims) -> Estimated:
         return self.of_table(tabulate(claims, [self.binning])[0])
+
+    def of_samples(self, samples: Samples) -> Float64s:
+        """The estimates (samples,) of many samples of one size."""
+        return self.of_split(samples, split_lines(samples, as_intervals(self.binning), Hard()))
+
+    def of_split(self, samples: Samples, split: SplitLines) -> Float64s:
+        """The same of lines that are shared out over bins already."""
+        distance = np.abs(split.sums(samples.residuals))
+        if self.order == 1:
+            return samples.mean(distance.sum(axis=1) / samples.n)
+        count = split.sums(np.ones(samples.lines.shape))
+        gaps = np.divide(distance, count, out=np.zeros(distance.shape), where=count > 0)
+        if self.order == "max":
+            return np.asarray(gaps.max(axis=1).reshape(len(samples.scores), -1).max(axis=1))
+        power = int(self.order)
+        return np.asarray(samples.mean((distance * gaps ** (power - 1)).sum(axis=1) / samples.n) ** (1 / power))
 
     def of_vectors(self, vectors: Vectors) -> Estimated:
         """The canonical estimate, in cells of the simplex."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from calib_core._arrays import Codes, Float64s, safe_log
+from calib_core._arrays import Float64s, safe_log
 from calib_core.claims import Claims
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits
 from calib_core.predictions import NotAnswerable
@@ -43,7 +44,7 @@ class Smoother:
         """The same of smoothed residuals (n, K, R), outcomes less rows: 0 where these are."""
         return self._sizes(residuals, np.zeros((*self.rows.shape, 1)))
 
-    def of_labels(self, labels: Codes) -> Float64s:
+    def of_labels(self, labels: NDArray[np.integer[Any]]) -> Float64s:
         """The error of labels (n, R)."""
         k = self.rows.shape[1]
         return self.errors((labels[:, None, :] == np.arange(k)[:, None]).astype(np.float64))

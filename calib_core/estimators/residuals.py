@@ -24,16 +24,26 @@ class Image:
     """What an estimator looks at in one stratum: sums of residuals at ``size`` places, and the error they make.
 
     Claim i adds its residual to place ``first[i]`` and, where ``beyond`` is given, that share of it to the next place
-    instead. ``errors`` maps such sums (draws, size), divided by the stratum's rows, to errors (draws,): a norm.
+    instead. ``errors`` maps such sums (draws, size), divided by the stratum's rows, to errors (draws,): a norm. Of an
+    image of outcomes (``OfOutcomes``) it maps sums of outcomes to the stratum's own values; where ``times`` (n,) is
+    given, claim i adds so many times what it would.
     """
 
     first: Codes
     beyond: Float64s | None
     size: int
     errors: Sizes
+    times: Float64s | None = None
+
+    def amounts(self, weights: Float64s | None) -> Float64s | None:
+        """What an outcome of each claim adds, (n,), None where that is 1."""
+        if weights is None or self.times is None:
+            return self.times if weights is None else weights
+        return weights * self.times
 
     def map(self, residuals: Float64s, rows: Codes, n: int) -> scipy.sparse.csr_array:
         """Sparse map (size, n) of one number a row to sums at the places."""
+        residuals = residuals if self.times is None else residuals * self.times
         if self.beyond is None:
             return scipy.sparse.csr_array((residuals, (self.first, rows)), shape=(self.size, n))
         ahead = residuals * self.beyond
@@ -47,6 +57,13 @@ class NormOfResiduals(Protocol):
 
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
         """What it looks at in stratum ``s`` of these claims, of which it made this estimate."""
+
+
+class OfOutcomes(Protocol):
+    """An estimator of claims that is a function of sums of outcomes at places the scores decide."""
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Those places in stratum ``s``, and the stratum's value for any such sums."""
 
 
 def absolute(sums: Float64s) -> Float64s:

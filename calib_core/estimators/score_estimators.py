@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from calib_core import scores
-from calib_core._arrays import Float64s, safe_log
+from calib_core._arrays import Float64s, Floats, safe_log
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits, by_stratum
+from calib_core.estimators.residuals import Image
 from calib_core.predictions import Predictions
 from calib_core.reductions.base import counts
 
@@ -40,6 +41,10 @@ class LogLoss:
     def __call__(self, claims: Claims) -> Estimated:
         return _over_strata(claims, lambda s: -safe_log(np.where(s.outcomes, s.scores, 1.0 - s.scores)))
 
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """What outcomes take away from the mean loss of claims that do not come true."""
+        return _image(stratum, self.claim_losses(stratum.scores))
+
     def of(self, predictions: Predictions) -> float:
         return _mean("log-loss", self, predictions)
 
@@ -53,7 +58,7 @@ class LogLoss:
 
     label_losses = label_terms
 
-    def claim_losses(self, probs: Float64s) -> Float64s:
+    def claim_losses(self, probs: Floats) -> Float64s:
         """What a claim loses, (2, n): if it does not come true, and if it does."""
         return -safe_log(np.array([1 - probs, probs]))
 
@@ -82,6 +87,10 @@ class Brier:
 
     def __call__(self, claims: Claims) -> Estimated:
         return _over_strata(claims, lambda s: np.square(s.scores.astype(np.float64) - s.outcomes))
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """What outcomes take away from the mean loss of claims that do not come true."""
+        return _image(stratum, self.claim_losses(stratum.scores.astype(np.float64)))
 
     def of(self, predictions: Predictions) -> float:
         return _mean("brier", self, predictions)
@@ -120,6 +129,11 @@ class Accuracy:
     def __call__(self, claims: Claims) -> Estimated:
         return _over_strata(claims, lambda s: s.outcomes.astype(np.float64))
 
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """The share of outcomes."""
+        none = np.zeros(len(stratum.scores))
+        return _image(stratum, np.array([none, none + 1.0]))
+
     def of(self, predictions: Predictions) -> float:
         return predictions.accuracy
 
@@ -139,6 +153,13 @@ def _mean(score: str, estimator: LogLoss | Brier, predictions: Predictions) -> f
 def _over_strata(claims: Claims, losses: object) -> Estimated:
     assert callable(losses)
     return by_stratum(claims, [_average(s, losses(s)) for s in map(claims.stratum, range(len(claims.strata)))])
+
+
+def _image(stratum: Stratum, lost: Float64s) -> Image:
+    """Of claims that lose ``lost`` (2, n) if they do not come true, and if they do."""
+    weights, none = stratum.weights, np.zeros(len(stratum.scores), dtype=np.intp)
+    least = float(lost[0].sum() if weights is None else weights @ lost[0])
+    return Image(none, None, 1, lambda sums: (least + sums[:, 0]) / stratum.total, lost[1] - lost[0])
 
 
 def _average(stratum: Stratum, values: Float64s) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import Codes, Float64s
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
+from calib_core.estimators.residuals import Image
 from calib_core.registry import Range
 from calib_core.vectors import Vectors
 
@@ -84,6 +85,21 @@ class KernelCalibrationError:
 
     def __call__(self, claims: Claims) -> Estimated:
         return by_stratum(claims, [self._binary(claims.stratum(s)) for s in range(len(claims.strata))])
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """A place a claim, by ascending score: sums over pairs are those of the residuals there."""
+        n, order = len(stratum.scores), np.argsort(stratum.scores)
+        scores, place = stratum.scores[order].astype(np.float64), np.empty(len(order), dtype=np.intp)
+        place[order] = np.arange(n)
+        weights = np.ones(n) if stratum.weights is None else stratum.weights[order]
+        copies, pairs = _pairs_of_copies(weights), pair_count(weights)
+
+        def errors(sums: Float64s) -> Float64s:
+            own = np.square((sums > 0) - scores) @ copies
+            total = pair_sums(scores, sums - weights * scores, self.scale) + own
+            return np.asarray(total / pairs if pairs > 0 else 0.0 * total)
+
+        return Image(place, None, n, errors)
 
     def blocks(self, vectors: Vectors) -> Blocks:
         """The estimate of each block; blocks have ``block`` rows or up to twice as many where n is small."""

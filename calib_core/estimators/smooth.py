@@ -69,13 +69,28 @@ class SmoothECE:
         cell, into = _NOISE_GRID.places(stratum.scores)
         return Image(cell, into, _NOISE_GRID.cells + 1, lambda masses: smooth_errors(masses, _NOISE_GRID))
 
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Outcomes on the nodes of the finer grid, less the scores there."""
+        cell, into = _FINE_GRID.places(stratum.scores)
+        weight = np.ones(len(cell)) if stratum.weights is None else stratum.weights
+        claimed = _FINE_GRID.shared(cell, into, weight * stratum.scores)
+
+        def errors(masses: Float64s) -> Float64s:
+            return np.array([_meeting(each, stratum.total) for each in masses - claimed])
+
+        return Image(cell, into, _FINE_GRID.cells + 1, errors)
+
 
 def smooth_error(stratum: Stratum, grid: Grid = _GRID) -> Callable[[float], float]:
     """smECE_s as a function of the width s: non-increasing, from the unsmoothed error at 0 to |bias| at infinity."""
     residuals: Float64s = stratum.outcomes - stratum.scores.astype(np.float64)
     if stratum.weights is not None:
         residuals *= stratum.weights
-    spectrum = grid.spectrum(grid.masses(stratum.scores, residuals)) / stratum.total
+    return _error_of(grid.masses(stratum.scores, residuals), stratum.total, grid)
+
+
+def _error_of(masses: Float64s, total: float, grid: Grid) -> Callable[[float], float]:
+    spectrum = grid.spectrum(masses) / total
     frequency = np.pi * np.arange(grid.cells + 1)
 
     def error(width: float) -> float:
@@ -114,6 +129,15 @@ def _of_stratum(stratum: Stratum) -> float:
     if not stratum.total > 0:
         return float("nan")
     width = fixed_point(smooth_error(stratum))
-    if width >= _STEPS_PER_WIDTH * _GRID.step:
-        return width
-    return fixed_point(smooth_error(stratum, _FINE_GRID))
+    return width if _wide(width) else fixed_point(smooth_error(stratum, _FINE_GRID))
+
+
+def _wide(width: float) -> bool:
+    """Is the coarser grid fine enough for this width?"""
+    return width >= _STEPS_PER_WIDTH * _GRID.step
+
+
+def _meeting(fine: Float64s, total: float) -> float:
+    """The smooth ECE of residuals that lie on the finer grid as masses (cells + 1,): the coarser one's are theirs."""
+    width = fixed_point(_error_of(_FINE_GRID.coarser(fine, _GRID.cells), total, _GRID))
+    return width if _wide(width) else fixed_point(_error_of(fine, total, _FINE_GRID))

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from calib_core._arrays import Float64s, Floats
-from calib_core._checks import whole
-from calib_core.binning import BinTable, Distinct, EqualMass
+from calib_core.binning import BinTable
 from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims, Ordered, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
+from calib_core.estimators.rising_bins import Walk
 from calib_core.tallies import Tally
 
 _TABLE_CELLS = 1_000_000
 """Largest table (strata times bins) kept with the estimate."""
 _PLACES = 4096
 """Most places a cumulative sum is read at for many draws: a path misses little of its range between them."""
-_SLACK = 1e-12
-"""Bin means this close count as equal: with weights, equal means differ by rounding."""
 
 
 @ESTIMATORS.register(
@@ -43,8 +40,7 @@ class EceSweep:
     non-decreasing, found by walking up from B = 1; the value is sum_b n_b/n |z_b - s_b| on those B bins, in [0, 1].
     Equal scores stay in one bin, so different B can be the same bins. What can mislead: it presumes that outcomes truly
     rise with the score; a stratum whose outcomes never fall (all of one kind, or perfectly ranked) gets a bin per
-    distinct score. The table of bins is left out beyond a million cells. The walk is short on real scores; on ones
-    ranked perfectly but for a pair or two it can take thousands of steps (seconds for 10,000 rows).
+    distinct score. The table of bins is left out beyond a million cells.
 
     References: Roelofs, Cain, Shlens & Mozer 2022, Mitigating bias in calibration error estimation (equal-mass form).
 
@@ -70,6 +66,11 @@ class EceSweep:
         edges = inner_edges(estimated, s)
         place = np.searchsorted(edges.astype(stratum.scores.dtype), stratum.scores, side="right")
         return Image(place, None, len(edges) + 1, absolute)
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Sums of outcomes at the distinct scores, on which each draw walks for itself."""
+        walk = Walk(stratum.counted().in_order())
+        return Image(walk.place(stratum.scores), None, len(walk.distinct), walk.errors)
 
 
 @ESTIMATORS.register(
@@ -108,6 +109,13 @@ class MaxDeviation:
         size = min(len(distinct), _PLACES)
         return Image(place * size // len(distinct), None, size, _range)
 
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Sums of outcomes at the distinct scores, less the scores there."""
+        distinct, place = np.unique(stratum.scores, return_inverse=True)
+        score = stratum.scores.astype(np.float64)
+        claimed = np.bincount(place, score if stratum.weights is None else score * stratum.weights, len(distinct))
+        return Image(place, None, len(distinct), lambda sums: _range(sums - claimed) / stratum.total)
+
 
 def _range(sums: Float64s) -> Float64s:
     path = np.cumsum(sums, axis=-1)
@@ -117,28 +125,11 @@ def _range(sums: Float64s) -> Float64s:
 def _swept(stratum: Stratum) -> tuple[Floats, Tally]:
     """Edges and sums of the largest number of bins reached."""
     ordered = stratum.counted().in_order()
-    finest = ordered.sums(edges := Distinct().edges(ordered.scores, ordered.weights))
-    if _rising(finest):
-        # Means over runs of a rising sequence rise: no smaller number of bins can fail.
-        return edges, finest
-    reached: tuple[Floats, Tally] = (ordered.scores[:0], ordered.sums(ordered.scores[:0]))
-    for step in _steps(ordered):
-        if not _rising(step[1]):
-            break
-        reached = step
-    return reached
-
-
-def _steps(ordered: Ordered) -> Iterator[tuple[Floats, Tally]]:
-    """Edges and sums of 2, 3, ... equal-mass bins, up to a row in each."""
-    claimed, came_true = _cumulative(ordered)
-    rows = ordered.weights
-    upto = np.arange(len(ordered.scores) + 1.0) if rows is None else np.append(0.0, np.cumsum(rows))
-    most = int(upto[-1]) if whole(rows) else len(ordered.scores)
-    for bins in range(2, most + 1):
-        edges = EqualMass(bins).edges(ordered.scores, rows)
-        starts = np.concatenate([[0], np.searchsorted(ordered.scores, edges, side="left"), [len(ordered.scores)]])
-        yield edges, Tally(*(np.diff(part[starts])[None, :] for part in (upto, claimed, came_true)))
+    if not len(ordered.scores):
+        return ordered.scores, ordered.sums(ordered.scores)
+    walk = Walk(ordered)
+    sums = np.bincount(walk.place(ordered.hits), ordered.hit_weights, len(walk.distinct)).astype(np.float64)
+    return walk.tally(sums, int(walk.reached(sums[None])[0]))
 
 
 def _cumulative(ordered: Ordered) -> tuple[Float64s, Float64s]:
@@ -149,12 +140,6 @@ def _cumulative(ordered: Ordered) -> tuple[Float64s, Float64s]:
     hits = np.append(0.0, np.cumsum(np.ones(len(by)) if ordered.hit_weights is None else ordered.hit_weights[by]))
     below = hits[np.searchsorted(ordered.hits[by], ordered.scores, side="left")]
     return claimed, np.append(below, hits[-1])
-
-
-def _rising(tally: Tally) -> bool:
-    full = tally.count > 0
-    means = tally.outcome[full] / tally.count[full]
-    return bool((np.diff(means) >= -_SLACK).all())
 
 
 def _error(tally: Tally) -> float:

@@ -26,7 +26,8 @@ def truth_curve(curve: TruthCurve) -> go.Figure:
     figure = go.Figure([diagonal()])
     for number, stratum in enumerate(dict.fromkeys(frame["stratum"])):
         mine = frame[frame["stratum"] == stratum]
-        figure.add_traces([_true(mine[mine["of"] == "truth"], number, stratum), *_sample(mine, number, stratum)])
+        true, points = (mine[mine["of"] == of] for of in ("truth", "point"))
+        figure.add_traces([_true(true, number, stratum), *_sample(mine, number, stratum), *_through(points, number)])
     axis = ProbabilityAxis("linear", 0.0, 1.0).layout()
     return finished(
         figure,
@@ -67,6 +68,26 @@ def _sample(frame: pd.DataFrame, number: int, stratum: str) -> list[go.Scatter]:
         "%{customdata.rows:,.4~r} rows<extra>sample</extra>",
     )
     return [points]
+
+
+def _through(points: pd.DataFrame, number: int) -> list[go.Scatter]:
+    """The points of a drawn truth, to be moved up and down; drawn last, so that they lie above the sample."""
+    if points.empty:
+        return []
+    look = style(number)
+    trace = go.Scatter(
+        x=points["score"],
+        y=points["right"],
+        mode="lines+markers",
+        name="points to drag",
+        line={"color": look.colour, "width": 2, "dash": look.dash},
+        marker={"symbol": "diamond", "size": 14, "color": look.colour, "line": {"width": 1.5, "color": "white"}},
+        cliponaxis=False,
+        customdata=[{"point": i, "share": share} for i, share in enumerate(points["right"])],
+        hovertemplate="score %{x:.1~%}: comes true %{y:.1~%}<br>drag it up or down<extra></extra>",
+        meta={"grab": {"along": "y", "name": "share", "low": 0, "high": 1, "step": 0.01}},
+    )
+    return [trace]
 
 
 @draws(ErrorCurves)

@@ -1,5 +1,6 @@
 """How figures look: colours, markers, dashes, and the templates of a light and a dark page."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -9,7 +10,17 @@ import plotly.io as pio
 
 from calib_core.palette import COLOURS, Style, style
 
-__all__ = ["CELLS", "DIVERGING", "REFERENCE", "SEQUENTIAL", "Style", "figure_template", "finished", "style"]
+__all__ = [
+    "CELLS",
+    "DIVERGING",
+    "REFERENCE",
+    "SEQUENTIAL",
+    "Style",
+    "figure_template",
+    "finished",
+    "spaced_percent",
+    "style",
+]
 
 CELLS = (*COLOURS, "#8C8C8C", "#999933", "#A65E3A")
 """Ten colours for the cells of a partition, taken round: neighbours are told apart, ten cells on may look the same."""
@@ -64,6 +75,19 @@ def _spaced() -> dict[str, str]:
     steps = ((100, 1), (20, 0.5), (5, 0.1), (0.5, 0.01))
     numbers = {f"{step * i:.4g}" for most, step in steps for i in range(round(most / step) + 1)}
     return {f"{sign}{number}%": f"{sign}{number} %" for sign in ("", "\u2212") for number in sorted(numbers)}
+
+
+_PERCENT = re.compile(r"(%\{[^}:]+:[+-]?)([^}$]*%\})")
+
+
+def spaced_percent(spec: dict[str, Any]) -> None:
+    """Let hovers say 40 % where the axes do, not 40%.
+
+    Plotly knows one way to write percent; money it writes as the locale says, which pages set to a space and a %.
+    """
+    for trace in spec.get("data", ()):
+        if isinstance(trace.get("hovertemplate"), str):
+            trace["hovertemplate"] = _PERCENT.sub(r"\1$\2", trace["hovertemplate"])
 
 
 def _template(page: _Page) -> go.layout.Template:

@@ -13,6 +13,7 @@ from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, numbers, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
+from calib_core.inference.number_words import between, percent
 
 MARKS, ARROWS = "after", "arrows"
 """Names of the traces of the recalibrated model's marks, and of the arrows to them."""
@@ -52,8 +53,8 @@ def movement(
             "low": line["lower"],
             "high": line["upper"],
             "record": {"bin": line["bin"]},
-            "says": f"{line['lower']:.0%} to {line['upper']:.0%}: {line['count']:,.0f} rows after recalibration, "
-            f"says {line['confidence']:.0%}, right {line['accuracy']:.0%}",
+            "says": f"{between(line['lower'], line['upper'])}: {line['count']:,.0f} rows after recalibration, "
+            f"says {percent(line['confidence'], 0)}, right {percent(line['accuracy'], 0)}",
         }
         for line in diagram.after.frame().to_dict("records")
     ]

@@ -12,6 +12,7 @@ from calib_core.diagrams.plan_curve import NEEDED, PLANNED, WANTED, PlanCurve
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import records
 from calib_core.figures.shown import draws
+from calib_core.inference.number_words import percent
 
 CLICKED = 120
 """Places along the picture that a click can choose."""
@@ -53,6 +54,7 @@ def plan_curve(curve: PlanCurve) -> go.Figure:
                     name=name,
                     marker={"symbol": symbol, "size": size, "color": style(0).colour, "line": {"width": 2}},
                     customdata=records(point[["amount", "bound"]]),
+                    meta={"grab": {"along": "columns"}} if name == PLANNED else None,
                     hovertemplate=f"{name}: {x}<br>{y}<extra></extra>",
                 )
             )
@@ -73,13 +75,12 @@ def plan_curve(curve: PlanCurve) -> go.Figure:
 
 
 def _clicked(curve: PlanCurve) -> list[dict[str, Any]]:
-    """The places that a click anywhere above or below them plans, halfway to their neighbours on the axis."""
-    plan, amounts = curve.answer.plan, curve.amounts
+    """The places that a click above or below them plans, or the mark is dragged to: halfway to their neighbours."""
+    plan, amounts, bounds = curve.answer.plan, curve.amounts, curve.bounds[0]
     along = np.log10(amounts) if plan.counts else amounts
     chosen = _apart(along, (along[-1] - along[0]) / CLICKED, int(np.argmin(np.abs(amounts - plan.amount))))
     places, whole = along[chosen], along[-1] - along[0]
     ends = np.concatenate([[places[0] - whole], (places[1:] + places[:-1]) / 2, [places[-1] + whole]])
-    unit = "{:,.0f} {}" if plan.counts else "{:.1%} {}"
     return [
         {
             "axis": "x",
@@ -87,7 +88,8 @@ def _clicked(curve: PlanCurve) -> list[dict[str, Any]]:
             "high": float(high),
             "record": {"amount": float(amounts[i])},
             "here": bool(amounts[i] == plan.amount),
-            "says": unit.format(amounts[i], plan.x_title),
+            **({"place": [float(amounts[i]), float(bounds[i])]} if np.isfinite(bounds[i]) else {}),
+            "says": f"{f'{amounts[i]:,.0f}' if plan.counts else percent(amounts[i])} {plan.x_title}",
         }
         for i, low, high in zip(chosen, ends, ends[1:], strict=False)
     ]

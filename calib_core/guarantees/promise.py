@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_core._repr import OneLine
+from calib_core._text import points_of
 from calib_core.guarantees.frequency_bounds import cell_eps
 from calib_core.guarantees.histogram_bounds import marginal_eps, simultaneous_eps
 
@@ -112,6 +113,9 @@ def binning_promise(
     return Promise(bounds, _summary(each, 1.0 - alpha, notion, left_out) + _rows_used(cells), tuple(left_out))
 
 
+_TOO_FEW = "the bins hold too few rows"
+
+
 def _sentences(
     marginal: float, each: float, mean: float, level: float, notion: str, class_wise: bool, partial: bool, tied: bool
 ) -> tuple[Bound, ...]:
@@ -125,14 +129,18 @@ def _sentences(
             "marginal",
             marginal,
             level,
-            f"{sure}, {new_row} is within {points_up(marginal)} of the truth it stands for.",
+            f"Nothing is promised of {new_row}: {_TOO_FEW}."
+            if says_nothing(marginal)
+            else f"{sure}, {new_row} is within {points_up(marginal)} of the truth it stands for.",
         ),
         Bound(
             "conditional",
             each,
             level,
-            f"{sure} over the calibration rows, every value the method can return is within {points_up(each)} of the "
-            f"truth, and so is the {notion} calibration error (ECE and MCE) of {whose}.",
+            f"Nothing is promised of every value the method can return: {_TOO_FEW}."
+            if says_nothing(each)
+            else f"{sure} over the calibration rows, every value the method can return is within {points_up(each)} of "
+            f"the truth, and so is the {notion} calibration error (ECE and MCE) of {whose}.",
         ),
         Bound(
             "expected",
@@ -154,10 +162,21 @@ def rounded_up(bound: float) -> str:
 
 def points_up(bound: float) -> str:
     """The same in percentage points."""
-    return f"{rounded_up(bound).removesuffix(' %')} points"
+    return points_of(rounded_up(bound))
+
+
+def says_nothing(bound: float) -> bool:
+    """Whether a bound on a difference of shares holds of any two: where it would be written as 100 points.
+
+    >>> says_nothing(0.999), says_nothing(0.9999)
+    (False, True)
+    """
+    return math.ceil(1000 * bound - 1e-6) >= 1000
 
 
 def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) -> str:
+    if says_nothing(each):
+        return f"Nothing is promised of the {notion} ECE on new rows: {_TOO_FEW}."
     sure = f"With probability at least {level * 100:.4g} % over the calibration rows, the {notion} ECE"
     if not left_out:
         return f"{sure} on new rows of the same kind is at most {rounded_up(each)}."

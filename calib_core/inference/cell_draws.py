@@ -31,11 +31,11 @@ def rows_of(claims: FlatClaims) -> float:
 class FineCells:
     """The claims in cells finer than a table's bins, whose outcomes are binomial at the cell's mean score.
 
-    Outcomes of n rows of scores s in a cell of width w have a variance of sum s (1 - s), a binomial one of the same
-    mean n var(s) <= n w^2 / 4 more: against s (1 - s) at least 1 part in 2,000 of it where cells are 1/1,024 wide and
-    scores within one cell of 0 or 1, less elsewhere. The binomial sum is the larger one in convex order, so that
-    the floor of an error, which is convex in the outcomes, is no lower than that of single rows and its test no
-    sharper.
+    The sum of n outcomes of scores s in a cell of width w varies by sum s (1 - s), the binomial one of the same mean by
+    n var(s) more: at most n w^2 / 4, and at most w / (1 - w) of it (in the first and last cell var(s) <= m (w - m) by
+    Bhatia & Davis, m the mean's distance from 0 or 1; elsewhere s (1 - s) >= w (1 - w)): 1 part in 1,000 where cells
+    are 1/1,024 wide. It is the larger one in convex order, so that the floor of an error, which is convex in the
+    outcomes, has no smaller mean than that of single rows.
 
     References: Hoeffding 1956, On the distribution of the number of successes in independent trials.
     """

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
-from calib_core._parallel import one_blas_thread
+from calib_core._parallel import chunks, one_blas_thread
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.tallies import Tally
@@ -21,7 +21,7 @@ _SMALL = 0.01
 """Probabilities below this move a cell's noise by at most a hundredth of what its outcomes do, and are left out."""
 _FEW_CLASSES = 20
 """Up to so many classes they are not."""
-_AT_ONCE = 1 << 21
+_AT_ONCE = 1 << 19
 """Claims written out at once."""
 
 
@@ -187,10 +187,15 @@ def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> 
     Of claims about many classes those below ``_SMALL`` that did not come true are left out.
     """
     if isinstance(claims, FlatClaims):
-        m = len(claims.scores)
-        weight = np.ones(m) if claims.weights is None else claims.weights
-        cell, n = table.cells(claims.scores, claims.codes), m // ranks
-        yield np.arange(m) % n, cell, claims.scores.astype(np.float64), claims.outcomes.astype(np.float64), weight, n
+        rows = len(claims.scores) // ranks
+        for where in chunks(rows, max(1, _AT_ONCE // ranks)):
+            n = where.stop - where.start
+            listed = np.concatenate([np.arange(where.start, where.stop) + r * rows for r in range(ranks)])
+            score, weight = claims.scores[listed], np.ones(len(listed))
+            if claims.weights is not None:
+                weight = claims.weights[listed]
+            cell, hit = table.cells(score, claims.codes[listed]), claims.outcomes[listed].astype(np.float64)
+            yield np.tile(np.arange(n), ranks), cell, score.astype(np.float64), hit, weight, n
         return
     n, k = claims.rows.shape
     step = max(1, _AT_ONCE // k)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats, Rows
 from calib_core.claims import ColumnClaims, FlatClaims
@@ -16,6 +17,10 @@ CHUNK = 200
 """Replicates that share one random stream; a constant, so that nothing else decides which numbers are drawn."""
 _BLOCK_ROWS = 8192
 _BLOCK_BYTES = 1 << 20
+_PARTS = 64
+"""Parts of [0, 1], a power of 2 so that their ends are exact, in most of which a uniform number means one class."""
+_FEW_CLASSES, _ROWS_OF_FEW = 50, 256
+"""Up to so many classes a uniform is compared with each bound in turn, so many rows at a time, which stay in cache."""
 
 
 class Uniforms(Protocol):
@@ -89,13 +94,35 @@ def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floa
     sum to 1; what rounding leaves over is shared out in proportion.
     """
     k = rows.shape[1]
-    for where, block in rows.blocks(_BLOCK_BYTES):
+    few = k <= _FEW_CLASSES
+    for where, block in rows.blocks(_ROWS_OF_FEW * k * rows.dtype.itemsize if few else _BLOCK_BYTES):
         upto = np.cumsum(block.astype(np.float64), axis=1)
+        if few:
+            bounds, u = upto / upto[:, -1:], rng.random((len(block), count))
+            passed = np.zeros(u.shape, dtype=np.uint8)
+            for j in range(k - 1):
+                passed += u >= bounds[:, j, None]
+            yield where, block, passed.astype(np.intp)
+            continue
         # Row i's cumulative probabilities are moved to [i, i + 1], so that one sorted search serves all rows.
         line = np.arange(len(block))[:, None]
-        keys = upto / upto[:, -1:] + line
-        drawn = np.searchsorted(keys.ravel(), (rng.random((len(block), count)) + line).ravel(), side="right")
-        yield where, block, np.minimum(drawn.reshape(-1, count) - line * k, k - 1)
+        upto /= upto[:, -1:].copy()
+        upto += line
+        drawn = _passed(upto.ravel(), rng.random((len(block), count)), line)
+        yield where, block, np.minimum(drawn - line * k, k - 1)
+
+
+def _passed(keys: Float64s, uniforms: Float64s, line: Codes) -> Codes:
+    """How many of the ascending keys are at most line + uniform; searched for where its part of [0, 1] leaves it open.
+
+    The ends of the parts ascend too, and are found much faster than as many numbers in no order.
+    """
+    least = np.searchsorted(keys, (np.arange(_PARTS + 1) / _PARTS + line).ravel(), side="right")
+    part = (uniforms * _PARTS).astype(np.intp) + line * (_PARTS + 1)
+    passed = least[part]
+    still = passed < least[part + 1]
+    passed[still] = np.searchsorted(keys, (uniforms + line)[still], side="right")
+    return np.asarray(passed)
 
 
 def distributions(kind: str) -> None:
@@ -123,9 +150,10 @@ def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any
     return (replace(claims, **{name: drawn[:, r].astype(np.intp)}) for r in range(count))
 
 
-def labels(rows: Rows, rng: Uniforms, count: int) -> Codes:
-    """Classes drawn from every row's probabilities, (rows, count)."""
-    found = np.empty((rows.shape[0], count), dtype=np.int32)
+def labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.unsignedinteger[Any]]:
+    """Classes drawn from every row's probabilities, (rows, count), in the smallest type that holds them."""
+    n, k = rows.shape
+    found = np.empty((n, count), dtype=np.min_scalar_type(k - 1))
     for where, _, drawn in classes(rows, rng, count):
         found[where] = drawn
-    return found.astype(np.intp, copy=False)
+    return found

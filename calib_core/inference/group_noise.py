@@ -146,11 +146,8 @@ def noise_sizes(question: Question, groups: RowGroups, random_state: int) -> tup
     content, rng = wild.influence(claims, ranks), np.random.default_rng(np.random.SeedSequence(random_state))
 
     def sizes(of: RowGroups) -> Float64s:
-        law = (
-            wild.multiplied(normals(of, content, rng, count)[of.codes])
-            for count in wild.chunk_sizes(n, len(claims.strata))
-        )
-        return wild.sizes(lambda s, part: question.estimator.image(claims, estimated, s, part), claims, ranks, law)
+        each = (normals(of, content, rng, count)[of.codes] for count in wild.chunk_sizes(n, len(claims.strata)))
+        return wild.sizes(lambda s, part: question.estimator.image(claims, estimated, s, part), claims, ranks, each)
 
     alone = np.arange(n)
     return sizes(groups), sizes(RowGroups(alone, alone, ""))
@@ -170,7 +167,7 @@ def _alike(question: Question, groups: RowGroups, random_state: int) -> Float64s
         stream = draws.Alike(groups.codes, norm.cdf(normals(groups, content, rng, count)))
         if question.reduction is None:
             draws.distributions(rows.kind)
-            labels = draws.labels(rows.answered.rows, stream, count)
+            labels = draws.labels(rows.answered.rows, stream, count).astype(np.intp)
             found += [question.answer(rows.answered.relabelled(labels[:, r])).value for r in range(count)]
             continue
         if not isinstance(question.claims, FlatClaims):

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.binning import BinTable, cuts, of_interval, tabulate, tabulate_at
 from calib_core.binning.bin_table import padded
-from calib_core.claims import ColumnClaims
+from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
-from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.cell_sums import MOST_CELLS
+from calib_core.inference.counted import Counted, check_rows_apart, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
-from calib_core.tallies import running
 
 _AT_ONCE = 1_000_000
 """Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
+_HELD = 50_000_000
+"""Drawn outcomes held before they are counted."""
+_Place: TypeAlias = "Callable[[Codes, Floats], Codes]"
+"""From strata and scores to cells."""
+_Outcomes: TypeAlias = "Callable[[np.random.Generator, int], Iterator[Float64s]]"
+"""From a stream and a number of replicates to their outcome sums (replicates, cells), in parts.
+
+Whole numbers come as integers: running sums of small integers take a tenth of the time, and are exact.
+"""
 
 
 def floors(
@@ -69,45 +80,102 @@ def _shared(question: Question, members: list[Counted], resamples: int, random_s
     claims = question.claims
     if isinstance(claims, ColumnClaims):
         draws.distributions(question.predictions.kind)
-    elif question.ranks == 1:
+    elif question.ranks == 1 and claims.grain == "rows":
         claims = in_order(claims)
-    fine, ends = _finest(claims, [counted.table for counted in members])
-    sample = null_outcomes(claims, fine, question.ranks)
-    step = max(1, _AT_ONCE // fine.count.size)
+    check_rows_apart(claims)
+    outcomes, ends = _finest(claims, [counted.table for counted in members], question.ranks)
     found: list[list[Float64s]] = [[] for _ in members]
     for count, rng in draws.streams(resamples, random_state):
-        cells = sample(rng, count)
-        for first in range(0, count, step):
-            upto = running(cells[first : first + step])
+        for cells in outcomes(rng, count):
+            upto = np.zeros((len(cells), cells.shape[1] + 1), dtype=cells.dtype)
+            np.cumsum(cells, axis=1, out=upto[:, 1:])
             for values, end, counted in zip(found, ends, members, strict=True):
-                runs = upto.take(end[0], axis=2) if len(end) == 1 else np.take_along_axis(upto, end[None], axis=2)
-                values.append(counted.values(np.diff(runs, axis=2)))
+                values.append(counted.values(np.diff(upto.take(end, axis=1), axis=2).astype(np.float64, copy=False)))
     return [
         NoiseFloor(counted.value(counted.table), np.concatenate(values))
         for values, counted in zip(found, members, strict=True)
     ]
 
 
-def _finest(claims: Any, tables: list[BinTable]) -> tuple[BinTable, list[Codes]]:
-    """The table of the cells between the edges of all tables, and the cells at which each table's bins end.
+def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes, list[Codes]]:
+    """Draws of outcome sums of the cells between the edges of all tables, and where each table's bins end among them.
 
-    Ends are (1, bins + 1) where strata share their edges, else (strata, bins + 1): a bin that a stratum does not have
-    ends where it begins.
+    Cells are numbered stratum after stratum, as many for each. Ends are (strata, bins + 1): a bin that a stratum does
+    not have ends where it begins.
     """
+    lower = [np.asarray(table.lower[:, 1:], dtype=claims.dtype) for table in tables]
+    edges = np.concatenate(lower, axis=1)
     alike = all(table.same_edges for table in tables)
-    strata = range(1 if alike else len(claims.strata))
-    edges = [[table.inner_edges(s, claims.dtype) for s in strata] for table in tables]
-    union = [np.unique(np.concatenate([mine[s] for mine in edges])) for s in strata]
+    each = [np.unique(mine[~np.isnan(mine)]) for mine in (edges[:1] if alike else edges)]
+    width = max(map(len, each)) + 1
+    # What a stratum has no edge for is NaN, and sorted behind its last one.
+    upto = np.stack([np.searchsorted(u, mine) + 1 for u, mine in zip(each, edges, strict=not alike)])
+    first = width * np.arange(len(claims.strata))[:, None]
+    stops = np.cumsum([part.shape[1] for part in lower])[:-1]
+    begin, end = np.zeros((len(upto), 1), dtype=np.intp), np.array([[len(u) + 1] for u in each])
+    ends = [np.hstack([begin, part, end]) + first for part in np.split(upto, stops, axis=1)]
+    size = width * len(claims.strata)
+    place = _search(each, width)
+    if size > MOST_CELLS and isinstance(claims, ColumnClaims):
+        return partial(_of_columns, claims, size, place), ends
+    if size > MOST_CELLS and ranks == 1 and claims.grain == "rows" and len(claims.scores) * draws.CHUNK <= _HELD:
+        return partial(_of_list, claims, size, place(claims.codes, claims.scores)), ends
     if alike:
-        fine = tabulate_at(claims, union[0])
+        fine = tabulate_at(claims, each[0])
     else:
-        fine = padded(claims, [(union[s], claims.stratum(s).in_order().sums(union[s])) for s in strata])
-    ends: list[Codes] = []
-    for table, mine in zip(tables, edges, strict=True):
-        stops = np.zeros((len(strata), table.lower.shape[1] + 1), dtype=np.intp)
-        for s in strata:
-            bins = len(mine[s])
-            stops[s, 1 : bins + 1] = np.searchsorted(union[s], mine[s], side="left") + 1
-            stops[s, bins + 1 :] = len(union[s]) + 1
-        ends.append(stops)
-    return fine, ends
+        fine = padded(claims, [(u, claims.stratum(s).in_order().sums(u)) for s, u in enumerate(each)])
+    sample = null_outcomes(claims, fine, ranks)
+    return lambda rng, count: iter([sample(rng, count).reshape(count, -1)]), ends
+
+
+def _of_columns(
+    claims: ColumnClaims, size: int, place: _Place, rng: np.random.Generator, count: int
+) -> Iterator[Float64s]:
+    """Classes drawn row by row, put into cells, and counted for few replicates at a time."""
+    k = len(claims.strata)
+    sums: list[Any] = [0] * count
+    pending: list[Codes] = []
+    start = 0
+
+    def counted(stop: int) -> Iterator[Float64s]:
+        weights = None if claims.weights is None else claims.weights[start:stop]
+        drawn = np.ascontiguousarray(np.concatenate(pending).T)
+        pending.clear()
+        return (before + np.bincount(mine, weights, size) for before, mine in zip(sums, drawn, strict=True))
+
+    for where, block, drawn in draws.classes(claims.rows, rng, count):
+        mine = drawn + np.arange(len(block))[:, None] * k
+        # A row's draws are of few of its classes: each of these is put into its cell once.
+        seen, cell = np.zeros(block.size, dtype=bool), np.empty(block.size, dtype=np.int32)
+        seen[mine] = True
+        once = np.flatnonzero(seen)
+        cell[once] = place(once % k, block.ravel()[once])
+        pending.append(cell[mine])
+        if sum(map(len, pending)) * count >= _HELD and where.stop < len(claims.hit):
+            sums, start = list(counted(where.stop)), where.stop
+    yield from _in_parts(counted(len(claims.hit)), size)
+
+
+def _of_list(claims: FlatClaims, size: int, cell: Codes, rng: np.random.Generator, count: int) -> Iterator[Float64s]:
+    """The same of claims that share no row."""
+    true = np.empty((count, len(cell)), dtype=bool)
+    for where, block in draws.hits(claims.scores, rng, count):
+        true[:, where] = block.T
+    weights = claims.weights
+    yield from _in_parts((np.bincount(cell[x], None if weights is None else weights[x], size) for x in true), size)
+
+
+def _in_parts(sums: Iterator[Any], size: int) -> Iterator[Float64s]:
+    """Replicates put together, whole numbers as small ones."""
+    while part := list(islice(sums, max(1, _AT_ONCE // size))):
+        yield np.stack(part).astype(np.int32 if part[0].dtype.kind == "i" else np.float64)
+
+
+def _search(edges: Sequence[Floats], width: int) -> _Place:
+    """From strata and scores to cells: edges are those of each stratum, or the ones all strata share."""
+    if len(edges) == 1:
+        return lambda strata, scores: np.searchsorted(edges[0], scores, side="right") + strata * width
+    # Complex numbers sort by their real part, then by the other one: one sorted search serves all strata.
+    keys = np.concatenate([s + 1j * mine.astype(np.float64) for s, mine in enumerate(edges)])
+    left_out = np.cumsum([0, *(width - len(mine) for mine in edges)])
+    return lambda strata, scores: np.searchsorted(keys, strata + 1j * scores, side="right") + left_out[strata]

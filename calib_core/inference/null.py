@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import ESTIMATORS, traits
 from calib_core.estimators.base import Question
-from calib_core.inference import canonical_noise, draws, smoothed_vectors
+from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
 from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
-from calib_core.inference.counted import Counted, of_counts
+from calib_core.inference.counted import Counted, check_rows_apart, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 from calib_core.reductions.base import counts
@@ -144,6 +145,8 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
             yield np.array([_whole_values(question, rng, count)])
         return
     claims = question.claims
+    if not question.whole:
+        check_rows_apart(claims)
     if not isinstance(claims, FlatClaims):
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and not _by_cells(questions):
@@ -163,6 +166,10 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         for count, rng in streams:
             drawn = outcomes(rng, count)
             yield np.array([counts.values(drawn) for counts in counted])
+        return
+    if not question.whole and all(hasattr(e, "redrawn") for e in estimators):
+        pictures = [partial(e.redrawn, claims) for e in estimators]
+        yield redrawn.values(claims, question.ranks, pictures, streams)
         return
     for count, rng in streams:
         drawn_claims = draws.outcomes(claims, question.ranks, rng, count)
@@ -284,8 +291,17 @@ def _whole_values(question: Question, rng: np.random.Generator, count: int) -> F
         key = ESTIMATORS.recipe(question.estimator).key
         return np.asarray(counted.calibrated_scores(key, rng, count), dtype=np.float64)
     draws.distributions(predictions.kind)
+    if traits(question.estimator).judged == "losses":
+        # What a label does not decide is worked out once, in one look at the matrix for all draws.
+        weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+        total = np.zeros(count)
+        for where, block, drawn in draws.classes(predictions.rows, rng, count):
+            lost = question.estimator.label_losses(block.astype(np.float64))
+            total += weight[where] @ np.take_along_axis(lost, drawn, axis=1)
+        return np.asarray(total / weight.sum())
     labels = draws.labels(predictions.rows, rng, count)
-    return np.array([question.answer(predictions.relabelled(labels[:, r])).value for r in range(count)])
+    relabelled = (predictions.relabelled(labels[:, r].astype(np.intp)) for r in range(count))
+    return np.array([question.answer(each).value for each in relabelled])
 
 
 def in_order(claims: FlatClaims) -> FlatClaims:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
+from calib_core._text import points_of
+
 Unit: TypeAlias = Literal["share", "square", "score"]
 """How a number is read: as a share of rows or of probability, as a square of one, or as a score."""
 
@@ -134,11 +136,11 @@ def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]
 def points(difference: float) -> str:
     """A difference of two shares, in percentage points: two digits that count, and its sign.
 
-    >>> [points(x) for x in (0.0041, -0.0345, -0.123, 0.0)]
-    ['+0.41 points', '−3.5 points', '−12 points', '0 points']
+    >>> [points(x) for x in (0.0041, -0.0345, -0.123, 0.0, 0.01)]
+    ['+0.41 points', '−3.5 points', '−12 points', '0 points', '+1 point']
     """
     sign = "+" if difference > 0 else "−" if difference < 0 else ""
-    return f"{sign}{percent(abs(difference)).removesuffix(' %')} points"
+    return f"{sign}{points_of(percent(abs(difference)))}"
 
 
 def score(number: float) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from calib_core._parallel import one_blas_thread, run
 from calib_core.estimators.base import Estimate
 from calib_core.inference.bin_intervals import InBins
-from calib_core.inference.counted import of_counts
+from calib_core.inference.counted import of_counts, rows_apart
 from calib_core.inference.judged_bins import judged_bins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
@@ -56,9 +56,11 @@ def _shared(estimate: Estimate) -> Hashable:
 
 
 def _draws_once(estimate: Estimate) -> bool:
-    """Do estimates like this one have drawn outcomes in common? Of grouped rows each is asked alone."""
-    grouped = estimate.question is not None and estimate.question.predictions.row_groups is not None
-    return shares_draws(estimate) and not grouped
+    """Do estimates like this one have drawn outcomes in common? What may have none is asked alone."""
+    question = estimate.question
+    if question is None or question.predictions.row_groups is not None or not shares_draws(estimate):
+        return False
+    return rows_apart(question.claims)
 
 
 def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from functools import partial
 
 import numpy as np
+import scipy
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Rows
+from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
+from calib_core._parallel import chunks
 from calib_core.claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.estimators.base import Estimated
-from calib_core.estimators.residuals import Image, NormOfResiduals
-from calib_core.inference import draws
+from calib_core.estimators.residuals import Image, NormOfResiduals, Sizes
 from calib_core.inference.poisson_limits import beyond
-
-Listed: TypeAlias = FlatClaims | ColumnClaims
-Noise: TypeAlias = Callable[[int, Stratum, Codes], Float64s]
-"""What stands in place of the residuals of a stratum's claims: (stratum, its claims, their rows) -> (claims, draws)."""
+from calib_core.inference.redrawn import Listed, Picture, values
 
 _DRAWS = 500
 _DRAWS_OF_MANY = 200
 _MANY_STRATA = 10
-_DRAWN_NUMBERS = 4_000_000
+_ROWS_AT_ONCE = 1 << 20
+_DRAWN_NUMBERS, _MOST_NUMBERS = 4_000_000, 20_000_000
+_KEPT_BYTES, _BYTES = 250_000_000, 24
+"""Memory for sparse maps of claims to places, and the most that one claim takes."""
 _SLACK = 1e-3
 """A lower end below this share of the value is rounding, or what the noise's coarser grid leaves: 0."""
 
@@ -54,10 +55,12 @@ def bounds(
     """
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
-    laws = (_wild(claims, ranks, random_state), calibrated(claims, ranks, random_state))
-    noise = [
-        sizes(lambda s, stratum: estimator.image(claims, estimated, s, stratum), claims, ranks, law) for law in laws
-    ]
+
+    def picture(s: int, stratum: Stratum) -> Image:
+        return estimator.image(claims, estimated, s, stratum)
+
+    normals = wild_chunks(n_rows(claims, ranks), len(claims.strata), random_state)
+    noise = sizes(picture, claims, ranks, normals), calibrated_sizes(picture, claims, ranks, random_state)
     low = estimated.value - max(float(np.quantile(values, 1.0 - tail)) for values in noise)
     high = estimated.value + excess(influence(claims, ranks), reach(claims, ranks), tail)
     # Where all near-certain claims came true the value is what calibrated models show: equal, but for the slack.
@@ -78,15 +81,26 @@ def influence(claims: Listed, ranks: int = 1, none: Float64s | None = None) -> F
     ``none`` (rows,) is what ``unanswered`` gives, where it is at hand: other outcomes then cost no look at the matrix.
     """
     if isinstance(claims, FlatClaims):
-        moved = each_weight(claims) * np.abs(claims.outcomes - claims.scores.astype(np.float64))
-        return np.asarray(moved.reshape(ranks, -1).sum(axis=0))
+        n, each = len(claims.scores) // ranks, _of_a_unit(claims)
+        found = np.zeros(n)
+        for r in range(ranks):
+            for part in chunks(n, _ROWS_AT_ONCE):
+                mine = slice(part.start + r * n, part.stop + r * n)
+                moved = np.abs(claims.outcomes[mine] - claims.scores[mine].astype(np.float64))
+                weight = each[claims.codes[mine]]
+                found[part] += (weight if claims.weights is None else claims.weights[mine] * weight) * moved
+        return found
     found = (unanswered(claims) if none is None else none).copy()
-    known = np.flatnonzero(claims.hit >= 0)
-    base_rows = known if claims.rows.index is None else claims.rows.index[known]
-    score = claims.rows.base[base_rows, claims.hit[known]].astype(np.float64)
-    found[known] += claims.shares[claims.hit[known]] * (1.0 - 2.0 * score)
-    weight = np.ones(len(found)) if claims.weights is None else claims.weights
-    return np.asarray(found * weight / weight.sum())
+    for part in chunks(len(found), _ROWS_AT_ONCE):
+        hit = claims.hit[part]
+        known = np.flatnonzero(hit >= 0)
+        rows = known + part.start if claims.rows.index is None else claims.rows.index[part][known]
+        score = claims.rows.base[rows, hit[known]].astype(np.float64)
+        found[part][known] += claims.shares[hit[known]] * (1.0 - 2.0 * score)
+    if claims.weights is None:
+        found /= len(found)
+        return found
+    return np.asarray(found * claims.weights / claims.weights.sum())
 
 
 def unanswered(claims: ColumnClaims) -> Float64s:
@@ -112,21 +126,30 @@ def reaches(claims: Listed, ranks: int = 1) -> Float64s:
         each = each_weight(claims)
         if ranks == 1:
             return each
-        total = claims.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
+        total = claims.scores.reshape(ranks, -1).sum(axis=0, dtype=np.float64)
         return np.asarray(each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + total, ranks))
     total = np.empty(claims.rows.shape[0])
     for where, block in claims.rows.blocks(LARGE_BLOCK_BYTES):
         total[where] = block.astype(np.float64).sum(axis=1)
-    weight = np.ones(len(total)) if claims.weights is None else claims.weights
-    most = claims.shares.max() * np.minimum(1.0 + total, len(claims.shares))
-    return np.asarray(most * weight / weight.sum())
+    total += 1.0
+    np.minimum(total, len(claims.shares), out=total)
+    total *= claims.shares.max()
+    if claims.weights is None:
+        total /= len(total)
+        return total
+    return np.asarray(total * claims.weights / claims.weights.sum())
 
 
 def each_weight(claims: FlatClaims) -> Float64s:
     """What each listed claim weighs in the aggregate, (claims,): its share of its stratum, times the stratum's."""
-    weight = np.ones(len(claims.scores)) if claims.weights is None else claims.weights
-    total = np.bincount(claims.codes, weight, minlength=len(claims.strata))
-    return np.asarray(weight * (claims.shares / np.maximum(total, 1e-300))[claims.codes])
+    each = _of_a_unit(claims)[claims.codes]
+    return each if claims.weights is None else np.asarray(claims.weights * each)
+
+
+def _of_a_unit(claims: FlatClaims) -> Float64s:
+    """What a claim of weight 1 weighs in the aggregate, (strata,)."""
+    total = np.bincount(claims.codes, claims.weights, minlength=len(claims.strata))
+    return np.asarray(claims.shares / np.maximum(total, 1e-300))
 
 
 def in_order(claims: Listed, ranks: int) -> Listed:
@@ -158,7 +181,7 @@ def strata_of(claims: Listed, ranks: int) -> Iterator[tuple[int, Stratum, Codes]
 def chunk_sizes(n: int, strata: int) -> list[int]:
     """How many draws are made at a time, so that n rows of them fit."""
     many = _DRAWS if strata <= _MANY_STRATA else _DRAWS_OF_MANY
-    size = max(10, _DRAWN_NUMBERS // max(n, 1))
+    size = max(1, min(10, _MOST_NUMBERS // max(n, 1)), _DRAWN_NUMBERS // max(n, 1))
     return [min(size, many - start) for start in range(0, many, size)]
 
 
@@ -174,59 +197,61 @@ def residuals(stratum: Stratum) -> Float64s:
     return r if stratum.weights is None else r * stratum.weights
 
 
+def _size(claims: Listed) -> int:
+    """How many claims there are."""
+    return len(claims.scores) if isinstance(claims, FlatClaims) else int(np.prod(claims.rows.shape))
+
+
 def n_rows(claims: Listed, ranks: int) -> int:
     """How many rows the claims are about."""
     return claims.rows.shape[0] if isinstance(claims, ColumnClaims) else len(claims.scores) // ranks
 
 
-def sizes(picture: Callable[[int, Stratum], Image], claims: Listed, ranks: int, law: Iterator[Noise]) -> Float64s:
-    """The error made of noise in place of residuals, (draws,)."""
+def sizes(picture: Picture, claims: Listed, ranks: int, normals: Iterable[Float64s]) -> Float64s:
+    """The error made of residuals times these numbers, (rows, draws) a chunk; (draws,)."""
+    parts = strata_of(claims, ranks)
+    # Where the maps of all strata fit they are made once, else anew for every chunk.
+    fit = _size(claims) * _BYTES <= _KEPT_BYTES
+    kept = [_residual_map(picture, claims, ranks, *part) for part in parts] if fit else None
     found = []
-    for noise in law:
+    for chunk in normals:
         total: Float64s | float = 0.0
-        for s, stratum, rows in strata_of(claims, ranks):
-            image, n = picture(s, stratum), len(rows)
-            weight = np.ones(n) if stratum.weights is None else stratum.weights
-            sums = np.asarray(image.map(weight, np.arange(n), n) @ noise(s, stratum, rows)).T
-            total = total + claims.shares[s] * image.errors(sums / stratum.total)
+        every = kept or (_residual_map(picture, claims, ranks, *part) for part in strata_of(claims, ranks))
+        for share, places, errors in every:
+            total = total + share * errors(np.ascontiguousarray(np.asarray(places @ chunk).T))
         found.append(np.asarray(total))
     return np.concatenate(found)
 
 
-def multiplied(normal: Float64s) -> Noise:
-    """Residuals times these numbers (rows, draws)."""
-    return lambda _, stratum, rows: (stratum.outcomes - stratum.scores.astype(np.float64))[:, None] * normal[rows]
+def _residual_map(
+    picture: Picture, claims: Listed, ranks: int, s: int, stratum: Stratum, rows: Codes
+) -> tuple[float, scipy.sparse.csr_array, Sizes]:
+    """A stratum's share, what each row's residual adds to each place of its image, and the error of such sums."""
+    image = picture(s, stratum)
+    places = image.map(residuals(stratum) / stratum.total, rows, n_rows(claims, ranks))
+    return float(claims.shares[s]), places, image.errors
 
 
-def _wild(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise]:
-    """Residuals times standard normals, one a row."""
-    return (multiplied(chunk) for chunk in wild_chunks(n_rows(claims, ranks), len(claims.strata), random_state))
+def calibrated_sizes(picture: Picture, claims: Listed, ranks: int, random_state: int) -> Float64s:
+    """The error made of outcomes drawn from the scores, less the scores, (draws,).
+
+    One class a row, unless a row's scores are no distribution: then each claim as if alone.
+    """
+    counts = chunk_sizes(n_rows(claims, ranks), len(claims.strata))
+    seeds = np.random.SeedSequence(random_state).spawn(len(counts))
+    streams = ((count, np.random.default_rng(seed)) for count, seed in zip(counts, seeds, strict=True))
+    columns = isinstance(claims, ColumnClaims)
+    apart = not (_distributions(claims.rows) if columns else ranks == 1 or _at_most_one(claims, ranks))  # type: ignore[union-attr, arg-type]
+    return np.asarray(values(claims, ranks, [partial(_less_scores, picture)], streams, apart=apart)[0])
 
 
-def calibrated(claims: Listed, ranks: int, random_state: int) -> Iterator[Noise]:
-    """Outcomes drawn from the scores, less the scores; one class a row, unless a row's scores are no distribution."""
-
-    def less(came_true: Callable[[int, Stratum], Bools]) -> Noise:
-        return lambda s, stratum, _: came_true(s, stratum) - stratum.scores.astype(np.float64)[:, None]
-
-    sizes = chunk_sizes(n_rows(claims, ranks), len(claims.strata))
-    seeds = np.random.SeedSequence(random_state).spawn(len(sizes))
-    for count, seed in zip(sizes, seeds, strict=True):
-        rng = np.random.default_rng(seed)
-        if isinstance(claims, ColumnClaims) and _distributions(claims.rows):
-            drawn = np.concatenate([part for _, _, part in draws.classes(claims.rows, rng, count)])
-            yield less(lambda s, _, drawn=drawn: drawn == s)  # type: ignore[misc]
-        elif isinstance(claims, FlatClaims) and ranks > 1 and _at_most_one(claims, ranks):
-            outcomes = np.empty((len(claims.scores), count), dtype=bool)
-            for rows, part in draws.ranked_hits(claims.scores, ranks, rng, count):
-                outcomes[rows] = part
-            yield less(lambda s, _, outcomes=outcomes, codes=claims.codes: outcomes[codes == s])  # type: ignore[misc]
-        else:
-            yield less(
-                lambda _, stratum, rng=rng, count=count: np.concatenate(  # type: ignore[misc]
-                    [part for _, part in draws.hits(stratum.scores, rng, count)]
-                )
-            )
+def _less_scores(picture: Picture, s: int, stratum: Stratum) -> Image:
+    """The image of outcomes whose errors are those of residuals."""
+    image, n = picture(s, stratum), len(stratum.scores)
+    score = stratum.scores.astype(np.float64)
+    weighed = score if stratum.weights is None else score * stratum.weights
+    expected = np.asarray(image.map(weighed, np.zeros(n, dtype=np.intp), 1).todense()).ravel()
+    return replace(image, errors=lambda sums: image.errors((sums - expected) / stratum.total))
 
 
 def _distributions(rows: Rows) -> bool:

@@ -12,7 +12,8 @@ from calib_core.lab.experiments import (
 )
 from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.one_sample import TruthCurve, sample, sample_table, truth_curve
-from calib_core.lab.repeats import DRAWS, SIZES, LabRun, Line, repeated
+from calib_core.lab.repeats import DRAWS, SIZES, repeated
+from calib_core.lab.run_table import LabRun, Line
 from calib_core.lab.true_errors import TrueError, expected, true_error
 from calib_core.lab.truths import TRUTHS, Drawn, ExampleOne, JumpingCurve, SigmoidCurve, ThreeClasses, Truth, TruthKind
 

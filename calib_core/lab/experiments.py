@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib_core._parallel import Progress
 from calib_core.binning import EqualWidth
 from calib_core.defaults import SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.errors import InputError
 from calib_core.inference.number_words import Unit
 from calib_core.lab.mixtures import MODELS, Mixture
-from calib_core.lab.repeats import SIZES, LabRun, Progress, repeated
+from calib_core.lab.repeats import SIZES, repeated
+from calib_core.lab.run_table import LabRun
 from calib_core.lab.truths import Truth, as_truth
 from calib_core.registry import FAMILIES, Recipe
 
@@ -65,6 +67,7 @@ class Experiment:
     in_bins: bool = False
     intervals: bool = False
     truths: tuple[Truth, ...] = ()
+    own_rows: bool = False
     squares: tuple[str, ...] = field(default=())
 
 
@@ -161,6 +164,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             ),
             n=(30, 60, 120, 250, 500),
             measure="worst",
+            own_rows=True,
             truths=tuple(Mixture(model, k, k) for k in (2, 5, 10) for model in MODELS),
         ),
     )
@@ -211,6 +215,7 @@ def experiment(
         binary_calibrators=_members("BINARY_CALIBRATORS", what.binary),
         in_bins=what.in_bins,
         intervals=what.intervals,
+        own_rows=what.own_rows,
         random_state=random_state,
         progress=progress,
     )

@@ -39,7 +39,9 @@ class TruthCurve(Diagram):
     points: pd.DataFrame
 
     def frame(self) -> pd.DataFrame:
-        """One line per point: of the "truth" or the "sample", its stratum, mean score and share that comes true."""
+        """One line per point: of the "truth", the "sample", or a "point" that the truth is drawn through; its stratum,
+        mean score and share that comes true.
+        """
         return self.points
 
 
@@ -87,7 +89,7 @@ def truth_curve(
     drawn = _points(sample(truth, n, random_state), notion, bins, "sample")
     low, high = clopper_pearson(drawn["hits"].to_numpy(float), drawn["rows"].to_numpy(float), LEVEL)
     drawn = drawn.assign(low=low, high=high)
-    true = _line(member, notion).assign(rows=np.nan, low=np.nan, high=np.nan)
+    true = pd.concat([_line(member, notion), _through(member, drawn)]).assign(rows=np.nan, low=np.nan, high=np.nan)
     points = pd.concat([true, drawn], ignore_index=True).drop(columns="hits")
     return TruthCurve(REDUCTIONS.recipe(notion).title, n, points)
 
@@ -104,6 +106,12 @@ def _line(truth: Any, notion: Any) -> pd.DataFrame:
     # Weights have mean 1 over rows that stand there once for each class.
     cells[["rows", "hits"]] *= simulated.predictions.n_rows / rows.n_rows
     return pd.concat([_joined(mine) for _, mine in cells.groupby("stratum", sort=False)], ignore_index=True)
+
+
+def _through(truth: Any, drawn: pd.DataFrame) -> pd.DataFrame:
+    """The points that a drawn truth goes through, none of any other; they are of the stratum that it is about."""
+    points = pd.DataFrame(getattr(truth, "points", np.empty((0, 2))), columns=["score", "right"])
+    return points.assign(of="point", stratum=drawn["stratum"].iloc[0])
 
 
 def _joined(cells: pd.DataFrame) -> pd.DataFrame:

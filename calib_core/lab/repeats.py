@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 
 from calib_core._arguments import as_whole
-from calib_core._arrays import Float64s
-from calib_core._distributions import binom, norm
-from calib_core._parallel import one_blas_thread, shared_out
-from calib_core._repr import OneLine
+from calib_core._parallel import Progress, one_blas_thread, shared_out
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, Reduced
-from calib_core.defaults import LEVEL, SEED
+from calib_core.claim_lines import side_by_side
+from calib_core.datasets import drawn_labels
+from calib_core.defaults import SEED
 from calib_core.estimators import ESTIMATORS, as_estimator, estimate, traits
-from calib_core.inference.intervals import clopper_pearson
-from calib_core.lab.true_errors import TrueError, error_of, law, target_of, true_error
+from calib_core.lab.run_table import LabRun, Line
+from calib_core.lab.true_errors import TrueError, error_of, holdout, law, target_of, true_error
 from calib_core.lab.truths import MOST_ROWS, TRUTHS, Truth, as_truth, kind_of
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, scope
 from calib_core.registry import Recipe, Registry
 
-Progress: TypeAlias = Callable[[int], object]
 Named: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 """Members of a family by keys, recipes or as they are; by names of their own where it is a mapping."""
 
@@ -34,93 +32,15 @@ SIZES = (100, 300, 1000, 3000)
 DRAWS = 100
 ROWS_AT_A_TIME = 2**15
 """Rows drawn together, so that a stop is heard soon; fixed, so that the bits do not depend on the workers."""
-WORST = 0.95
-"""The percentile of relative errors that P5 reports."""
-SMALLEST = 1e-9
-"""A true error below this is none: nothing is large or small beside it."""
 THIN = 16
 """One row in so many of a sampled law judges a calibrator, which is fitted anew in every draw."""
 MOST_DRAWS = 100_000
 MOST_DRAWN = 1_000_000_000
 """Rows of all samples of a run together."""
 
-_Answer: TypeAlias = tuple[float, float, str]
-"""A draw's value, whether its interval holds the true error (NaN: not asked), and why there is none."""
-_Answers: TypeAlias = list[_Answer]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Line(OneLine):
-    """What one estimator shows in one notion on every draw of one size: ``values``, NaN where ``note`` says why.
-
-    With a ``calibrator`` the values are the true errors that are left after it, and ``true`` the one before.
-    ``inside`` says of each draw whether its interval holds the true error; empty where no intervals were asked for.
-    """
-
-    truth: str
-    calibrator: str
-    reduction: str
-    estimator: str
-    n: int
-    true: TrueError
-    values: Float64s
-    inside: Float64s
-    note: str
-
-    @property
-    def squared(self) -> Line:
-        """Value and truth squared: of a root, the squared error."""
-        true = TrueError(self.true.value**2, 2 * self.true.value * self.true.standard_error)
-        return replace(self, true=true, values=self.values**2)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LabRun(OneLine):
-    """Every line of a run in the laboratory: truths, sizes, notions, estimators, calibrators."""
-
-    lines: tuple[Line, ...]
-    level: float = LEVEL
-
-    def frame(self) -> pd.DataFrame:
-        """One line for each truth, calibrator, notion, estimator and size.
-
-        ``true`` and its standard error; over the draws that could be answered: the ``mean``, ``bias`` = mean less true,
-        ``deviation``, ``worst`` = the 95th percentile of |value - true| / true, ``mse`` = the mean of
-        (value - true)^2, and ``share_held``, the share of intervals that hold the true error. Each has the ends of an
-        interval for what more draws would show: by the normal law for means (of squares
-        not below 0), by order statistics for the percentile, exact for the share. Those of ``worst`` and ``mse`` are
-        wider by what the true error's own standard error makes of them. What is left after a calibrator has no
-        ``bias``, ``worst`` or ``mse``: its ``true`` is the error before. ``worst`` is NaN beside a true error that is
-        not told apart from none.
-        """
-        return pd.DataFrame([_summary(line, self.level) for line in self.lines], columns=list(COLUMNS))
-
-    def squared(self, estimators: Sequence[str]) -> LabRun:
-        """The same run with the values of these estimators, and what they are compared with, squared."""
-        return replace(self, lines=tuple(line.squared if line.estimator in estimators else line for line in self.lines))
-
-    def draws(self) -> pd.DataFrame:
-        """One line for each draw, in the order of ``frame``: the value, and its distance from the true error."""
-        names = ("truth", "calibrator", "reduction", "estimator", "n")
-        frames = [
-            pd.DataFrame(
-                {
-                    **{name: getattr(line, name) for name in names},
-                    "draw": np.arange(len(line.values)),
-                    "value": line.values,
-                    "off": line.values - line.true.value,
-                }
-            )
-            for line in self.lines
-        ]
-        return pd.concat(frames, ignore_index=True)
-
-
-COLUMNS = (
-    "truth", "calibrator", "reduction", "estimator", "n", "draws", "true", "true_error", "mean", "mean_low",
-    "mean_high", "bias", "deviation", "worst", "worst_low", "worst_high", "mse", "mse_low", "mse_high", "share_held",
-    "share_low", "share_high", "note",
-)  # fmt: skip
+_Answer: TypeAlias = tuple[float, float, float, str]
+"""A draw's value, the ends of its interval (NaN: not asked), and why there is no value."""
+_UNASKED = (np.nan, np.nan, "")
 
 
 def repeated(
@@ -134,6 +54,7 @@ def repeated(
     *,
     in_bins: bool = False,
     intervals: bool = False,
+    own_rows: bool = False,
     random_state: int = SEED,
     progress: Progress | None = None,
 ) -> LabRun:
@@ -143,10 +64,11 @@ def repeated(
     answers on each sample in every notion (none: the one each truth is about), and is compared with ``true_error``,
     ``in_bins`` or not. Each of the ``calibrators`` is fitted on each sample, and its line holds, in the order of each
     estimator, the true error of what it returns; ``binary_calibrators`` likewise, fitted to the claims of the notion.
-    With ``intervals``, whether each estimate's default interval holds the true error, its simulation error left out of
-    account. Members are given by key, by recipe or as they are; a mapping
-    gives them names. What cannot be answered is NaN with a note. ``progress`` is told percent; what it raises stops the
-    work. The same bits for any number of threads.
+    With ``intervals``, whether each estimate's default interval holds the true error. With ``own_rows`` the samples of
+    a truth that is known by a sample alone are drawn from one set of 65,536 rows, with replacement as P5 does it, each
+    with a new label; the true error is that of these rows, without simulation error. Members are given by key, by
+    recipe or as they are; a mapping gives them names. What cannot be answered is NaN with a note. ``progress`` is told
+    percent; what it raises stops the work. The same bits for any number of threads.
 
     What can mislead: intervals of binned errors are about the error in their bins, given their rows, not about the true
     error they are compared with here; of a truth that is sampled, true errors have a standard error of their own.
@@ -172,66 +94,86 @@ def repeated(
         raise InputError(
             f"this would draw {drawn:,} rows; a run draws {MOST_DRAWN:,} at most: take fewer draws or rows"
         )
-    plans = {name: _plan(truth, methods, reductions, *maps, in_bins) for name, truth in members.items()}
     jobs = [
-        _Job(name, members[name], int(size), first, min(draws - first, at_a_time), random_state)
-        for name in members
+        (int(size), first, min(draws - first, at_a_time))
         for size in sizes
         for at_a_time in [max(1, ROWS_AT_A_TIME // int(size))]
         for first in range(0, draws, at_a_time)
     ]
+    done, turn = iter(range(1, len(jobs) * len(members) + 1)), threading.Lock()
 
-    def work(job: _Job) -> list[_Answers]:
-        with one_blas_thread():
-            rows = [[task(sample, intervals) for task in plans[job.name]] for sample in job.samples()]
-        return [list(answers) for answers in zip(*rows, strict=True)]
+    def tell() -> None:
+        with turn:
+            share = 100 * next(done) // (len(jobs) * len(members))
+            if progress is not None:
+                progress(share)
 
-    found: dict[tuple[str, int], list[_Answers]] = {}
-    for i, (job, answers) in enumerate(zip(jobs, shared_out(work, jobs), strict=True), 1):
-        kept = found.setdefault((job.name, job.n), [[] for _ in answers])
-        for line, more in zip(kept, answers, strict=True):
-            line += more
-        if progress is not None:
-            progress(100 * i // len(jobs))
-    lines = [
-        task.line(name, size, answers)
-        for name in members
-        for size in map(int, sizes)
-        for task, answers in zip(plans[name], found[name, size], strict=True)
-    ]
-    return LabRun(tuple(lines))
+    def lines_of(name: str) -> list[Line]:
+        truth = members[name]
+        plan = _plan(truth, methods, reductions, *maps, in_bins, own_rows)
 
+        def work(job: tuple[int, int, int]) -> list[list[_Answer]]:
+            with one_blas_thread():
+                draws = _draws(truth, *job, random_state, own_rows)
+                known = [None if intervals or not task.at_once else task.at_once(draws) for task in plan]
+                alone = [task for task, answers in zip(plan, known, strict=True) if answers is None]
+                # Sample by sample, so that what a calibrator returns is not kept for all of them.
+                rows = [[task(sample, intervals) for task in alone] for sample in draws.samples]
+                rest = iter(zip(*rows, strict=True))
+                return [list(next(rest)) if answers is None else answers for answers in known]
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """Some draws of one size from one truth."""
+        found: dict[int, list[list[_Answer]]] = {}
+        for (n, *_), answers in zip(jobs, shared_out(work, jobs), strict=True):
+            for kept, more in zip(found.setdefault(n, [[] for _ in plan]), answers, strict=True):
+                kept += more
+            tell()
+        return [task.line(name, n, answers) for n in found for task, answers in zip(plan, found[n], strict=True)]
 
-    name: str
-    truth: Truth
-    n: int
-    first: int
-    draws: int
-    seed: int
-
-    def samples(self) -> list[_Sample]:
-        """The predictions of each draw."""
-        rng = np.random.default_rng([self.seed, self.n, self.first])
-        rows = self.truth.sample(self.n * self.draws, rng).predictions
-        return [_Sample(rows.take(np.arange(d * self.n, (d + 1) * self.n)), {}) for d in range(self.draws)]
+    # Truths are shared out where there are several, else the samples of the one.
+    return LabRun(tuple(line for lines in shared_out(lines_of, members) for line in lines))
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
-    """The predictions of one draw, and what several tasks make of them, made once."""
+class _Shared:
+    """What several tasks make of the same rows, made once."""
 
-    predictions: Predictions
-    known: dict[int, Any]
+    known: dict[int, Any] = field(init=False, default_factory=dict)
 
     def once(self, key: object, make: Callable[[], Any]) -> Any:
-        """What ``make`` makes, kept for this ``key``: a thing that outlives the draw."""
+        """What ``make`` makes, kept for this ``key``: a thing that outlives the rows."""
         if id(key) not in self.known:
             self.known[id(key)] = make()
         return self.known[id(key)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample(_Shared):
+    """The predictions of one draw."""
+
+    predictions: Predictions
+
+    def claims(self, reduction: Reduction) -> Any:
+        """The claims they make."""
+        return self.once(reduction, lambda: reduction.split(self.predictions))
+
+
+@dataclass(frozen=True, eq=False)
+class _Draws(_Shared):
+    """Some draws of one size."""
+
+    samples: list[_Sample]
+
+
+def _draws(truth: Any, n: int, first: int, draws: int, seed: int, own_rows: bool) -> _Draws:
+    """Some draws of one size from one truth."""
+    rng = np.random.default_rng([seed, n, first])
+    if own_rows and not kind_of(truth).exact:
+        kept = holdout(truth)
+        chosen = rng.integers(len(kept.true_probs), size=n * draws)
+        rows = kept.predictions.take(chosen).relabelled(drawn_labels(kept.true_probs[chosen], rng))
+    else:
+        rows = truth.sample(n * draws, rng).predictions
+    return _Draws([_Sample(rows.take(np.arange(d * n, (d + 1) * n))) for d in range(draws)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,20 +185,21 @@ class _Task:
     calibrator: str
     true: TrueError
     note: str
-    answer: Callable[[_Sample, bool, float], tuple[float, float]]
+    answer: Callable[[_Sample, bool], _Answer]
+    at_once: Callable[[_Draws], list[_Answer] | None] | None = None
 
     def __call__(self, sample: _Sample, intervals: bool) -> _Answer:
         try:
-            return (*self.answer(sample, intervals, self.true.value), "")
+            return self.answer(sample, intervals)
         except NotAnswerable as why:
-            return np.nan, np.nan, str(why)
+            return np.nan, np.nan, np.nan, str(why)
 
-    def line(self, truth: str, n: int, answers: _Answers) -> Line:
+    def line(self, truth: str, n: int, answers: list[_Answer]) -> Line:
         """The answers of all draws of one size."""
-        values, inside, notes = zip(*answers, strict=True)
+        *numbers, notes = zip(*answers, strict=True)
         note = "; ".join(dict.fromkeys(filter(None, (self.note, *notes))))
-        arrays = np.array(values, dtype=float), np.array(inside, dtype=float)
-        return Line(truth, self.calibrator, self.reduction, self.estimator, n, self.true, *arrays, note)
+        values, low, high = (np.array(each, dtype=float) for each in numbers)
+        return Line(truth, self.calibrator, self.reduction, self.estimator, n, self.true, values, low, high, note)
 
 
 def _plan(
@@ -266,6 +209,7 @@ def _plan(
     calibrators: dict[str, Any],
     binary: dict[str, Any],
     in_bins: bool,
+    own_rows: bool,
 ) -> list[_Task]:
     """Every line of a truth, in the order of the frame."""
     notions = _named(reductions, REDUCTIONS)
@@ -274,40 +218,69 @@ def _plan(
     for notion, reduction in (notions or {REDUCTIONS.recipe(first).title: first}).items():
         maps = {**calibrators, **{name: Reduced(reduction, given) for name, given in binary.items()}}
         for name, method in methods.items():
-            true, note = _true_or_why(truth, reduction, method, in_bins)
+            true, note = _true_or_why(truth, reduction, method, in_bins, own_rows)
             # One given by key may choose its bins by the rows, as it does wherever it is given by key.
             by_key = name if name in ESTIMATORS and ESTIMATORS.make(name) == method else method
-            tasks.append(_Task(notion, name, "", true, note, partial(_estimated, reduction, by_key)))
+            tasks.append(
+                _Task(
+                    notion,
+                    name,
+                    "",
+                    true,
+                    note,
+                    partial(_estimated, reduction, by_key),
+                    partial(_at_once, reduction, by_key),
+                )
+            )
             for title, calibrator in maps.items():
                 left = partial(_left, truth, reduction, method, calibrator)
                 tasks.append(_Task(notion, name, title, true, note, left))
     return tasks
 
 
-def _true_or_why(truth: Truth, reduction: Reduction, method: Any, in_bins: bool) -> tuple[TrueError, str]:
+def _true_or_why(
+    truth: Truth, reduction: Reduction, method: Any, in_bins: bool, own_rows: bool
+) -> tuple[TrueError, str]:
     try:
-        return true_error(truth, reduction, method, in_bins=in_bins), ""
+        return true_error(truth, reduction, method, in_bins=in_bins, own_rows=own_rows), ""
     except NotAnswerable as why:
         return TrueError(np.nan, np.nan), str(why)
 
 
-def _estimated(reduction: Reduction, method: Any, sample: _Sample, intervals: bool, true: float) -> tuple[float, float]:
-    if not intervals and scope(reduction).of != "vector" and "claims" in traits(as_estimator(method)).takes:
-        claims = sample.once(reduction, lambda: reduction.split(sample.predictions))
-        return as_estimator(method)(claims).value, np.nan
+def _estimated(reduction: Reduction, method: Any, sample: _Sample, intervals: bool) -> _Answer:
+    if not intervals and _of_claims(reduction, method):
+        return as_estimator(method)(sample.claims(reduction)).value, *_UNASKED
     found = estimate(sample.predictions, reduction, method)
-    return found.value, float(true in found.interval()) if intervals and true == true else np.nan
+    if not intervals:
+        return found.value, *_UNASKED
+    interval = found.interval()
+    return found.value, interval.low, interval.high, ""
 
 
-def _left(
-    truth: Any, reduction: Reduction, method: Any, calibrator: Any, sample: _Sample, intervals: bool, before: float
-) -> tuple[float, float]:
+def _at_once(reduction: Reduction, method: Any, draws: _Draws) -> list[_Answer] | None:
+    """The estimates of all draws together, where the estimator has them and all draws have as many claims."""
+    estimator: Any = as_estimator(method)
+    if not (_of_claims(reduction, method) and traits(estimator).together(estimator)):
+        return None
+    try:
+        claims = draws.once(reduction, lambda: side_by_side([sample.claims(reduction) for sample in draws.samples]))
+        return None if claims is None else [(float(value), *_UNASKED) for value in estimator.of_samples(claims)]
+    except NotAnswerable:  # each draw says why
+        return None
+
+
+def _of_claims(reduction: Reduction, method: Any) -> bool:
+    return scope(reduction).of != "vector" and "claims" in traits(as_estimator(method)).takes
+
+
+def _left(truth: Any, reduction: Reduction, method: Any, calibrator: Any, sample: _Sample, intervals: bool) -> _Answer:
     def outputs() -> Predictions:
         fresh: Calibrator = clone(calibrator)
         return fresh.fit_on(sample.predictions).apply(law(truth, THIN))
 
     rows = sample.once(calibrator, outputs)
-    return error_of(rows, reduction, *target_of(method, reduction, kind_of(truth).exact or rows.discrete)), np.nan
+    left = error_of(rows, reduction, *target_of(method, reduction, kind_of(truth).exact or rows.discrete))
+    return left, *_UNASKED
 
 
 def _named(given: Any, registry: Registry[Any]) -> dict[str, Any]:
@@ -322,62 +295,3 @@ def _named(given: Any, registry: Registry[Any]) -> dict[str, Any]:
 
 def _built(given: Any, registry: Registry[Any]) -> Any:
     return registry.recipe(given).build() if isinstance(given, (str, Recipe)) else given
-
-
-def _summary(line: Line, level: float) -> dict[str, Any]:
-    known = line.values[np.isfinite(line.values)]
-    beside = known[: 0 if line.calibrator else None]
-    doubt = float(norm.isf((1 - level) / 2) * line.true.standard_error)
-    relative = len(beside) and line.true.value > max(SMALLEST, doubt)
-    inside = line.inside[np.isfinite(line.inside)]
-    counts = np.atleast_1d(inside.sum(), float(len(inside)))
-    share = clopper_pearson(*counts, level) if len(inside) else (np.nan, np.nan)
-    return {
-        **{name: getattr(line, name) for name in ("truth", "calibrator", "reduction", "estimator", "n")},
-        "draws": len(known),
-        "true": line.true.value,
-        "true_error": line.true.standard_error,
-        **_mean("mean", known, level),
-        "bias": float(beside.mean() - line.true.value) if len(beside) else np.nan,
-        "deviation": float(known.std(ddof=1)) if len(known) > 1 else np.nan,
-        **(
-            _doubted("worst", lambda true: _worst(np.abs(beside - true) / true, level), line.true.value, doubt)
-            if relative
-            else {}
-        ),
-        **_doubted("mse", lambda true: _mean("mse", (beside - true) ** 2, level), line.true.value, doubt),
-        "share_held": float(inside.mean()) if len(inside) else np.nan,
-        "share_low": float(np.squeeze(share[0])),
-        "share_high": float(np.squeeze(share[1])),
-        "note": line.note,
-    }
-
-
-def _doubted(name: str, found: Callable[[float], dict[str, float]], true: float, doubt: float) -> dict[str, float]:
-    """A measure with its ends, these wider by what a true error of ``doubt`` less or more would make of it."""
-    own = found(true)
-    if not own:
-        return own
-    value = own[name]
-    moved = max(abs(found(true + by)[name] - value) for by in (-doubt, doubt)) if doubt else 0.0
-    ends = {f"{name}_low": -1, f"{name}_high": 1}
-    wider = {end: max(value + sign * float(np.hypot(own[end] - value, moved)), 0.0) for end, sign in ends.items()}
-    return {name: value, **{end: at_end if own[end] == own[end] else np.nan for end, at_end in wider.items()}}
-
-
-def _mean(name: str, values: Float64s, level: float) -> dict[str, float]:
-    """A mean over draws and the ends of its interval, by the normal law."""
-    if not len(values):
-        return {}
-    mean = float(values.mean())
-    half = float(norm.isf((1 - level) / 2) * values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
-    return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
-
-
-def _worst(relative: Float64s, level: float) -> dict[str, float]:
-    """The 95th percentile and its interval by order statistics, NaN where the draws are too few for an end."""
-    ordered, n = np.sort(relative), len(relative)
-    low, high = (int(binom.ppf(q, n, WORST)) for q in ((1 - level) / 2, (1 + level) / 2))
-    ends = {"worst_low": float(ordered[low - 1]) if low > 0 else np.nan}
-    ends["worst_high"] = float(ordered[high]) if high < n else np.nan
-    return {"worst": float(np.quantile(ordered, WORST)), **ends}

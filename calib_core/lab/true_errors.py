@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from calib_core._arrays import Float64s
 from calib_core._repr import OneLine
-from calib_core.binning import Distinct, PointsPerBin
+from calib_core.binning import Distinct, PointsPerBin, tabulate
+from calib_core.claims import FlatClaims
 from calib_core.datasets import Synthetic
 from calib_core.estimators import Binned, Estimator, as_estimator
 from calib_core.estimators.base import Question, error_scale, traits
@@ -19,8 +21,10 @@ from calib_core.reductions import Reduction, as_reduction, scope
 from calib_core.registry import Recipe
 
 PROBABILITIES = 2**21
-"""Rows times classes squared of a sample that stands for a law."""
+"""Rows times classes of a sample that stands for a law; times classes squared where labels are written out."""
 MOST_SAMPLED = 2**19
+HOLDOUT = 2**16
+"""Rows of a holdout set."""
 FINEST_ROWS = 500
 """Least rows a bin of it."""
 FINEST = PointsPerBin(FINEST_ROWS)
@@ -61,6 +65,7 @@ def true_error(
     estimator: str | Estimator = "ece",
     *,
     in_bins: bool = False,
+    own_rows: bool = False,
 ) -> TrueError:
     """What an estimator estimates, known because the truth is: sum over scores of |true share - score|^p.
 
@@ -68,8 +73,10 @@ def true_error(
     of the estimator, with every distinct score a bin of its own, or n^(2/3) of the n rows of a sample; no labels are
     drawn. ``in_bins``: in the estimator's own bins instead, which see no more than their means. Scores such as accuracy
     are their expectation. Truths whose law is summed up have no simulation error, others that of a seeded sample of up
-    to 524,288 rows. What can mislead: what wide bins cannot see is part of the true error, so that a binned estimate
-    can lie below it however many its rows; a sample's error is a little too large where it is small, by its own noise.
+    to 524,288 rows. ``own_rows``: the error of the 65,536 rows alone (of slow models fewer) that ``repeated`` draws
+    from where it is told the same, which has none. What can mislead: what wide bins cannot see is part of the true
+    error, so that a binned estimate can lie below it however many its rows; a sample's error is a little too large
+    where it is small, by its own noise.
 
     NotAnswerable for errors of whole vectors, for squared errors of pairs, and for the largest error where the law is
     known by a sample alone.
@@ -82,21 +89,74 @@ def true_error(
     member: Any = as_truth(truth)
     notion: Any = kind_of(member).reduction if reduction is None else as_reduction(reduction)
     target, power = target_of(as_estimator(estimator), notion, kind_of(member).exact, in_bins)
-    return _of_law(member, notion, target, power)
+    return _of_law(member, notion, target, power, own_rows)
 
 
-@lru_cache(maxsize=512)
-def _of_law(truth: Any, notion: Any, target: Any, power: int) -> TrueError:
-    rows = law(truth)
+@lru_cache(maxsize=4096)
+def _of_law(truth: Any, notion: Any, target: Any, power: int, own: bool) -> TrueError:
     if kind_of(truth).exact:
+        rows = law(truth)
         if _binning(target) != Distinct():
             rows = rows.replace(probs=rows.probs.round(JOINED))
         return TrueError(error_of(rows, notion, target, power), 0.0)
-    value = error_of(rows, notion, target, power)
-    # Rows of the law stand in the order they were drawn in.
-    parts = [part for part in np.array_split(np.arange(rows.n_rows), BATCHES) if len(part)]
-    values = [error_of(rows.take(part), notion, target, power, len(parts)) for part in parts]
+    drawn = holdout(truth) if own else _sampled(truth)
+    value = _of_drawn(drawn, notion, target, power)
+    if own:
+        return TrueError(value, 0.0)
+    # Rows stand in the order they were drawn in.
+    parts = [part for part in np.array_split(np.arange(len(drawn.true_probs)), BATCHES) if len(part)]
+    batches = [Synthetic(drawn.predictions.take(part), drawn.true_probs[part]) for part in parts]
+    values = [_of_drawn(batch, notion, target, power, len(parts)) for batch in batches]
     return TrueError(value, float(np.std(values, ddof=1) / np.sqrt(len(values))))
+
+
+@lru_cache(maxsize=4)
+def _sampled(truth: Any) -> Synthetic:
+    """The rows that stand for a truth that is not summed up."""
+    classes = truth.population(2).predictions.n_classes or 2
+    drawn: Synthetic = truth.population(min(PROBABILITIES // classes, MOST_SAMPLED))
+    return drawn
+
+
+@lru_cache(maxsize=8)
+def holdout(truth: Any) -> Synthetic:
+    """One set of rows of a truth, from which samples can be drawn again and again."""
+    drawn: Synthetic = truth.population(HOLDOUT)
+    return drawn
+
+
+def _of_drawn(drawn: Synthetic, notion: Reduction, target: Any, power: int, parts: int = 1) -> float:
+    """The target on drawn rows, no labels drawn; of one of several ``parts`` in as many bins as of all."""
+    rows, n = drawn.predictions, len(drawn.true_probs)
+    if _binning(target) is None or rows.weights is not None:
+        return error_of(expected(drawn), notion, target, power, parts)
+    claims, chance = _chances(drawn, notion)
+    finest = _binning(target) is FINEST
+    scheme = PointsPerBin(max(1, round(_points(n, parts)))) if finest else target.binning
+    table = tabulate(claims, [scheme])[0]
+    came = np.bincount(table.cells(claims.scores, claims.codes), chance, table.count.size)
+    return float(target.of_outcomes(table, came.reshape(1, *table.count.shape))[0] ** power)
+
+
+def _chances(drawn: Synthetic, notion: Any) -> tuple[FlatClaims, Float64s]:
+    """All claims, and how likely each comes true: the mean over the labels its row can have."""
+    true, n = drawn.true_probs, len(drawn.true_probs)
+    of_label = [notion.split(drawn.predictions.relabelled(np.full(n, k))) for k in range(true.shape[1])]
+    first = of_label[0]
+    # Shares of classes can be those of their labels.
+    shares = true.mean(axis=0) @ np.stack([claims.shares for claims in of_label])
+    if first.same_rows:
+        chance, row = np.zeros(first.rows.shape), np.arange(n)
+        for claims, likely in zip(of_label, true.T, strict=True):
+            chance[row[claims.hit >= 0], claims.hit[claims.hit >= 0]] += likely[claims.hit >= 0]
+        scores, codes = first.rows.array().T.ravel(), np.repeat(np.arange(len(first.strata)), n)
+        return FlatClaims(scores, np.zeros(len(scores), dtype=bool), codes, first.strata, shares), chance.T.ravel()
+    times = len(first.scores) // n
+    chance = sum(
+        (np.tile(likely, times) * claims.outcomes for claims, likely in zip(of_label, true.T, strict=True)),
+        start=np.zeros(len(first.scores)),
+    )
+    return replace(first, shares=shares), chance
 
 
 @lru_cache(maxsize=4)
@@ -125,8 +185,11 @@ def _finest(rows: Predictions, parts: int) -> PointsPerBin:
     A row has a line for each label it can have, one after the other; bins count what the lines' weights are worth.
     """
     n = 1 + int((rows.probs[1:] != rows.probs[:-1]).any(axis=1).sum())
-    points = max(FINEST_ROWS, (parts * n) ** (2 / 3)) / parts
-    return PointsPerBin(max(1, round(points * rows.effective_rows / n)))
+    return PointsPerBin(max(1, round(_points(n, parts) * rows.effective_rows / n)))
+
+
+def _points(n: int, parts: int) -> float:
+    return float(max(FINEST_ROWS, (parts * n) ** (2 / 3)) / parts)
 
 
 def target_of(estimator: Any, notion: Reduction, exact: bool, in_bins: bool = False) -> tuple[Any, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Protocol
 
 import numpy as np
@@ -208,8 +208,23 @@ class Drawn(_Curve):
             known = ", ".join(map(repr, SPREADS))
             raise RegistryError(f"shares must be {wrong}" if wrong else f"spread must be one of {known}")
 
+    @property
+    def points(self) -> Float64s:
+        """Score and share of every point (m, 2), from left to right."""
+        return np.column_stack([np.linspace(0, 1, len(self.shares)), self.shares])
+
+    def moved(self, point: int, share: float) -> Drawn:
+        """The same curve with one point at another share; RegistryError beyond 0 to 1 or where there is no such point.
+
+        >>> Drawn((0.0, 1.0)).moved(1, 0.8).shares
+        (0.0, 0.8)
+        """
+        if not 0 <= point < len(self.shares):
+            raise RegistryError(f"point is {point}; it must be a whole number from 0 to {len(self.shares) - 1}")
+        return replace(self, shares=(*self.shares[:point], share, *self.shares[point + 1 :]))
+
     def accuracy(self, scores: Float64s) -> Float64s:
-        return np.interp(scores, np.linspace(0, 1, len(self.shares)), self.shares)
+        return np.interp(scores, *self.points.T)
 
     def below(self, scores: Float64s) -> Float64s:
         return np.asarray(beta.cdf(scores, *SPREADS[self.spread]))

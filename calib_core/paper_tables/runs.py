@@ -106,7 +106,9 @@ def _of_file(
         given = file() if callable(file) else file
     except InputError as why:
         return [_refused(methods, measures, str(why))]
-    parts = (given,) if isinstance(given, Predictions) else given
+    parts = given if isinstance(given, tuple) else (given,)
+    if any(part.grain == "counts" for part in parts):
+        return [_refused(methods, measures, "a summary has no rows to fit methods on")]
     data = [kept.content(part) for part in parts]
     # Whether a method is known goes in: its reason for an empty cell is not kept for when there is one.
     recipe = (data, tuple((method.text, method.key in CALIBRATORS) for method in methods), tuple(measures), rows)

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Float64s
-from calib_core._text import inside
+from calib_core._text import inside, points_of
 from calib_core.defaults import BINS, LEVEL
 from calib_core.guarantees import (
     expected_ece,
@@ -18,7 +18,7 @@ from calib_core.guarantees import (
     simultaneous_eps,
     unbalanced_probability,
 )
-from calib_core.guarantees.promise import points_up, rounded_up
+from calib_core.guarantees.promise import points_up, rounded_up, says_nothing
 from calib_core.guarantees.sample_size import fewest
 from calib_core.inference.number_words import at_level, in_percent, percent
 from calib_core.inference.number_words import rows as about
@@ -107,12 +107,22 @@ class HistogramBinning(Plan):
         elif rare:
             what = f"every value for a class predicted at least {self.points:,} times, and the error of all these,"
             among = " among rows of such classes"
-        everything = f"is at most {points_up(every)} off" if every < 1 else "is not bounded: the bins hold too few rows"
+        bounded = not says_nothing(every)
+        of_such, alike = " of such a class" if rare else "", "With the same probability" if bounded else sure
+        first = (
+            f"{sure} over the {rows:,} calibration rows, {self.points:,} in each bin, {what} is at most "
+            f"{points_up(every)} off."
+            if bounded
+            else f"Nothing is promised of all values at once: bins of {self.points:,} rows are too small."
+        )
+        second = (
+            f"Nothing is promised of the value of a new row{of_such}."
+            if says_nothing(new)
+            else f"{alike} over these rows and a new one{of_such}, that row's value is at most {points_up(new)} off."
+        )
         return (
-            f"{sure} over the {rows:,} calibration rows, {self.points:,} in each bin, {what} {everything}. With the "
-            f"same probability over these rows and a new one{' of such a class' if rare else ''}, that row's value is "
-            f"at most {points_up(min(new, 1))} off. On average over such calibration sets the calibration error{among} "
-            f"is at most {rounded_up(mean)}.{rare}"
+            f"{first} {second} On average over such calibration sets the calibration error{among} is at most "
+            f"{rounded_up(mean)}.{rare}"
         )
 
     def _too_rare(self, rows: int) -> str:
@@ -125,15 +135,15 @@ class HistogramBinning(Plan):
         )
 
     def inverse(self) -> str:
-        points, wanted = self.needed(), percent(self.error).removesuffix(" %")
+        points, wanted = self.needed(), points_of(percent(self.error))
         if points is None:
             alone = fewest(lambda k: simultaneous_eps(k, 1, self._alpha, DELTA) <= self.error, self.error - DELTA)
-            text = f"{self.rows:,} rows are too few for every value to be within {wanted} points: one bin alone takes "
+            text = f"{self.rows:,} rows are too few for every value to be within {wanted}: one bin alone takes "
             return f"{text}{alone:,}.{self._of_the_rarest()}"
         bins = (self.rows or 0) // points
         most = f"{bins:,} bins" if bins != 1 else "one bin"
         return (
-            f"For every value to be within {wanted} points each bin needs {points:,} calibration rows: at most {most} "
+            f"For every value to be within {wanted} each bin needs {points:,} calibration rows: at most {most} "
             f"in all from these {self.rows:,} rows.{self._of_the_rarest()}"
         )
 

@@ -8,6 +8,7 @@ from typing import Annotated, Self
 import numpy as np
 
 from calib_core._arrays import Float64s
+from calib_core._text import points_of, several
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.errors import NotAnswerable
 from calib_core.guarantees.sample_size import fewest
@@ -60,12 +61,12 @@ class AccuracyInterval(Plan):
         n, share = float(self.rows or 2), self.accuracy or 0.0
         (low,), (high,) = clopper_pearson(np.array([share * n]), np.array([n]), self.level)
         return (
-            f"A share of {in_percent(share)} among {self.rows:,} rows has a {at_level(self.level)} interval of "
-            f"{percent(low).removesuffix(' %')} to {percent(high)}: {_points(self.bound)} wide."
+            f"A share of {in_percent(share)} among {several(self.rows or 2)} has a {at_level(self.level)} interval of "
+            f"{percent(low).removesuffix(' %')} to {percent(high)}: {points_of(percent(self.bound))} wide."
         )
 
     def inverse(self) -> str:
-        return f"For one no wider than {_points(self.width)} it takes {self.needed():,} rows."
+        return f"For one no wider than {points_of(percent(self.width))} it takes {several(self.needed())}."
 
 
 class _OfTheData(Plan):
@@ -144,11 +145,11 @@ class ErrorInterval(_OfTheData):
     def answer(self) -> str:
         return (
             f"From {self.rows:,} rows like these the {at_level(self.level)} interval of the calibration error would be "
-            f"about {_points(self.bound)} wide."
+            f"about {points_of(percent(self.bound))} wide."
         )
 
     def inverse(self) -> str:
-        return f"For one of {_points(self.width)} it takes about {about(self.needed())} rows."
+        return f"For one of {points_of(percent(self.width))} it takes about {about(self.needed())} rows."
 
 
 @PLANS.register("within", "Rows to show an error within tolerance")
@@ -299,7 +300,3 @@ def _typical(outputs: Float64s, rows: float, level: float) -> float:
         noise = Noise(1.0 / rows, residual, float((each * outcome * (1 - outcome)).sum()))
         highs.append(square_high(CellGaps(np.full(bins, 1.0 / bins), each, outcome, outputs), noise, level, errors))
     return min(1.0, float(np.median(highs)))
-
-
-def _points(share: float) -> str:
-    return f"{percent(share).removesuffix(' %')} points"

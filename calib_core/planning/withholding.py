@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from calib_core._arrays import Float64s
+from calib_core._text import points_of, several
 from calib_core.defaults import LEVEL
 from calib_core.guarantees import (
     exceed_probability,
@@ -90,7 +91,7 @@ class Miscoverage(Plan):
         allowed = f"more than {percent(self.rate)} of the right answers"
         if rank is None:
             return (
-                f"From {rows:,} correct rows no threshold keeps the chance of withholding {allowed} to "
+                f"From {several(rows, 'correct rows')} no threshold keeps the chance of withholding {allowed} to "
                 f"{percent(self.risk)}: the strictest one leaves {percent(self.bound)}, and {usual}."
             )
         chance = exceed_probability(rows, rank, self.rate)
@@ -102,7 +103,7 @@ class Miscoverage(Plan):
     def inverse(self) -> str:
         needed = self.needed()
         whole = int(np.ceil(needed / HELD_OUT_SHARE))
-        text = f"It takes {needed:,} correct rows held out for a chance of {percent(self.risk)} or less"
+        text = f"It takes {several(needed, 'correct rows')} held out for a chance of {percent(self.risk)} or less"
         if needed > MOST_HELD_OUT:
             return f"{text}, more than the {MOST_HELD_OUT} that the method holds out at most."
         return f"{text}; as a tenth of the correct rows is held out, {whole:,} correct calibration rows."
@@ -159,14 +160,14 @@ class AbstainingRates(Plan):
     def answer(self) -> str:
         rate = "share of right answers withheld" if self.share == "withheld" else "share of answers that are right"
         normal = normal_deviation(self.level, self.rate, self.rows or 1)
+        most, usual = (points_of(percent(min(each, 1.0))) for each in (self.bound, normal))
         return (
-            f"Measured on {self.rows:,} rows, a {rate} that is truly {in_percent(self.rate)} comes out at most "
-            f"{_points(min(self.bound, 1.0))} off with a probability of about {at_level(self.level)} or more; by the "
-            f"normal law at most {_points(min(normal, 1.0))}."
+            f"Measured on {several(self.rows or 1)}, a {rate} that is truly {in_percent(self.rate)} comes out at most "
+            f"{most} off with a probability of about {at_level(self.level)} or more; by the normal law at most {usual}."
         )
 
     def inverse(self) -> str:
-        return f"For {_points(self.error)} or less it takes {self.needed():,} rows."
+        return f"For {points_of(percent(self.error))} or less it takes {several(self.needed())}."
 
 
 @PLANS.register("abstaining-gain", "What abstaining can gain at most", reference="P4 eq. 2 and 6")
@@ -208,7 +209,3 @@ class AbstainingGain(Plan):
             f"{in_percent(self.withheld)} of the right rows and all but {in_percent(self.missed)} of the wrong ones "
             f"lowers that limit to {percent(self.bound)}."
         )
-
-
-def _points(share: float) -> str:
-    return f"{percent(share).removesuffix(' %')} points"

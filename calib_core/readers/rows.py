@@ -35,7 +35,7 @@ def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArra
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def testing_rows(table: Table, reading: Reading) -> NDArray[np.bool_]:
+def rows_for_testing(table: Table, reading: Reading) -> NDArray[np.bool_]:
     """Which rows of ``predictions(table, reading)`` the split column marks for testing, (n,); it may mark all or none.
 
     For a part of a file, whose other parts hold the others. InputError when a value marks neither.

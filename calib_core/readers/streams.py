@@ -19,7 +19,7 @@ from calib_core.readers.parquet import bounds, check_lengths
 from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
-from calib_core.readers.rows import testing_rows
+from calib_core.readers.rows import rows_for_testing
 from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
 from calib_core.readers.wording import quoted, size
 
@@ -70,7 +70,7 @@ def streamed(
             _check_rows(run.table, reading, rows)
         found, kept = predictions(run.table, reading), None
         if reading.split is not None and rows != "all":
-            kept = np.flatnonzero(testing_rows(run.table, reading) == (rows != "calibration"))
+            kept = np.flatnonzero(rows_for_testing(run.table, reading) == (rows != "calibration"))
         progress(run.share)
         if kept is None or len(kept):
             yield found if kept is None else found.take(kept)

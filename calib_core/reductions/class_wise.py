@@ -62,7 +62,7 @@ class ClassWise:
     def _shares(self, predictions: Predictions) -> Float64s:
         k = predictions.n_classes or 0
         if self.weights == "equal":
-            return np.full(k, 1.0 / k)
+            return np.full(k, 1.0 / max(k, 1))
         if self.weights == "share":
             counted = counts(predictions)
             return (

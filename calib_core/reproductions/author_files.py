@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib_core._parallel import Progress
 from calib_core.errors import InputError, NotAnswerable
 from calib_core.paper_tables import PAPER_TABLES, paper_table
 from calib_core.paper_tables.shapes import ERROR
-from calib_core.reproductions.gallery import REPRODUCTIONS, Progress, Reproduction, as_frame, entry_of
+from calib_core.reproductions.gallery import REPRODUCTIONS, Reproduction, as_frame, entry_of
 from calib_core.reproductions.paper_lines import Found, PaperLine, printed
 
 SPLITS = 5

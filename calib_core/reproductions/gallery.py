@@ -14,12 +14,11 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 
+from calib_core._parallel import Progress
 from calib_core.citations import PAPERS
 from calib_core.errors import InputError, NotAnswerable
 from calib_core.reproductions.paper_lines import PaperLine
 
-Progress = Callable[[int], object]
-"""Told how much is done, in percent; whatever it raises stops the work."""
 Compare = Callable[[bool, Progress], Sequence[PaperLine]]
 """What an entry does: ``quick`` or at the full size, telling how far it is."""
 COLUMNS = ("key", "what", "place", "published", "relation", "target", "ours", "apart", "tolerance", "within", "basis",

@@ -8,13 +8,14 @@ import numpy as np
 
 from calib_core import datasets
 from calib_core._arrays import Float64s, Floats
+from calib_core._parallel import Progress
 from calib_core.binning import EqualWidth
 from calib_core.calibrators import CALIBRATORS
 from calib_core.estimators import estimate
 from calib_core.guarantees import class_wise_bounds, conditional_eps, expected_ece, marginal_eps
 from calib_core.predictions import Predictions
 from calib_core.reductions import REDUCTIONS
-from calib_core.reproductions.gallery import Progress, reproduction, steps
+from calib_core.reproductions.gallery import reproduction, steps
 from calib_core.reproductions.paper_lines import PaperLine, mean, printed, ratio, share, stated
 
 POINTS, ALPHA = 50, 0.1

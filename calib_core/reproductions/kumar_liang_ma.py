@@ -9,11 +9,12 @@ import numpy as np
 
 from calib_core import datasets
 from calib_core._arrays import Float64s
+from calib_core._parallel import Progress
 from calib_core.binning import EqualWidth
 from calib_core.calibrators import BINARY_CALIBRATORS
 from calib_core.estimators import ESTIMATORS, estimate
 from calib_core.predictions import Predictions
-from calib_core.reproductions.gallery import Progress, lab_link, reproduction, steps
+from calib_core.reproductions.gallery import lab_link, reproduction, steps
 from calib_core.reproductions.paper_lines import Found, PaperLine, mean, printed, ratio, stated
 
 _GRID = (np.arange(100_000) + 0.5) / 100_000

@@ -6,10 +6,11 @@ import numpy as np
 
 from calib_core import datasets
 from calib_core._arrays import Bools, Float64s, Floats
+from calib_core._parallel import Progress
 from calib_core.calibrators import CALIBRATORS
 from calib_core.guarantees import likely_deviation, paper_rank, worst_ece_at_least
 from calib_core.predictions import Predictions
-from calib_core.reproductions.gallery import Progress, reproduction, steps
+from calib_core.reproductions.gallery import reproduction, steps
 from calib_core.reproductions.paper_lines import PaperLine, mean, share, stated
 
 MISCOVERAGE, ACCURACY = 0.05, 0.97

@@ -7,11 +7,12 @@ from itertools import product
 import numpy as np
 
 from calib_core._arrays import Float64s
+from calib_core._parallel import Progress
 from calib_core.binning.allocation import Convex, Split, centres
 from calib_core.estimators import ESTIMATORS
 from calib_core.lab import Mixture, repeated
 from calib_core.lab.mixtures import MODELS
-from calib_core.reproductions.gallery import Progress, lab_link, reproduction
+from calib_core.reproductions.gallery import lab_link, reproduction
 from calib_core.reproductions.paper_lines import WIDTH, Found, PaperLine, mean, printed, stated
 
 

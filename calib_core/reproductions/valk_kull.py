@@ -6,9 +6,10 @@ import numpy as np
 
 from calib_core import datasets
 from calib_core._arrays import Float64s, Floats
+from calib_core._parallel import Progress
 from calib_core.binning import EqualWidth
 from calib_core.calibrators import CALIBRATORS, Calibrator, EqualWidthHistogram, LeceHistogram
-from calib_core.reproductions.gallery import Progress, reproduction, steps
+from calib_core.reproductions.gallery import reproduction, steps
 from calib_core.reproductions.paper_lines import PaperLine, mean, printed, ratio, stated
 
 METRICS = ("confidence CE", "classwise CE", "Brier score", "log-loss", "accuracy")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -16,12 +16,19 @@ from calib_core.registry import Registry
 from calib_core.smoothing.score_grid import CELLS, Grid
 
 
-class Spread(Protocol):
-    """A kernel of one bandwidth on the nodes of a grid: what smoothing does to masses there."""
+class Smoothing(Protocol):
+    """What smoothing does to masses on the nodes of a grid."""
 
     @property
     def grid(self) -> Grid:
         """Where the masses lie."""
+
+    def density(self, masses: Float64s, stride: int = 1) -> Float64s:
+        """Masses (..., cells + 1) smoothed: mass per unit of the scale at every stride-th node."""
+
+
+class Spread(Smoothing, Protocol):
+    """A kernel of one bandwidth on the nodes of a grid."""
 
     @property
     def stride(self) -> int:
@@ -34,9 +41,6 @@ class Spread(Protocol):
     @property
     def own(self) -> Float64s:
         """Weight of a mass at its own node, (cells + 1,)."""
-
-    def density(self, masses: Float64s, stride: int = 1) -> Float64s:
-        """Masses (..., cells + 1) smoothed: mass per unit of the scale at every stride-th node."""
 
     def weights(self) -> Iterator[tuple[slice, slice, Float64s]]:
         """Runs of nodes, the nodes they see and the weights between; runs share their border nodes."""
@@ -51,6 +55,9 @@ class Kernel(Protocol):
 
     def on(self, grid: Grid, bandwidth: float) -> Spread:
         """What it does to masses on this grid; ``bandwidth`` is its standard deviation in units of the scale."""
+
+    def on_each(self, grid: Grid, bandwidths: Sequence[float]) -> Smoothing:
+        """The same for many lines of masses (lines, ..., cells + 1), each smoothed with a bandwidth of its own."""
 
 
 KERNELS: Registry[Kernel] = Registry("KERNELS")
@@ -75,6 +82,9 @@ class Bump(ABC):
 
     def on(self, grid: Grid, bandwidth: float) -> Mirrored:
         return Mirrored(self, bandwidth, grid)
+
+    def on_each(self, grid: Grid, bandwidths: Sequence[float]) -> MirroredEach:
+        return MirroredEach(grid, np.stack([self.on(grid, width).footprint for width in bandwidths]))
 
 
 @KERNELS.register("triweight", "Triweight", reference="P5 §4.4")
@@ -146,8 +156,7 @@ class Mirrored:
     @cached_property
     def _damping(self) -> Float64s:
         """What smoothing multiplies each cosine coefficient by, shape (cells + 1,); 1 at frequency 0."""
-        coefficients = np.asarray(scipy.fft.dct(self.footprint, type=1))
-        return np.asarray(coefficients / coefficients[0])
+        return _damping(self.footprint)
 
     @property
     def stride(self) -> int:
@@ -174,6 +183,24 @@ class Mirrored:
             point = np.arange(start, stop + 1)[:, None]
             w = f[_folded(point - seen, cells)] + f[_folded(point + seen, cells)]
             yield slice(start, stop + 1), slice(int(seen[0]), int(seen[-1]) + 1), w
+
+
+@dataclass(frozen=True, eq=False)
+class MirroredEach:
+    """Bumps of several bandwidths on one mirrored grid, one for each line: ``footprints`` (lines, cells + 1)."""
+
+    grid: Grid
+    footprints: Float64s
+
+    def density(self, masses: Float64s, stride: int = 1) -> Float64s:
+        damping = _damping(self.footprints).reshape(len(masses), *[1] * (masses.ndim - 2), -1)
+        return self.grid.density(self.grid.spectrum(masses) * damping, stride)
+
+
+def _damping(footprints: Float64s) -> Float64s:
+    """Cosine coefficients (..., cells + 1) in units of the first."""
+    coefficients = np.asarray(scipy.fft.dct(footprints, type=1))
+    return np.asarray(coefficients / coefficients[..., :1])
 
 
 def _folded(d: Codes, cells: int) -> Codes:

@@ -83,6 +83,27 @@ class Grid:
         """Masses at the nodes, shape (cells + 1,), of values (None: all 1) that belong to scores (n,)."""
         return self.shared(*self.places(scores), values)
 
+    def of_lines(self, scores: Floats, values: Float64s | None = None) -> Float64s:
+        """The same of many lines of scores (lines, n) at once, (lines, cells + 1)."""
+        cell, into = self.places(scores.ravel())
+        n = self.cells + 1
+        every = replace(self, cells=len(scores) * n - 1)
+        cell += np.repeat(np.arange(len(scores)) * n, scores.shape[1])
+        return every.shared(cell, into, None if values is None else values.ravel()).reshape(len(scores), n)
+
+    def coarser(self, masses: Float64s, cells: int) -> Float64s:
+        """What masses (..., self.cells + 1) are on the grid of fewer ``cells``, a divisor: nothing else is rounded.
+
+        >>> Grid(0.0, 4).coarser(np.array([0.0, 1.0, 0.0, 0.0, 1.0]), 2).tolist()
+        [0.5, 0.5, 1.0]
+        """
+        each = masses[..., :-1].reshape(*masses.shape[:-1], cells, -1)
+        into = np.arange(each.shape[-1]) / each.shape[-1]
+        whole, ahead = each.sum(axis=-1), each @ into
+        found = np.concatenate([whole - ahead, masses[..., -1:]], axis=-1)
+        found[..., 1:] += ahead
+        return np.asarray(found)
+
     def spectrum(self, masses: Float64s) -> Float64s:
         """Cosine coefficients of masses (..., cells + 1) mirrored at both ends."""
         mirrored = np.array(masses, dtype=np.float64)
@@ -95,7 +116,9 @@ class Grid:
         """Mass per unit of the scale at every stride-th node; ``stride`` divides the number of cells."""
         if stride > 1:
             spectrum = _aliased(spectrum, stride) / stride
-        return np.asarray(scipy.fft.idct(spectrum, type=1)) / self.step
+        found = np.asarray(scipy.fft.idct(spectrum, type=1))
+        found /= self.step
+        return found
 
     def integral(self, values: Float64s) -> Float64s:
         """Trapezoid sums from end to end of values (..., m) at m equally spaced nodes."""

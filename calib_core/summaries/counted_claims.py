@@ -10,7 +10,7 @@ import numpy as np
 
 from calib_core._arrays import Float64s, Floats
 from calib_core._repr import OneLine
-from calib_core.claims import EQUAL_PARTS, FEWEST_PARTS, Stratum
+from calib_core.claims import EQUAL_PARTS, FEWEST_PARTS
 from calib_core.predictions import Grain, NotAnswerable
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.fine_grid import EDGES, lowest, starts_of
@@ -28,6 +28,26 @@ class CountedStratum(OneLine):
 
     cells: Cells
     dtype: np.dtype[Any]
+    weights: ClassVar[None] = None
+
+    @property
+    def total(self) -> float:
+        """How many claims there are."""
+        return float(self.cells.n_claims)
+
+    @property
+    def means(self) -> tuple[Float64s, Float64s, Float64s]:
+        """Of each cell that holds claims, by ascending score: their mean score, their number, and how many came true.
+
+        >>> from calib_core.predictions import Predictions
+        >>> from calib_core.reductions import Confidence
+        >>> from calib_core.summaries import Summary
+        >>> p = Predictions.from_confidence([0.75, 0.75], [True, False])
+        >>> [part.tolist() for part in Confidence().split(Summary.of(p)).stratum(0).means]
+        [[0.75], [2.0], [1.0]]
+        """
+        number = self.cells.count.astype(np.float64)
+        return np.asarray(self.cells.sums.value[0] / number), number, self.cells.outcome.astype(np.float64)
 
     def counted(self) -> CountedStratum:
         """The stratum itself: every claim counts."""
@@ -39,9 +59,7 @@ class CountedStratum(OneLine):
         return OrderedCounts(lower, self.cells.count.astype(np.float64), self.cells)
 
     def __getattr__(self, name: str) -> Any:
-        if name in Stratum.__dataclass_fields__:
-            raise NotAnswerable(NEEDS_ROWS.format("what reads claims one by one"))
-        raise AttributeError(name)
+        return _missing(name)
 
     def _line(self) -> str:
         return f"{self.cells.n_claims:,} claims, counted"
@@ -102,5 +120,18 @@ class CountedClaims(OneLine):
         some = every[:: max(1, len(every) // number)]
         return [np.union1d(edges, some) for edges in edge_sets]
 
+    def __getattr__(self, name: str) -> Any:
+        return _missing(name)
+
     def _line(self) -> str:
         return f"{self.cells.n_claims:,} claims in {len(self.strata):,} strata, counted"
+
+
+_LISTED = frozenset({"scores", "outcomes", "codes", "rows", "hit", "hits"})
+
+
+def _missing(name: str) -> Any:
+    """What listed claims have and counts do not: NotAnswerable; anything else is nobody's."""
+    if name in _LISTED:
+        raise NotAnswerable(NEEDS_ROWS.format("what reads claims one by one"))
+    raise AttributeError(name)

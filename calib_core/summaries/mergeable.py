@@ -44,7 +44,7 @@ class Summary(OneLine):
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
     >>> whole = Summary.of(p)
     >>> parts = Summary.of(p.take([0, 1])).merge(Summary.of(p.take([2]), first_row=2))
-    >>> whole.n_rows, whole.accuracy.round(3), whole.same_as(parts)
+    >>> whole.n_rows, round(whole.accuracy, 3), whole.same_as(parts)
     (3, 0.667, True)
     """
 
@@ -232,11 +232,16 @@ class Summary(OneLine):
         return CountedClaims(self._every_class().stratum(cls), (name,), np.ones(1), self.dtype)
 
     @property
-    def label_shares(self) -> Float64s:
-        """Share of the rows that are truly of each class, (K,)."""
+    def rows_of_classes(self) -> Codes:
+        """How many rows are truly of each class, (K,)."""
         if self.label_counts is None:
             raise NotAnswerable("this summary holds (confidence, correct) only: the labels are unknown")
-        return np.asarray(self.label_counts / self.label_counts.sum())
+        return self.label_counts
+
+    @property
+    def label_shares(self) -> Float64s:
+        """Share of the rows that are truly of each class, (K,)."""
+        return np.asarray(self.rows_of_classes / self.n_rows)
 
     def slice_claims(self, column: str, value: str) -> CountedClaims:
         """The claims about the class predicted, of the rows with one value of a column that was asked for.
@@ -271,13 +276,16 @@ class Summary(OneLine):
 
     def __getattr__(self, name: str) -> Any:
         # Only what is not found comes here: what predictions have and a summary cannot.
-        if not name.startswith("_") and (hasattr(Predictions, name) or name in Predictions.__dataclass_fields__):
-            raise NotAnswerable(NEEDS_ROWS.format(f"this ({name.replace('_', ' ')})"))
+        if not name.startswith("_") and name in _OF_ROWS:
+            raise NotAnswerable(NEEDS_ROWS.format(f"what reads rows one by one (here their {name.replace('_', ' ')})"))
         raise AttributeError(f"a summary has no {name}")
 
     def _line(self) -> str:
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"
         return f"{self.kind}, {self.n_rows:,} rows{classes}, accuracy {self.accuracy:.4f}"
+
+
+_OF_ROWS = frozenset(dir(Predictions)) | frozenset(Predictions.__dataclass_fields__)
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:

@@ -13,6 +13,10 @@ What a figure says of itself in `layout.meta`, a mapping:
 - `range`: True where dragging along the labels of the horizontal axis chooses `{"low": ..., "high": ...}`; `"columns"`
   where the ends snap to columns and are what these say as `from` and `to` (an axis that is not in what is meant).
 
+A trace may say `meta["grab"]`: its marks can be dragged. `{"along": "y", "name": "share", "low": 0, "high": 1,
+"step": 0.01}`: up and down; let go, the mark's record is sent with `share` changed. `{"along": "columns"}`: from
+column to column, each of which says where the mark then is (`"place": [x, y]`), and is sent like a clicked one.
+
 Escape chooses `{"clear": True}`. A trace may say `meta["from"]`, the `uid` of the trace that its marks travel from
 when it is new; marks are known by `bin`, `class` and `cell` of their records. People who ask for less motion see none.
 

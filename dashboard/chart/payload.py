@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
-from calib_core.figures.look import figure_template
+from calib_core.figures.look import figure_template, spaced_percent
 
 DEFAULT_HEIGHT = 420
 LOOKED_AT = ("bin", "class", "cell", "between")
@@ -56,6 +56,7 @@ def figure_json(figure: go.Figure, key: str) -> bytes:
         layout.pop(name, None)
     layout.setdefault("uirevision", key)
     _name_traces(spec.get("data", ()))
+    spaced_percent(spec)
     return _json(spec)
 
 

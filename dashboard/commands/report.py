@@ -28,6 +28,7 @@ _STEPS = 1000
 @click.option("--author", default="", help="Line below the title.")
 @click.option("--date", default="", help="The date line, instead of today's.")
 @click.option("--leave-out", "left_out", multiple=True, metavar="SECTION", help="A section to be left out, by its key.")
+@click.option("--with", "added", multiple=True, metavar="SECTION", help="A section made on request: planner.")
 @click.option("--only", "kept", multiple=True, metavar="SECTION", help="Only this section, by its key; repeatable.")
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="An earlier report: its choices are taken; FILE, --test, --other have to be its files.")  # fmt: skip
@@ -47,6 +48,7 @@ def command(
     author: str,
     date: str,
     left_out: tuple[str, ...],
+    added: tuple[str, ...],
     kept: tuple[str, ...],
     like: Path | None,
     pdf: Path | None,
@@ -76,7 +78,8 @@ def command(
 
     if (pdf or figures) and chromium.found() is None:
         _shared.fail(chromium.MISSING)
-    options = Options(title, author, _sections(left_out, kept), date)
+    left_out, added = _sections(left_out, added, kept)
+    options = Options(title, author, left_out, date, added)
     if like is not None:
         key = _selected.read_file(file)
         _no_choices({**given, "slow": slow or None})
@@ -99,15 +102,18 @@ def command(
         figures.write_bytes(archive)
 
 
-def _sections(left_out: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...]:
-    """The sections to leave out."""
+def _sections(
+    left_out: tuple[str, ...], added: tuple[str, ...], kept: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The sections to leave out, and those to make that are made on request."""
     from dashboard.report import CHAPTERS
 
-    known = [chapter.key for chapter in CHAPTERS]
-    for key in (*left_out, *kept):
+    known = {chapter.key: chapter.on_request for chapter in CHAPTERS}
+    for key in (*left_out, *added, *kept):
         if key not in known:
             _shared.fail(f"there is no section {key!r}; sections: {', '.join(known)}.")
-    return tuple(key for key in known if key in left_out or (kept and key not in kept))
+    less = tuple(key for key in known if key in left_out or (kept and key not in kept))
+    return less, tuple(key for key, on_request in known.items() if on_request and key in (*added, *kept))
 
 
 def _no_choices(given: Mapping[str, Any]) -> None:
@@ -133,7 +139,8 @@ def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     same = earlier.selection.replace(data=key)
     before = earlier.options
     title, author = options.title or before.title, options.author or before.author
-    return same, Options(title, author, options.left_out or before.left_out, options.date)
+    left_out, added = options.left_out or before.left_out, options.added or before.added
+    return same, Options(title, author, left_out, options.date, added)
 
 
 def _made(selection: Selection, options: Options) -> Report:

@@ -19,7 +19,7 @@ LISTED = 8
 """Names of groups set aside that are listed."""
 
 
-@EXHIBITS.register("summary", "Before and after, on the test rows")
+@EXHIBITS.register("summary", "Before and after")
 @dataclass(frozen=True)
 class BeforeAndAfter(Exhibit):
     """Accuracy, proper scores and plug-in calibration errors of every model, over the same rows."""
@@ -54,4 +54,4 @@ class BeforeAndAfter(Exhibit):
 def _abstentions(scene: Scene) -> tuple[str, ...]:
     """What share of the rows each model that abstains leaves unanswered."""
     rows = {model.title: scene.get(model.predictions) for model in scene.abstaining}
-    return tuple(f"{title} abstains on {percent(1 - p.coverage)} of the test rows." for title, p in rows.items())
+    return tuple(f"{title} abstains on {percent(1 - p.coverage)} of {scene.judged_rows}." for title, p in rows.items())

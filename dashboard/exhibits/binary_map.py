@@ -25,7 +25,7 @@ OWN = {
 @EXHIBITS.register("binary-map", "Score in, score out")
 @dataclass(frozen=True)
 class BinaryMap(Exhibit):
-    """What a calibrator made of binary maps makes of a score, over the share of test rows at each score."""
+    """What a calibrator made of binary maps makes of a score, over the share of rows at each score."""
 
     stratum: Annotated[int, Range(0, 1_000_000), "Map", "which of its maps: that of a class, or of a rank, from 0"] = 0
 
@@ -48,7 +48,7 @@ class BinaryMap(Exhibit):
         band = "" if diagram.lower is None else "Shaded: the interval of probabilities that comes with each score. "
         return Words(
             f"{model.title}{whose}: {inside(OWN[diagram.own])} {band}Bars: share of the "
-            f"{diagram.rows:,} test rows at each score; where no bar stands the map is extrapolation.",
+            f"{scene.counted(diagram.rows)} at each score; where no bar stands the map is extrapolation.",
             f"What {model.title} makes of a score{whose}.",
         ).also(scene.of_all_rows)
 

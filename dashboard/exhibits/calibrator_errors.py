@@ -33,6 +33,6 @@ class CalibratorErrors(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Expected calibration error of every model on the test rows; a model that makes no claims in a notion has "
-            f"no numbers there. {line_words.READING}"
+            f"Expected calibration error of every model on {scene.judged_rows}; a model that makes no claims in a "
+            f"notion has no numbers there. {line_words.READING}"
         ).also(scene.rows_counted, *line_words.notes(scene.get(self.table(scene))))

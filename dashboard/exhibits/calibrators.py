@@ -15,7 +15,7 @@ from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
 
-@EXHIBITS.register("calibrators", "Every number of every ticked calibrator, on the test rows")
+@EXHIBITS.register("calibrators", "Every number of every ticked calibrator")
 @dataclass(frozen=True)
 class Calibrators(Exhibit):
     """Errors in every notion, proper scores, and what each calibrator's contract says."""
@@ -38,6 +38,6 @@ class Calibrators(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Empty cells: the "
-            f"calibrator says nothing there, because it recalibrates only the claim it makes. Bins: {scene.in_bins}."
+            f"On {scene.judged_rows}. Empty cells: the calibrator says nothing there, because it recalibrates only the "
+            f"claim it makes. Bins: {scene.in_bins}."
         ).also(scene.rows_counted)

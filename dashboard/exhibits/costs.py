@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import count
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
@@ -36,7 +35,7 @@ class Costs(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        rows = f"{count(int(frame['rows'].max()))} test rows"
+        rows = scene.counted(int(frame["rows"].max()))
         same, missing = (frame["answered"] == frame["rows"]).all(), frame["log_loss"].isna()
         over = f"Over all {rows}." if same else f"Of {rows}, each model over those it answers."
         dash = " A dash: it says the probability of one class only." if missing.any() and not missing.all() else ""

@@ -15,6 +15,7 @@ from calib_core.inference.number_words import at_level, between, measured, perce
 from calib_core.lab import EXPERIMENTS, MEASURES, TRUTHS, ErrorCurves, Truth, TruthCurve, measures_of
 from calib_core.registry import Choice, Part, Range
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -170,13 +171,17 @@ _WRITTEN = (
     of.whole("rows", "n"),
     of.number("value"),
     of.number("mean"),
+    of.number_between(line_words.AT_LEVEL, "mean_low", "mean_high"),
     of.number("from", "low"),
     of.number("to", "high"),
     of.number("true error", "true"),
     of.number("bias"),
     of.number("95 % are nearer than", "worst"),
+    of.number_between(line_words.AT_LEVEL, "worst_low", "worst_high"),
     of.number("mean square", "mse"),
+    of.number_between(line_words.AT_LEVEL, "mse_low", "mse_high"),
     of.share("intervals that hold it", "share_held"),
+    of.between(line_words.AT_LEVEL, "share_low", "share_high"),
     of.whole("samples", "draws"),
 )
 
@@ -191,7 +196,7 @@ def table_columns(frame: pd.DataFrame, before: bool = False) -> tuple[of.Column,
     return tuple(
         of.number("true error before", "true") if before and column.made_of[0] == "true" else column
         for column in _WRITTEN
-        if column.made_of[0] in frame and _says_something(frame[column.made_of[0]])
+        if all(name in frame and _says_something(frame[name]) for name in column.made_of)
     )
 
 

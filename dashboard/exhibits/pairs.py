@@ -32,7 +32,7 @@ FIVE_WORDS = (
 )
 
 
-@EXHIBITS.register("pairs", "Paired differences, on the same test rows")
+@EXHIBITS.register("pairs", "Paired differences, on the same rows")
 @dataclass(frozen=True)
 class Pairs(Exhibit):
     """Differences of the errors of every pair of models, the rows resampled together."""

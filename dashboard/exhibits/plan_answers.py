@@ -98,15 +98,15 @@ class Plans(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "Each line stands alone, at its own level, for the numbers that the question is first asked with; above, "
-            "all of them can be changed."
+            "Each line stands alone, at its own level, for the numbers that the question is first asked with; the "
+            "planner changes all of them."
         ).also(_in_folds(scene))
 
 
 @EXHIBITS.register("bin-balance", "Are the bins in use well balanced?", reference="P2 Definition 4.2")
 @dataclass(frozen=True)
 class BinsInUse(Exhibit):
-    """The share of the test rows in each bin of confidence, beside half and twice an equal share."""
+    """The share of the rows in each bin of confidence, beside half and twice an equal share."""
 
     printed = 20
 
@@ -132,10 +132,10 @@ class BinsInUse(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
-        placed = f" The bins follow the {found.placed}, and are counted on the test rows." if found.placed else ""
+        placed = f" The bins follow the {found.placed}." if found.placed else ""
         return Words(
             "Well balanced: every bin holds between half and twice an equal share of all rows to come. Bounds on how "
-            f"well an error can be estimated ask for it; looking at the bins does not.{placed} Intervals hold for all "
-            "bins together.",
+            f"well an error can be estimated ask for it; looking at the bins does not.{placed} Counted on "
+            f"{scene.judged_rows}; intervals hold for all bins together.",
             headline=(found.sentence,),
         )

@@ -33,7 +33,7 @@ class Promises(Exhibit):
     def words(self, scene: Scene) -> Words:
         words = Words(
             "A promise is about new rows drawn like the calibration rows, and needs no assumption on what they are "
-            "like. A calibrator without one is judged by its error on the test rows."
+            f"like. A calibrator without one is judged by its error on {scene.judged_rows}."
         )
         folds = (
             "A promise holds for this map on new rows; of the cross-fitted rows that are judged nothing is promised."

@@ -25,8 +25,6 @@ _TITLES = tuple(f"{entry.paper}, {entry.place}: {entry.title}" for entry in REPR
 class Papers(Exhibit):
     """Every figure, table and statement of the five papers that is made again here: how many numbers agree."""
 
-    static = True
-
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.reproductions.overview)
 

@@ -32,8 +32,8 @@ class Scores(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         caption = (
-            "Accuracy (higher is better) and proper scores (lower is better) of whole predictions on the test rows; no "
-            f"calibration errors: they answer to accuracy too. {line_words.READING} Of accuracy: what 95 % stay above, "
-            "and the share that does as badly."
+            "Accuracy (higher is better) and proper scores (lower is better) of whole predictions on "
+            f"{scene.judged_rows}; no calibration errors: they answer to accuracy too. {line_words.READING} Of "
+            "accuracy: what 95 % stay above, and the share that does as badly."
         )
         return Words(caption).also(scene.rows_counted, *line_words.notes(scene.get(self.table(scene))))

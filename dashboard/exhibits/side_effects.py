@@ -18,7 +18,7 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("side-effects", "Side effects")
 @dataclass(frozen=True)
 class SideEffects(Exhibit):
-    """Accuracy gained or lost, rows whose class changed, and rows no longer answered, on the test rows."""
+    """Accuracy gained or lost, rows whose class changed, and rows no longer answered."""
 
     static: ClassVar[bool] = True
 
@@ -45,4 +45,4 @@ class SideEffects(Exhibit):
         )
 
     def words(self, scene: Scene) -> Words:
-        return Words("What recalibration does to the decisions on the test rows, and what each contract says.")
+        return Words(f"What recalibration does to the decisions on {scene.judged_rows}, and what each contract says.")

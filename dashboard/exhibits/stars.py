@@ -90,7 +90,7 @@ def silences(scene: Scene) -> tuple[str, ...]:
     """Of which rows the marks of models that abstain are."""
     rows = {model.title: scene.get(model.predictions) for model in scene.abstaining}
     return tuple(
-        f"{title}: marks are of the {count(int((~p.abstained).sum()))} of {count(p.n_rows)} test rows it answers."
+        f"{title}: marks are of the {count(int((~p.abstained).sum()))} of {scene.counted(p.n_rows)} it answers."
         for title, p in rows.items()
         if p.abstained is not None
     )

@@ -90,7 +90,7 @@ class Sweep(Exhibit):
             f"{title} for {over}; {lines}. Grey: what 95 % of calibrated models with the predictions of "
             f"{swept.models[0]} stay below.",
             f"{title} for {over}, a line per model and notion, above what noise alone shows.",
-            self._claims(scene)[2],
+            self._shown(scene)[2],
         )
         if self.intervals:
             words = words.also(
@@ -99,10 +99,11 @@ class Sweep(Exhibit):
             )
         silent = dict.fromkeys(zip(swept.models, swept.notes, strict=True))
         words = words.also(*(f"No noise floor of {model}: {why}." for model, why in silent if why))
-        anew = [model.title for model in scene.models.shown if model.title in swept.models and self._anew(model)]
+        able = [model.title for model in scene.models.shown if self._anew(model)]
+        anew = [title for title in able if title in swept.models]
         return words.also(
             f"Fitted anew for each number: {', '.join(anew)}." if anew else "",
-            "No model shown has a number of bins to fit it with." if self.refit and not anew else "",
+            "No model shown has a number of bins to fit it with." if self.refit and not able else "",
         )
 
     @property
@@ -126,14 +127,22 @@ class Sweep(Exhibit):
         )
         return {title: rows for title, rows in scene.predictions().items() if title in kept}, (notion,), refused
 
+    def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...], tuple[str, ...]]:
+        """As `_claims`, each model that is fitted anew as that; one that cannot be is left out, and a sentence why."""
+        models, notions, refused = self._claims(scene)
+        for model in scene.models.shown:
+            if model.title not in models or not self._anew(model):
+                continue
+            rows = self._fitted_anew(model)
+            if (why := scene.refusal(rows)) and len(models) > 1:
+                refused = (*refused, f"{model.title}: {why}.")
+                models = {title: kept for title, kept in models.items() if title != model.title}
+            else:
+                models = models | {model.title: rows}
+        return models, notions, refused
+
     def _sweep(self, scene: Scene) -> Call[Any]:
-        models, notions, _ = self._claims(scene)
-        if self.refit:
-            shown = {model.title: model for model in scene.models.shown}
-            models = {
-                title: self._fitted_anew(shown[title]) if title in shown and self._anew(shown[title]) else rows
-                for title, rows in models.items()
-            }
+        models, notions, _ = self._shown(scene)
         kind = None if self.kind == swept_kinds()[0] else self.kind
         return call(cc.diagrams.error_sweep, models, notions, self.estimator, kind=kind, intervals=self.intervals)
 

@@ -30,7 +30,7 @@ class Trade(Exhibit):
         bool,
         Flag(),
         "Curves over numbers of bins",
-        "curves over numbers of bins: calibrators that bin, fitted on half the test rows and judged on the rest, "
+        "curves over numbers of bins: calibrators that bin, fitted on half the rows and judged on the rest, "
         "several times",
     ] = False
     against: Annotated[
@@ -83,7 +83,7 @@ class Trade(Exhibit):
         curves = scene.get(wanted)
         return words.also(
             *missing,
-            f"Curves: {count(curves.fit_rows)} of {scene.models.shown[0].base.title}'s test rows fit a map, the others "
+            f"Curves: {count(curves.fit_rows)} of {scene.models.shown[0].base.title}'s rows fit a map, the others "
             f"judge it; means of {curves.repeats} splits, larger marks for more bins.",
         )
 

@@ -32,7 +32,7 @@ class ScoreParts(Exhibit):
             raise NotAnswerable("tick a calibrator: what could still be gained after it appears here")
         if not self.slow:
             raise NotAnswerable(
-                "what recalibration could still gain takes fits of maps in folds of the test rows: ask for them (slow)"
+                "what recalibration could still gain takes fits of maps in folds of rows: ask for them (slow)"
             )
         before, after, _ = scene.recalibrations
         return call(cc.score_parts.parts_of_scores, before, after)

@@ -4,7 +4,7 @@ from dashboard.report.build import Progress, Report, again, build, steps
 from dashboard.report.recipe import ReportRecipe
 from dashboard.report.recipe import read as read_recipe
 from dashboard.report.request import Options, Request
-from dashboard.report.sections import CHAPTERS
+from dashboard.report.sections import CHAPTERS, wanted
 
 __all__ = [
     "CHAPTERS",
@@ -17,4 +17,5 @@ __all__ = [
     "build",
     "read_recipe",
     "steps",
+    "wanted",
 ]

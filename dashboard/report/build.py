@@ -16,7 +16,7 @@ from dashboard.report import recipe
 from dashboard.report.document import Block, Document, Section, within
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
-from dashboard.report.sections import CHAPTERS
+from dashboard.report.sections import CHAPTERS, wanted
 from dashboard.report.typeset import Table
 from dashboard.selection import COLUMNS, Selection
 
@@ -68,6 +68,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
         "title": "",
         "author": "",
         "left_out": (),
+        "added": (),
         "column": COLUMNS[-1],
         "present": False,
         "question": "",
@@ -79,10 +80,10 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     yield Progress(0.0, "Models")
     if not request.models.shown:
         raise InputError(request.models.refused[0][1])
-    wanted = [c for c in CHAPTERS if c.key not in request.options.left_out]
-    chapters = [c for c in wanted if not c.why_not(request)]
+    asked_for = wanted(request.options)
+    chapters = [c for c in asked_for if not c.why_not(request)]
     if not chapters:
-        reasons = "; ".join(f"{c.title}: {c.why_not(request)}" for c in wanted) or "every section is left out"
+        reasons = "; ".join(f"{c.title}: {c.why_not(request)}" for c in asked_for) or "every section is left out"
         raise InputError(f"There is nothing to report. {begun(reasons)}.")
     sections = []
     for i, chapter in enumerate(chapters):
@@ -102,8 +103,9 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
 
 
 def _in_order(options: Options) -> Options:
-    """The same options, the sections left out in the order they would stand in."""
-    return dataclasses.replace(options, left_out=tuple(c.key for c in CHAPTERS if c.key in options.left_out))
+    """The same options, the sections left out and added in the order they would stand in."""
+    left_out, added = (tuple(c.key for c in CHAPTERS if c.key in keys) for keys in (options.left_out, options.added))
+    return dataclasses.replace(options, left_out=left_out, added=added)
 
 
 def build(

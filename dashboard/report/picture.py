@@ -8,7 +8,7 @@ from typing import Any, cast
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
-from calib_core.figures.look import figure_template
+from calib_core.figures.look import figure_template, spaced_percent
 
 PIXELS_PER_INCH = 96
 FONT = "Liberation Sans, Arial, Helvetica, Narrow DejaVu, sans-serif"
@@ -92,6 +92,7 @@ def printed(figure: go.Figure, width: Width = DOUBLE) -> dict[str, Any]:
         layout["height"] += width.below
         layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + width.below}
         layout["legend"] |= {"yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
+    spaced_percent(spec)
     for trace in spec["data"]:
         _shrink(trace, width)
     return {"data": spec["data"], "layout": layout}

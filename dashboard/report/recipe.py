@@ -39,6 +39,7 @@ def written(selection: Selection, options: Options) -> str:
         "title": options.title,
         "author": options.author,
         "left_out": list(options.left_out),
+        "added": list(options.added),
         "files": {key: session.file(key).digest for key in _keys(selection)},
         "versions": versions(),
     }
@@ -68,8 +69,8 @@ def _checked(record: Any) -> ReportRecipe:
     selection, problems = Selection.from_query(record["choices"])
     if problems:
         raise InputError(f"The recipe in this report cannot be used here. {problems[0]}")
-    left_out = tuple(str(key) for key in record.get("left_out", ()))
-    options = Options(record["title"], record["author"], left_out)
+    left_out, added = (tuple(str(key) for key in record.get(name, ())) for name in ("left_out", "added"))
+    options = Options(record["title"], record["author"], left_out, added=added)
     return ReportRecipe(selection, options, record["files"], record["versions"])
 
 

@@ -16,14 +16,15 @@ from dashboard.session import Call, Model, Models, Scene
 class Options:
     """What only the report is told.
 
-    ``title`` and ``author`` are printed as given, ``left_out`` are keys of sections, ``date`` is the one line that
-    tells two reports made from the same things apart.
+    ``title`` and ``author`` are printed as given, ``left_out`` are keys of sections, ``added`` those of sections that
+    are made on request only, ``date`` is the one line that tells two reports made from the same things apart.
     """
 
     title: str = ""
     author: str = ""
     left_out: tuple[str, ...] = ()
     date: str = ""
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

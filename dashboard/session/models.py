@@ -74,6 +74,8 @@ def shared(source: Source) -> Finding | None:
     if source.test == source.data or split_by(source) == "folds":
         return None
     rows = division(source)
+    if RESULTS.get(rows).test.grain == "counts":
+        return None
     n = RESULTS.get(call(cc.readers.shared_rows, rows.part("fit"), rows.part("test")))
     if not n:
         return None

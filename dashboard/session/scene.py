@@ -130,6 +130,10 @@ class Scene:
         """Which rows every number is of, for the middle of a sentence."""
         return "all rows" if self.cross_fitted else "the test rows"
 
+    def counted(self, rows: int) -> str:
+        """How many of them, for the middle of a sentence."""
+        return f"{count(rows)} {'' if self.cross_fitted else 'test '}rows"
+
     def unseen(self, rows: int) -> str:
         """On which rows maps are judged, for the middle of a sentence."""
         none = "each after maps fitted on other rows" if self.cross_fitted else "that no calibrator was fitted on"

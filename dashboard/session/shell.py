@@ -12,7 +12,7 @@ from dashboard.session.shelf import Missing
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
-    *("view", "tour", "title", "author", "left_out", "column"),
+    *("view", "tour", "title", "author", "left_out", "added", "column"),
 )
 """Choices the command says in a way of its own, or that change no number."""
 
@@ -48,8 +48,9 @@ def report_line(selection: Selection, only: str = "") -> str:
     query = selection.to_query()
     for flag in ("title", "author"):
         words += [f"--{flag}", query[flag]] if flag in query else []
-    for flag, key in [("--only", only)] if only else [("--leave-out", key) for key in selection.left_out]:
-        words += [flag, key]
+    sections = (("--leave-out", selection.left_out), ("--with", selection.added))
+    for flag, keys in [("--only", [only])] if only else sections:
+        words += [word for key in keys for word in (flag, key)]
     return shlex.join(words)
 
 

@@ -15,7 +15,7 @@ from calib_core.inference.number_words import between, percent
 from calib_core.palette import COLOURS
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.recommendation import Recommendation
+from dashboard.exhibits.recommendation import Recommendation, chosen_on
 from dashboard.model_marks import mark
 from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
 from dashboard.session import Model, Scene, call
@@ -41,10 +41,10 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
         _headline(watched, recommended(base.kind), found)
     drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
     members = {family: drawn.members(family) for family in FAMILY_TITLES}
+    seen = {family for family, keys in members.items() if {*drawn.ticked, drawn.best} & set(keys)} | _SHOWN.keys()
     for family, keys in members.items():
-        if family in _SHOWN or _is_open(family) or drawn.ticked & set(keys):
+        if family in seen or _is_open(family):
             drawn.family(family, keys)
-    seen = {family for family, keys in members.items() if drawn.ticked & set(keys)} | _SHOWN.keys()
     _closed({f: keys for f, keys in members.items() if f not in seen and not _is_open(f)})
 
 
@@ -54,7 +54,7 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
     left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(_as_it_is(scene))}]")
     if found is not None:
-        st.caption(markdown_plain(found.sentence))
+        st.caption(markdown_plain(f"{found.sentence} {chosen_on(found.among, scene)}"))
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
             f"Try the usual {_NUMBERS.get(len(first), len(first))}",
@@ -82,7 +82,7 @@ def _as_it_is(scene: Scene) -> str:
     loss = call(cc.estimate, base.predictions, None, "log-loss")
     if not scene.refusal(loss):
         parts.append(f"log loss {scene.get(loss).value:.3f}")
-    return f"as it is: {', '.join(parts)}" if parts else ""
+    return f"as it is, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
@@ -143,7 +143,8 @@ class _Drawer:
         self.usable = tuple(recipe for recipe in selection.calibrators if not self._why_unfit(recipe.key))
         self.ticked = {recipe.key for recipe in self.usable}
         self.first = recommended(base.kind)
-        self.looked_at, self.found = looked_at, found
+        self.looked_at = looked_at
+        self.best = found.recipe.key if found is not None and found.recalibrate else ""
         source = scene.models.shown[0].source
         self.models = {model.recipe: model for model in scene.models.recalibrated if model.source == source}
         self.refused = {model.recipe: why for model, why in scene.models.refused}
@@ -156,7 +157,8 @@ class _Drawer:
 
     def family(self, family: str, keys: tuple[str, ...]) -> None:
         """A family's title and its cards: some of them, or all where it is open."""
-        chosen = [key for key in keys if key in self.ticked or (key in self.first and family in _SHOWN)]
+        first = self.first if family in _SHOWN else ()
+        chosen = [key for key in keys if key in {*self.ticked, *first, self.best}]
         most = max(_SHOWN.get(family, 0), len(chosen))
         others = [key for key in keys if key not in chosen]
         shown = set(keys) if _is_open(family) else {*chosen, *others[: most - len(chosen)]}
@@ -238,8 +240,7 @@ class _Drawer:
         """The box with the calibrator's name alone, as screen readers say it; its mark and its badge beside it."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{box['key']}"):
             st.checkbox(label_plain(title), **box)
-            best = self.found is not None and self.found.recalibrate and calibrator == self.found.recipe.key
-            badge = ":orange-badge[:material/star: Recommended]" if best else ""
+            badge = ":orange-badge[:material/star: Recommended]" if calibrator == self.best else ""
             beside = " ".join(filter(None, ("" if look is None else mark(look), badge)))
             if beside:
                 st.markdown(beside, width="content")

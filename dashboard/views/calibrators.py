@@ -14,7 +14,7 @@ from dashboard.navigation import view
 from dashboard.session import Model, Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import beside_cards, calibrator_cards, decision_costs
-from dashboard.views.exhibited import exhibited
+from dashboard.views.exhibited import MOST_TURNED, exhibited
 from dashboard.views.on_request import on_request
 
 
@@ -91,7 +91,7 @@ def _seen(scene: Scene, model: Model | None) -> Scene:
 
 
 def _effects(scene: Scene) -> None:
-    exhibited("side-effects", scene)
+    exhibited("side-effects", scene, turned=len(scene.models.recalibrated) <= MOST_TURNED)
     on_request("uses", scene)
     exhibited("score-parts", scene)
 

@@ -62,26 +62,18 @@ def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
     found = []
     if line["point"] == line["point"]:
         ends = markdown_plain(between(line["low"], line["high"]).removesuffix(" %"))
-        found.append((f"error{_fall(line)}", f"**{markdown_plain(percent(line['point']))}** {ends}"))
+        before = line["point_before"]  # not known where it is of another notion
+        was = f"; was {markdown_plain(percent(before))}" if before == before else ""
+        found.append(("error", f"**{markdown_plain(percent(line['point']))}** ({ends}{was})"))
     else:
         found.append(("error", "not defined"))
-    loss, was = line["log_loss"], line["log_loss_before"]
+    loss, before = line["log_loss"], line["log_loss_before"]
     if loss == loss:
-        found.append((f"log loss, {_direction(was - loss)} {abs(was - loss):.3f}", f"**{loss:.3f}**"))
+        found.append(("log loss", f"**{loss:.3f}** (was {before:.3f})"))
     else:
         found.append(("log loss", "not defined"))
     found.append(("fitted", f"**{markdown_plain(line['fitted'] or 'see below')}**"))
     return found
-
-
-def _fall(line: Mapping[Any, Any]) -> str:
-    """By how many points the error has fallen, where both are of the same notion."""
-    fall = 100 * (line["point_before"] - line["point"])
-    return "" if fall != fall else f", {_direction(fall)} {abs(fall):.1f}"
-
-
-def _direction(fall: float) -> str:
-    return "down" if fall >= 0 else "up"
 
 
 def _changes(line: Mapping[Any, Any]) -> str:

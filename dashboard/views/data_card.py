@@ -48,11 +48,11 @@ def class_shares(predictions: Predictions) -> pd.DataFrame:
     """Class, rows and share of every class, or of the largest and the smallest of many; right and wrong rows
     where classes are unknown."""
     if predictions.class_names is None:
-        right = int(predictions.correct.sum())
+        right = round(predictions.accuracy * predictions.n_rows)
         names, rows = ["right", "wrong"], np.array([right, predictions.n_rows - right])
     else:
         names = list(predictions.class_names)
-        rows = np.bincount(predictions.true_labels, minlength=len(names))
+        rows = predictions.rows_of_classes
     frame = pd.DataFrame({"class": names, "rows": rows, "share": rows / predictions.n_rows})
     if len(frame) <= ALL_CLASSES:
         return frame

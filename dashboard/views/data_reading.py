@@ -51,9 +51,12 @@ def draw(role: Role) -> None:
     candidate = trial(role)
     key = candidate.key if candidate else in_use(role)[0]
     panel = _Panel(role, key, session.file(key).table, _reading(role), chosen_so_far(role))
+    if panel.value("layout") == "summary":
+        st.caption("Counts made by `calib summarise` are read as they are: there are no columns to choose.")
+        return
     left, right = st.columns(2)
     with left:
-        panel.choice("layout", "Layout", get_args(Layout))
+        panel.choice("layout", "Layout", [layout for layout in get_args(Layout) if layout != "summary"])
         panel.scores()
         panel.columns()
         panel.label_columns()

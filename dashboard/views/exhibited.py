@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -20,6 +21,7 @@ from dashboard.exhibits import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.columns import best_cells, written
 from dashboard.export import csv_bytes
 from dashboard.glossary import the_words
+from dashboard.selection import Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.views.sortable import grid
@@ -85,13 +87,16 @@ def exhibited(
     turned: bool | None = None,
     limits: dict[str, Any] | None = None,
     tucked: bool = False,
+    pick: Callable[[int], None] | None = None,
+    linked: Callable[[Any], Selection] | None = None,
 ) -> Click | None:
     """Draw an exhibit with the options chosen for it; hand back a click on its figure.
 
     ``name`` tells several of one kind apart; ``title`` replaces its own (None: no heading); ``folded`` puts the table
     into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns
     where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place, which
-    then have no control; ``tucked`` puts the controls behind a button beside the headline.
+    then have no control; ``tucked`` puts the controls behind a button beside the headline; ``pick`` hears which line of
+    the table was clicked; ``linked`` gives the choices that a line of a written table is a link to.
     """
     recipe, fixed = widgets.selection().exhibit(key), limits or {}
     exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})
@@ -125,7 +130,7 @@ def exhibited(
         click = chart(figure, key=name, label=words.alt, height=height, focus=looked_at(scene))
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
-        _written(exhibit, frame, bool(turned)) if plain else grid(exhibit, frame, name)
+        _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
     below(replace(words, notes=()))
     _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms)
     return click
@@ -167,12 +172,17 @@ def progress(scene: Scene) -> Iterator[Scene]:
         place.empty()
 
 
-def _written(exhibit: Exhibit, frame: pd.DataFrame, turned: bool) -> None:
-    """The table as readers see it, a heading to each line."""
+def _written(
+    exhibit: Exhibit, frame: pd.DataFrame, turned: bool, linked: Callable[[Any], Selection] | None = None
+) -> None:
+    """The table as readers see it, a heading to each line, which may be a link."""
     columns = exhibit.columns(frame)
     cells = [[markdown_plain(cell) for cell in line] for line in written(frame, columns)]
     for i, j in best_cells(frame, columns):
         cells[i][j] = f"**{cells[i][j]}**"
+    for line, row in zip(cells, frame.itertuples(), strict=True):
+        if linked is not None:
+            line[0] = f"[{line[0]}](?{urlencode(widgets.link_query(linked(row)))})"
     headings = [markdown_plain(column.heading) for column in columns[1:]]
     table = pd.DataFrame([line[1:] for line in cells], [line[0] for line in cells], headings)
     st.table(table.T if turned else table)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
-from calib_core import InputError, Recipe
+from calib_core import InputError, Recipe, RegistryError
 from calib_core.lab import TRUTHS
 from dashboard import session, widgets
+from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.lab import MOST_SEED, LabCurve, LabErrors
 from dashboard.export import csv_bytes
@@ -29,18 +32,20 @@ PLANNED = (
 @view("lab", "Lab", 60, room="evidence", needs_data=False)
 def render() -> None:
     """Draw the view for the present choices."""
-    st.caption("Here the truth is known: what estimates show, and what calibrators leave, can be held against it.")
+    _follow()
     scene = _scene()
     recipe = widgets.selection().exhibit(CURVE)
     exhibit: LabCurve = recipe.build()
+    drag = " Drag the points of the curve, or their sliders." if hasattr(exhibit.truth, "moved") else ""
+    st.caption(f"Here the truth is known: estimates, and what calibrators leave, can be held against it.{drag}")
     left, right = st.columns([0.36, 0.64], gap="large")
     with left:
         st.markdown(f"#### {markdown_plain(EXHIBITS[CURVE].title)}")
-        st.button("Sample again", icon=":material/casino:", on_click=_again, args=(exhibit.seed,))
-        widgets.recipe_controls(recipe, key=f"exhibit.{CURVE}", changed=widgets.change_exhibit)
         with st.container(horizontal=True):
+            st.button("Sample again", icon=":material/casino:", on_click=_again, args=(exhibit.seed,))
             st.button("Use this sample as data", on_click=_use, args=(exhibit, scene))
             st.button("How many rows would it take?", on_click=_plan, args=(exhibit, scene), help=PLANNED)
+        widgets.recipe_controls(recipe, key=f"exhibit.{CURVE}", changed=widgets.change_exhibit)
         st.caption(markdown_plain(exhibit.judged))
         table = exhibit.sample_table()
         widgets.download("Download this sample (CSV)", SAMPLE, lambda: csv_bytes(scene.get(table)))
@@ -55,6 +60,17 @@ def _scene() -> Scene:
         return session.scene_of(widgets.selection())
     except InputError:
         return session.scene_of(Selection())
+
+
+def _follow() -> None:
+    """Move a point of a drawn truth to where it was dragged in the picture."""
+    click, recipe = waiting(CURVE), widgets.selection().exhibit(CURVE)
+    truth, record = recipe.build().truth, {} if click is None else click.record
+    point, share = record.get("point"), record.get("share")
+    if hasattr(truth, "moved") and type(point) is int and isinstance(share, int | float):
+        with suppress(RegistryError):  # a browser can send anything
+            changed = TRUTHS.recipe(truth.moved(point, float(share)))
+            widgets.change_exhibit(EXHIBITS.described(CURVE, **{**dict(recipe.params), "truth": changed}))
 
 
 def _again(seed: int) -> None:

@@ -13,7 +13,7 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
-_WANTED = "calib.on-request"
+_WANTED, _STOPPED = "calib.on-request", "calib.on-request.stopped"
 
 
 def on_request(key: str, scene: Scene, *, title: str | None = "", **how: Any) -> None:
@@ -24,8 +24,13 @@ def on_request(key: str, scene: Scene, *, title: str | None = "", **how: Any) ->
         return
     if title is not None:
         st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
-    if wanted(f"{key} {exhibit.table(scene).key}", f"{EXHIBITS[key].caption} With so many classes this takes a while."):
-        exhibited(key, scene, title=None, **how)
+    place = st.empty()
+    with place.container():
+        why = f"{EXHIBITS[key].caption} With so many classes this takes a while."
+        if not wanted(f"{key} {exhibit.table(scene).key}", why):
+            return
+    exhibited(key, scene, title=None, **how)
+    place.empty()  # there is nothing left to cancel
 
 
 def _at_once(exhibit: Exhibit, scene: Scene) -> bool:
@@ -46,12 +51,22 @@ MANY = 1_000_000
 
 
 def wanted(name: str, why: str, label: str = "Compute") -> bool:
-    """Whether this was asked for; until then its button with the reason, while it is made the one that stops it."""
+    """Whether this was asked for; until then its button with the reason, while it is made the one that stops it.
+
+    What is being made, and that it was stopped, is said beside the button: before anything of it is there.
+    """
     chosen: set[str] = st.session_state.setdefault(_WANTED, set())
+
+    def stop() -> None:
+        chosen.discard(name)
+        st.session_state[_STOPPED] = name
+
     with st.container(horizontal=True, vertical_alignment="center"):
         if name in chosen:
-            st.button("Cancel", key=f"cancel.{name}", on_click=chosen.discard, args=(name,))
+            st.button("Cancel", key=f"cancel.{name}", on_click=stop)
+            st.caption(f":material/hourglass_top: {markdown_plain(f'At work. {why}')}")
             return True
         st.button(label, key=f"compute.{name}", on_click=chosen.add, args=(name,))
-        st.caption(markdown_plain(why))
+        stopped = "Stopped: nothing of it is kept. " if st.session_state.pop(_STOPPED, "") == name else ""
+        st.caption(markdown_plain(f"{stopped}{why}"))
     return False

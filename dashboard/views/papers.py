@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from calib_core.reproductions import REPRODUCTIONS
+from calib_core.reproductions import REPRODUCTIONS, overview
 from calib_core.reproductions.gallery import duration
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
@@ -24,12 +24,15 @@ KEY = "reproduction"
 def render() -> None:
     """Draw the view for the present choices."""
     scene = _scene()
-    exhibited("papers", scene)
+    exhibited("papers", scene, pick=_choose)
     recipe = widgets.selection().exhibit(KEY)
     exhibit: Reproduced = recipe.build()
     entry = REPRODUCTIONS[exhibit.which]
     st.markdown(f"#### {markdown_plain(EXHIBITS[KEY].title)}")
-    widgets.recipe_controls(recipe, key=f"exhibit.{KEY}", changed=widgets.change_exhibit, only=exhibit.used)
+    # Side by side, so that the numbers of a line clicked above come into sight.
+    for place, options in zip(st.columns([0.7, 0.3]), (exhibit.used[:1], exhibit.used[1:]), strict=True):
+        with place:
+            widgets.recipe_controls(recipe, key=f"exhibit.{KEY}", changed=widgets.change_exhibit, only=options)
     with st.container(horizontal=True):
         for label, link in {"Open it live": entry.link, **entry.also}.items():
             if link:
@@ -46,6 +49,12 @@ def render() -> None:
             return
     exhibited(KEY, scene, title=None, controls=False)
     place.empty()  # there is nothing left to cancel
+
+
+def _choose(line: int) -> None:
+    """Show the entry in this line of the list."""
+    chosen = dict(widgets.selection().exhibit(KEY).params) | {"which": overview()["key"][line]}
+    widgets.change_exhibit(EXHIBITS.described(KEY, **chosen))
 
 
 def _scene() -> Scene:

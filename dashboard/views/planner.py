@@ -18,6 +18,7 @@ from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.plan_answers import FIRST, PlanShown
 from dashboard.navigation import view
+from dashboard.selection import Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
@@ -36,7 +37,7 @@ def render() -> None:
     scene = session.scene_of(widgets.selection())
     chosen = _chosen()
     whole, shown = _filled(chosen, scene)
-    st.caption(markdown_plain(f"{_LEAD} Drag a slider, or click anywhere in the picture."))
+    st.caption(markdown_plain(f"{_LEAD} Drag the mark along its curve, or a slider; or click in the picture."))
     left, right = st.columns([0.32, 0.68], gap="medium")
     with left:
         _question(chosen)
@@ -47,7 +48,7 @@ def render() -> None:
             st.button("As in the data in use", key="planner.data", on_click=lambda: _put(_unfilled(chosen)))
     with right:
         exhibited("plan", scene, title=None, controls=False, folded=True, limits={"plan": shown})
-    exhibited("plans", scene)
+    exhibited("plans", scene, linked=lambda line: _asking(Recipe("PLANS", line.key)))
     if scene.models.shown:
         exhibited("bin-balance", scene)
 
@@ -59,8 +60,13 @@ def _chosen() -> Recipe:
     return chosen
 
 
+def _asking(plan: Recipe) -> Selection:
+    """The page with this question."""
+    return widgets.selection().with_exhibit(EXHIBITS.described("plan", plan=plan))
+
+
 def _put(plan: Recipe) -> None:
-    widgets.change_exhibit(EXHIBITS.described("plan", plan=plan))
+    widgets.choose(_asking(plan))
 
 
 def _with(plan: Recipe, name: str, value: Any) -> Recipe:

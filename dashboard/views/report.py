@@ -14,7 +14,7 @@ from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
-from dashboard.report import CHAPTERS, Options, Progress, Report, Request, build, chromium, steps
+from dashboard.report import CHAPTERS, Options, Progress, Report, Request, build, chromium, steps, wanted
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
 from dashboard.theme import markdown_plain
@@ -42,7 +42,7 @@ def render() -> None:
     """Draw the view for the present choices: the page at the left, what can be chosen of it at the right."""
     selection = widgets.selection()
     # The width is of the figures' files, not of the report.
-    choices = (selection.replace(column=COLUMNS[0]), Options(selection.title, selection.author, selection.left_out))
+    choices = (selection.replace(column=COLUMNS[0]), _told(selection))
     paper, side = st.columns((5, 2), gap="medium")
     with side:
         _options(selection)
@@ -62,17 +62,23 @@ def render() -> None:
             _go_on(job, bar)
 
 
+def _told(selection: Selection) -> Options:
+    return Options(selection.title, selection.author, selection.left_out, added=selection.added)
+
+
 def _options(selection: Selection) -> None:
     """Title, author, sections; slow estimators; the width of files of figures."""
     st.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
     st.text_input("Line below the title", placeholder="who made it, for what", **widgets.bound("author"))
     titles, refused = _sections(selection)
     keys = list(titles)
-    ticked = [key for key in keys if key not in selection.left_out]
+    ticked = [chapter.key for chapter in wanted(_told(selection)) if chapter.key in keys]
+    on_request = {chapter.key for chapter in CHAPTERS if chapter.on_request}
 
     def tick(chosen: list[str]) -> None:
         unseen = tuple(key for key in selection.left_out if key not in keys)
-        widgets.change(left_out=(*unseen, *(key for key in keys if key not in chosen)))
+        less = (key for key in keys if key not in chosen and key not in on_request)
+        widgets.change(left_out=(*unseen, *less), added=tuple(key for key in chosen if key in on_request))
 
     st.pills(
         "Sections",
@@ -123,9 +129,11 @@ def _kept_for(name: str, choices: Choices) -> Report | None:
 def _first_page(choices: Choices) -> Report | None:
     """The report's first section alone: mostly it needs what the overview has shown already."""
     selection, options = choices
-    first = next((chapter.key for chapter in CHAPTERS if chapter.key not in options.left_out), "")
+    first = next((chapter.key for chapter in wanted(options)), "")
     if _kept_for(_FIRST, choices) is None:
-        alone = replace(options, left_out=tuple(chapter.key for chapter in CHAPTERS if chapter.key != first))
+        alone = replace(
+            options, left_out=tuple(chapter.key for chapter in CHAPTERS if chapter.key != first), added=(first,)
+        )
         try:
             st.session_state[_FIRST] = choices, build(selection, alone)
         except InputError:

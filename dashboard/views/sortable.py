@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,11 @@ from dashboard.exhibits.columns import NOT_KNOWN, Column, written
 
 TALLEST = 460
 """Pixels of a table on screen at most; it scrolls."""
+PICKED_FROM = 213
+"""The same where a line is chosen, and shown below."""
+"""Pixels of a longer table on screen at most; it scrolls."""
+WHOLE = 18
+"""Lines up to which a table is not cut: the last few are not worth scrolling for."""
 SHOWN = 5000
 """Lines put on screen; the download has all of them."""
 WRITTEN = 500
@@ -26,25 +32,42 @@ _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
 """Lines that a page prints in bold."""
 
 
-def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str) -> None:
-    """The table, sortable; what no column is made of stays in the download."""
+def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int], None] | None = None) -> None:
+    """The table, sortable; what no column is made of stays in the download.
+
+    ``pick`` hears which line was clicked: the table is then short, so that what is shown of the line is in sight.
+    """
     columns = exhibit.columns(frame)
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
     whole = len(shown) <= WRITTEN
     lines = max(column.lines for column in columns)
     config = {part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole)}
+    key = f"{name}.table"
+    tall = len(frame) * lines
+    height = widgets.table_height(tall) if tall <= WHOLE else TALLEST
+    heard: dict[str, Any] = {}
+    if pick is not None:
+        height = min(height, PICKED_FROM)
+        heard = {"on_select": partial(_picked, key, pick), "selection_mode": "single-row"}
     st.dataframe(
         styled(shown, columns, exhibit.bold(frame)) if whole else shown,
-        key=f"{name}.table",
+        key=key,
         hide_index=True,
         width="stretch",
-        height=min(widgets.table_height(len(frame) * lines), TALLEST),
+        height=height,
         row_height=_LINE * lines + _ROOM if lines > 1 else None,
         column_order=list(config),
         column_config=config,
+        **heard,
     )
     if len(frame) > SHOWN:
         st.caption(f"The first {count(SHOWN)} lines are shown; the download has all {count(len(frame))}.")
+
+
+def _picked(key: str, pick: Callable[[int], None]) -> None:
+    """Tell which line was chosen; nothing where a choice was taken back."""
+    for line in st.session_state[key].selection.rows:
+        pick(line)
 
 
 def words_added(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:

@@ -20,6 +20,62 @@ def sentence(page: Page) -> str:
     return found.inner_text()
 
 
+def dragged(page: Page, key: str, number: int, across: float, up: float) -> None:
+    """Drag a mark that can be dragged by so many pixels, and wait for what the page makes of it."""
+    before = page.url
+    grip = page.locator(f".calib-frame:has([data-calib-chart={key}]) .calib-grip").nth(number)
+    grip.scroll_into_view_if_needed()
+    box = grip.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across, y - up, steps=4)
+    page.mouse.up()
+    page.wait_for_url(lambda url: url != before)
+    settled(page)
+
+
+@pytest.mark.wide
+def test_a_point_of_the_truth_is_dragged_and_stays_in_the_link(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=lab")
+    drawn(page, "lab-curve")
+    settled(page)
+    before = sentence(page)
+    slider = page.get_by_role("slider", name="Score 40 %")
+    expect(slider).to_have_value("25")
+    dragged(page, "lab-curve", 2, 60, 1000)
+    expect(slider).to_have_value("100")  # no higher, and to no other score
+    assert sentence(page) != before
+    again = open_page(page.url)
+    expect(again.get_by_role("slider", name="Score 40 %")).to_have_value("100")
+
+
+@pytest.mark.wide
+def test_a_drag_taken_back_changes_nothing_and_the_planners_mark_is_dragged(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/?view=planner")
+    drawn(page, "plan")
+    settled(page)
+    before, headline = page.url, page.locator("h5").first.inner_text()
+    grip = page.locator(".calib-grip")
+    expect(grip).to_have_count(1)
+    box = grip.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 15, box["y"] + 15)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 150, box["y"] + 15, steps=4)
+    expect(page.locator(".calib-bubble")).to_contain_text("calibration rows in each bin")
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(page.locator(".calib-bubble")).to_be_hidden()
+    assert grip.bounding_box() == box
+    page.wait_for_timeout(300)
+    assert page.url == before
+    dragged(page, "plan", 0, 150, 0)
+    assert page.locator("h5").first.inner_text() != headline
+    assert re.search(r"points%22%3A\d+", page.url)
+
+
 @pytest.mark.wide
 def test_a_truth_is_drawn_sampled_judged_and_planned_for(open_page, served) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f"{served().url}/?view=lab")

@@ -11,7 +11,7 @@ from scipy.stats import beta, binom
 
 import calib_core as cc
 from calib_core import PLANS, NotAnswerable, Predictions
-from calib_core.planning import answer, answers, balance_in_use
+from calib_core.planning import Plan, answer, answers, balance_in_use
 
 NEEDS_SCORES = {"error-interval", "within"}
 NUMBERS = {"rows": 1000, "classes": 4, "accuracy": 0.9, "rarest": 0.1}
@@ -379,3 +379,30 @@ def test_bins_that_follow_the_data_are_placed_on_calibration_rows():
 def test_no_chance_is_rounded_up_to_certainty():
     sure = PLANS.make("balance", rows=100_000_000, bins=100).answer()
     assert sure.startswith("With probability at least 99.99 % over")
+
+
+def test_where_bins_are_too_small_nothing_is_promised() -> None:
+    few = answer(PLANS.make("histogram-binning", notion="class-wise", points=2, rows=1000, classes=100)).sentence
+    assert "points off" not in few
+    assert few.startswith("Nothing is promised of all values at once: bins of 2 rows are too small.")
+    assert "Nothing is promised of the value of a new row." in few
+    some = answer(PLANS.make("histogram-binning", notion="class-wise", points=5, rows=1000, classes=2)).sentence
+    assert some.startswith("Nothing is promised of all values at once")
+    assert "With probability at least 90 % over these rows and a new one, that row's value is at most" in some
+    assert "100 points" not in few + some
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (PLANS.make("miscoverage", rows=1), "From 1 correct row no threshold"),
+        (PLANS.make("miscoverage", rows=2), "From 2 correct rows no threshold"),
+        (PLANS.make("abstaining-rates", rows=1, error=0.01), "Measured on 1 row, a"),
+        (PLANS.make("abstaining-rates", rows=1, error=0.01), "For 1 point or less it takes"),
+        (PLANS.make("accuracy-interval", rows=50, accuracy=0.8, width=0.01), "For one no wider than 1 point it takes"),
+        (PLANS.make("histogram-binning", rows=10**9, points=50, error=0.01), "to be within 1 point each bin"),
+    ],
+)
+def test_one_is_said_in_the_singular(plan: Plan, words: str) -> None:
+    found = answer(plan)
+    assert words in f"{found.sentence} {found.inverse}"

@@ -13,6 +13,7 @@ import calib_core as cc
 from calib_core import Recipe
 from calib_core.inference.number_words import percent
 from dashboard import session
+from dashboard.chart import Click, drawn, slot
 from dashboard.cli import main
 from dashboard.selection import Selection
 from tests.dashboard.test_views import opened
@@ -43,6 +44,38 @@ def test_a_point_is_moved_and_the_truth_follows():
     link = Selection.from_query(dict(app.query_params))[0]
     assert [dict(recipe.params)["truth"].build() for recipe in link.exhibits] == [moved, moved]
     assert "True error: " + f"{100 * cc.lab.true_error(moved).value:.2g} %" in words(opened(link))
+
+
+def test_a_point_is_dragged_in_the_picture_and_what_a_browser_makes_up_is_left_out():
+    app = opened(chosen(CURVE))
+    assert "Drag the points of the curve" in words(app)
+    for record, shares in (
+        ({"point": 1, "share": 0.62}, (0.2, 0.62, 0.9)),
+        ({"point": 7, "share": 0.5}, (0.2, 0.62, 0.9)),
+        ({"point": -1, "share": 0.5}, (0.2, 0.62, 0.9)),
+        ({"point": 0, "share": 1.5}, (0.2, 0.62, 0.9)),
+        ({"point": True, "share": 0.4}, (0.2, 0.62, 0.9)),
+        ({"point": 2, "share": 1}, (0.2, 0.62, 1.0)),
+    ):
+        app.session_state[slot("lab-curve")] = Click(None, None, record, None, None, 1)
+        app.run()
+        assert not app.exception
+        link = Selection.from_query(dict(app.query_params))[0]
+        assert [dict(recipe.params)["truth"].build().shares for recipe in link.exhibits] == [shares, shares]
+        grabbed = drawn(app)["lab-curve"].trace("points to drag")
+        assert (grabbed["y"].tolist(), [mark["point"] for mark in grabbed["customdata"]]) == (list(shares), [0, 1, 2])
+        assert app.slider(key="exhibit.lab-curve.truth.drawn.shares.1.2").value == pytest.approx(100 * shares[1])
+
+
+def test_a_law_without_points_has_none_to_drag():
+    sigmoid = Recipe("EXHIBITS", "lab-curve", (("truth", Recipe("TRUTHS", "sigmoid")), ("n", 100)))
+    app = opened(chosen(sigmoid))
+    assert "Drag" not in words(app)
+    assert not any("grab" in (trace.get("meta") or {}) for trace in drawn(app)["lab-curve"].figure["data"])
+    app.session_state[slot("lab-curve")] = Click(None, None, {"point": 1, "share": 0.6}, None, None, 1)
+    app.run()
+    assert not app.exception
+    assert dict(Selection.from_query(dict(app.query_params))[0].exhibit("lab-curve").params)["truth"].key == "sigmoid"
 
 
 def test_points_are_added_on_the_line_there_was():

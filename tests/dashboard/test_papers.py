@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pandas as pd
@@ -16,7 +17,7 @@ from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS
+from dashboard.views import VIEWS, papers, sortable
 from tests.dashboard.test_views import opened
 
 
@@ -135,7 +136,8 @@ def test_what_is_about_a_known_truth_opens_in_the_laboratory(key, experiment, tr
 
 
 def tables(app):
-    return [table.value for table in app.table]
+    """The list of what is made again, and the numbers of one entry."""
+    return [app.dataframe[0].value, *(table.value for table in app.table)]
 
 
 def test_kept_numbers_are_shown_at_once_and_reasons_with_them():
@@ -145,6 +147,19 @@ def test_kept_numbers_are_shown_at_once_and_reasons_with_them():
     assert second.iloc[:, -1].tolist() == ["agrees", "differs", "agrees"]
     assert not [button for button in app.button if button.label == "Run"]
     assert any("What differs: a misprint" in caption.value.replace("\\", "") for caption in app.caption)
+
+
+def test_a_click_on_a_line_of_the_list_chooses_its_entry_and_keeps_the_rest(monkeypatch):
+    changed = []
+    monkeypatch.setattr(papers.widgets, "selection", lambda: chosen(size="quick"))
+    monkeypatch.setattr(papers.widgets, "change_exhibit", changed.append)
+    for lines in ([5], []):  # chosen, and taken back
+        clicked = {"papers.table": SimpleNamespace(selection=SimpleNamespace(rows=lines))}
+        monkeypatch.setattr(sortable.st, "session_state", clicked)
+        sortable._picked("papers.table", papers._choose)
+    assert [recipe.build() for recipe in changed] == [
+        EXHIBITS.make(papers.KEY, which=overview()["key"][5], size="quick")
+    ]
 
 
 def test_a_run_is_asked_for_and_is_the_librarys():
@@ -175,11 +190,11 @@ def test_what_needs_files_says_how():
 
 def test_an_entry_that_differs_says_the_first_reason_in_the_table():
     shown = tables(opened(chosen()))[0]
-    differing = [line["why"] for _, line in shown.iterrows() if line["differ"] not in ("0", markdown_plain("–"))]
+    differing = [line["why"] for _, line in shown.iterrows() if line["differ"] > 0]
     assert len(differing) == (overview()["differ"] > 0).sum()
     assert all(len(why) > 30 for why in differing)
     assert any(why.startswith("a misprint") for why in differing)
-    assert set(shown.loc[shown["differ"] == "0", "why"]) == {markdown_plain("–")}
+    assert set(shown.loc[shown["differ"] == 0, "why"]) == {""}
 
 
 def test_the_view_opens_without_data():

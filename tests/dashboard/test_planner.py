@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from io import StringIO
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.plan_answers import FIRST
 from dashboard.selection import Selection, Source
 from tests.dashboard.test_views import opened
 
@@ -67,7 +70,14 @@ def test_a_click_on_the_curve_moves_the_mark_and_the_data_fill_in_again() -> Non
     app = opened(planned("accuracy-interval"))
     fit, test = in_use()
     assert marks(app)["planned"][0] == test.n_rows
-    assert "click anywhere in the picture" in read(app)
+    assert "Drag the mark along its curve" in read(app)
+    figure = drawn(app)["plan"].figure
+    curve = cc.diagrams.plan_curve("accuracy-interval", fit, test)
+    places = [column["place"] for column in figure["layout"]["meta"]["columns"]]
+    np.testing.assert_allclose(
+        [up for _, up in places], curve.answer.plan.curves(np.array(places)[:, 0])[curve.names[0]]
+    )
+    assert [trace["name"] for trace in figure["data"] if "grab" in (trace.get("meta") or {})] == ["planned"]
     app.session_state[slot("plan")] = Click(None, None, {"amount": 250.0}, None, None, 1)
     app.run()
     assert not app.exception
@@ -100,6 +110,18 @@ def test_every_question_is_drawn_for_confidences_alone(key: str) -> None:
     source = Source(data="demo:language-model")
     app = opened(planned(key, source))
     assert answer(key, *in_use(source)).inverse in read(app)
+
+
+def test_every_question_is_a_link_to_it_on_these_data() -> None:
+    app = opened(planned("accuracy-interval", rows=250))
+    (lines,) = (table.value for table in app.table if "what it takes" in table.value.columns)
+    links = [re.fullmatch(r"\[(.+)\]\(\?(.+)\)", text) for text in lines.index]
+    assert [PLANS[key].title for key in PLANS] == [link[1].replace("\\", "") for link in links if link]
+    for key, link in zip(PLANS, links, strict=True):
+        assert link is not None
+        there, problems = Selection.from_query(dict(parse_qsl(link[2])))
+        assert (there.view, there.source, problems) == ("planner", WINE, ())
+        assert dict(there.exhibit("plan").params).get("plan", Recipe("PLANS", FIRST)) == Recipe("PLANS", key)
 
 
 def test_without_data_it_begins_with_usual_numbers() -> None:

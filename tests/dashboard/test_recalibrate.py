@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from dashboard.exhibits.besides import effects
 from dashboard.exhibits.movement import path
 from dashboard.selection import MOST_CALIBRATORS, Selection, Source, model_keys, recommended
 from dashboard.session import Model
-from dashboard.views import card_words
+from dashboard.views import calibrator_cards, card_words
 from tests.dashboard.test_views import opened
 
 THREE = Source(data="demo:synthetic-three-class")
@@ -160,10 +161,25 @@ def test_a_guarantee_that_is_lost_is_told_from_one_that_never_was(promise: bool,
     line |= {"log_loss": float("nan"), "log_loss_before": 0.2}
     card = card_words.fitted(key, line)
     assert badge in card
-    assert "- error, down 20.0 **10 \\%** 0 to 20" in card
+    assert "- error **10 \\%** (0 to 20; was 30 \\%)" in card
     assert ":green-badge[● within tolerance]" in card
     assert "- log loss not defined" in card
     assert card_words.lost(key, line) == ("Because of ties." if "lost" in badge else "")
+
+
+def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    folded = [key for key in model_keys() if CALIBRATORS[key].flags.profile.family not in calibrator_cards._SHOWN]
+    shown = {box.key for box in opened(PLAIN).checkbox}
+    assert folded
+    assert not shown & {f"tick.{key}" for key in folded}
+    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, sentence="This.", among=1234)
+    monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
+    app = opened(PLAIN)
+    assert f"tick.{folded[0]}" in {box.key for box in app.checkbox}
+    assert pieces(app).count("Recommended") == 1
+    said = " ".join(caption.value for caption in app.caption).replace("\\", "")
+    assert "This. Chosen on 1,234 rows that calibrators are fitted on; the test rows have no say." in said
+    assert "as it is, on the test rows: error" in pieces(app)
 
 
 def test_what_a_calibrator_needs_is_marked_where_there_are_too_few_rows() -> None:
@@ -210,7 +226,8 @@ def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
     assert calibrator.guarantee(0.1).sentence in promised.iloc[1, 1].replace("\\", "")
     assert promised["holds"].tolist() == ["no", "yes", "yes"]
     ask(app, "effects")
-    assert len(app.table[0].value) == 3
+    titles = [name.replace("\\", "") for name in app.table[0].value.columns]
+    assert titles == [recipe.title for recipe in selection.calibrators]
     ask(app, "times")
     assert any(c.value.startswith("Milliseconds on this machine") for c in app.caption)
     ask(app, "pairs")

@@ -335,6 +335,27 @@ def test_a_section_can_be_left_out(made: Report) -> None:
     } - {"estimators", "classes", "methods"}
 
 
+def test_the_planner_answers_only_where_it_is_asked_for() -> None:
+    plan = cc.PLANS.described("accuracy-interval", width=0.02)
+    asked = chosen().with_exhibit(cc.Recipe("EXHIBITS", "plan", (("plan", plan),)))
+    others = tuple(chapter.key for chapter in CHAPTERS if chapter.key not in ("planner", "again"))
+    without = report.build(asked, Options(date=DATE, left_out=others))
+    assert [section.key for section in without.document.sections] == ["again"]
+    made = report.build(asked, Options(date=DATE, left_out=others, added=("planner", "nowhere")))
+    assert [section.key for section in made.document.sections] == ["planner", "again"]
+    rows = session.parts(asked.source)
+    found = cc.planning.answer(plan, rows.fit, rows.test)
+    assert found.title in text_of(made)
+    assert found.inverse in text_of(made)
+    assert set(cc.planning.answers(None, rows.fit, rows.test)["question"]) <= set(_lines(made, "plans")["question"])
+    assert "--with planner" in text_of(made)
+    assert report.again(made.html, DATE).html == made.html
+
+
+def _lines(made: Report, name: str) -> pd.DataFrame:
+    return next(table.frame for _, table in made.document.tables if table.name == name)
+
+
 def test_a_report_without_a_section_is_refused_with_the_reason() -> None:
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "simplex")
     with pytest.raises(InputError, match=r"^There is nothing to report\. Three classes as a triangle: there are two"):

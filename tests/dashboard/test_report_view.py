@@ -70,6 +70,15 @@ def test_without_its_first_section_the_next_is_shown(app: AppTest) -> None:
     assert [section.key for section in app.session_state[view._FIRST][1].document.sections] == ["data"]
 
 
+def test_a_section_on_request_is_ticked_by_hand_and_kept_in_the_link(app: AppTest) -> None:
+    assert "planner" not in app.button_group("report.sections").value
+    app.button_group("report.sections").set_value(["summary", "planner"]).run()
+    assert [section.key for section in made(app).document.sections] == ["summary", "planner"]
+    assert app.query_params["added"] == '["planner"]'
+    app.button_group("report.sections").set_value(["summary"]).run()
+    assert "added" not in app.query_params
+
+
 def test_other_choices_make_another_report(app: AppTest) -> None:
     before = made(app)
     app.text_input("choice.author").set_value("A. Reviewer").run()

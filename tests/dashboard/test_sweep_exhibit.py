@@ -1,6 +1,7 @@
 """The sweep as it is shown: its controls, its words, and whose bins reliability diagrams are in."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib_core as cc
@@ -32,6 +33,18 @@ def test_calibrators_that_bin_are_fitted_anew_and_the_others_stay(scene):
     assert here["value"].item() == pytest.approx(cc.estimate(rows, "top-label", "ece", 7).value)
     notes = EXHIBITS.make("sweep", refit=True).words(scene).notes
     assert f"Fitted anew for each number: {BINS}." in notes
+
+
+def test_cross_fitted_rows_leave_none_to_fit_anew_on_which_is_said():
+    source, ticked = Source(data="demo:wine-logistic", by="folds"), (Recipe("CALIBRATORS", "top-label-hb"),)
+    folds = session.scene_of(Selection(source=source, calibrators=ticked))
+    anew = table(folds, "sweep", refit=True)
+    assert set(anew["model"]) == {"Base model"}
+    as_it_is = table(folds, "sweep")
+    pd.testing.assert_frame_equal(anew, as_it_is[as_it_is["model"] == "Base model"])
+    notes = EXHIBITS.make("sweep", refit=True).words(folds).notes
+    assert [note for note in notes if note.startswith(f"{BINS}: rows are cross-fitted")]
+    assert not [note for note in notes if "No model shown" in note or "Fitted anew" in note]
 
 
 def test_rows_per_bin_and_other_errors_are_said(scene):

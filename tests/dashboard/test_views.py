@@ -353,3 +353,28 @@ def test_a_few_calibrators_are_offered_beside_those_ticked() -> None:
         app = opened(Selection(view="classes", source=Source(data="demo:wine-logistic"), calibrators=ticked))
         (chips,) = (g for g in app.button_group if g.label == "Calibrators shown beside the base model")
         assert len(chips.options) == max(chips_module.OFFERED, len(keys))
+
+
+def on_request_page() -> None:
+    import streamlit as st
+
+    from dashboard.views.on_request import wanted
+
+    if wanted("one", "It takes a minute."):
+        st.text("made")
+
+
+def test_what_takes_long_says_that_it_is_at_work_and_that_it_was_stopped() -> None:
+    def said() -> str:
+        return " ".join(caption.value for caption in app.caption).replace("\\", "")
+
+    app = AppTest.from_function(on_request_page).run()
+    assert said() == "It takes a minute."
+    app.button(key="compute.one").click().run()
+    assert said() == ":material/hourglass_top: At work. It takes a minute."
+    assert [text.value for text in app.text] == ["made"]
+    app.button(key="cancel.one").click().run()
+    assert said() == "Stopped: nothing of it is kept. It takes a minute."
+    assert not app.text
+    app.run()
+    assert said() == "It takes a minute."

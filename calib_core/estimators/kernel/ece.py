@@ -8,24 +8,28 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._arrays import Float64s
+from calib_core._parallel import chunks
+from calib_core.claim_lines import Samples
 from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.registry import Choice, Part
 from calib_core.smoothing.bandwidths import Bandwidth, Silverman
 from calib_core.smoothing.kernels import Kernel, Triweight
-from calib_core.smoothing.local import Smoothed, local_calibration
+from calib_core.smoothing.local import Smoothed, local_calibration, smoothed
 from calib_core.smoothing.score_grid import Grid
 from calib_core.smoothing.score_scales import Linear, Scale
 
 SMOOTHED = ("outcomes", "gaps")
+_LINES = 16
+"""Lines of samples smoothed together, so that their grids fit the processor's cache."""
 
 
 @ESTIMATORS.register(
     "ece-kde",
     "ECE by kernel densities",
     reference="P5 §4.4-4.5",
-    flags=replace(NORM, curve=True),
+    flags=replace(NORM, curve=True, together=lambda _: True),
     elsewhere=(
         "Posocco and Bonnefoy's published code, but for its coarser grid and, class-wise, the first class's bandwidth "
         "used for all of them."
@@ -83,6 +87,18 @@ class KernelECE:
             return float("nan")
         return float(self.local(stratum, self.grid(claims.floor), self.width(stratum)).error)
 
+    def of_samples(self, samples: Samples) -> Float64s:
+        """The estimates (samples,) of many samples of one size."""
+        grid, errors = self.grid(samples.floor), np.empty(len(samples.lines))
+        came = samples.outcomes.reshape(samples.lines.shape)
+        for lines in chunks(len(errors), _LINES):
+            scores = samples.lines[lines]
+            widths = [self.width(Stratum(each, hit)) for each, hit in zip(scores, came[lines], strict=True)]
+            spread = self.kernel.on_each(grid, widths)
+            masses = grid.of_lines(scores), grid.of_lines(scores, came[lines].astype(np.float64))
+            errors[lines] = smoothed(spread, masses, self.smoothed == "gaps").error
+        return samples.mean(errors)
+
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
         """Residuals on the nodes of the grid, smoothed as wide as the estimate is."""
         grid, width = self.grid(claims.floor), self.width(stratum)
@@ -91,6 +107,17 @@ class KernelECE:
 
         def errors(masses: Float64s) -> Float64s:
             return grid.integral(np.abs(spread.density(masses, spread.stride)))
+
+        return Image(cell, into, grid.cells + 1, errors)
+
+    def redrawn(self, claims: Claims, s: int, stratum: Stratum) -> Image:
+        """Outcomes on the nodes of the grid, beside all claims there."""
+        grid = self.grid(claims.floor)
+        cell, into = grid.places(stratum.scores)
+        spread, every = self.kernel.on(grid, self.width(stratum)), grid.shared(cell, into, stratum.weights)
+
+        def errors(masses: Float64s) -> Float64s:
+            return smoothed(spread, (every, masses), self.smoothed == "gaps").error
 
         return Image(cell, into, grid.cells + 1, errors)
 

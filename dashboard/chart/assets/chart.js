@@ -5,7 +5,8 @@
 // last, data-calib-revision the revision on screen. The newest figure is drawn when the last two are equal.
 // data-calib-travel is there while marks travel.
 
-import { library } from "./library.js";
+import { Grips } from "./grips.js";
+import { LOCALE, library } from "./library.js";
 import { Slider } from "./live.js";
 import { Looking } from "./looking.js";
 import { Memory } from "./memory.js";
@@ -34,6 +35,7 @@ class Chart {
     this.frame.append(this.node);
     parent.append(this.frame);
     this.looking = new Looking(this.frame, this.node, (what) => this.tell(what));
+    this.grips = new Grips(this.frame, this.node, (what) => this.tell(what));
     this.travel = new Travel(this.node);
     this.slider = new Slider(this.frame, this.node, (what) => this.tell(what));
     this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
@@ -107,13 +109,14 @@ class Chart {
     this.travel.arrive();
     this.slider.arrive(plotly);
     this.looking.draw();
+    this.grips.draw(plotly);
     this.node.dataset.calibRevision = revision;
   }
 
   template() {
     const page = pageStyle(this.node);
     const template = structuredClone(this.header.templates[page.dark ? "dark" : "light"]);
-    template.layout.font.family = page.font;
+    template.layout.font.family = template.layout.hoverlabel.font.family = page.font;
     template.layout.font.color = page.text;
     template.layout.paper_bgcolor = template.layout.plot_bgcolor = page.background;
     return template;
@@ -131,7 +134,9 @@ class Chart {
       if (!this.slider.writing) this.memory.toggled(this.node);
     });
     this.node.on("plotly_afterplot", () => {
-      if (!this.drawing) this.looking.draw();
+      if (this.drawing) return;
+      this.looking.draw();
+      this.grips.draw(this.plotly);
     });
   }
 
@@ -178,6 +183,7 @@ function configuration(library, key) {
     click: (node) => library.downloadImage(node, { format, filename, scale: format === "png" ? 2 : 1 }),
   });
   return {
+    locale: LOCALE,
     displaylogo: false,
     displayModeBar: "hover",
     modeBarButtons: [["resetScale2d", save("png"), save("svg")]],

@@ -4,6 +4,8 @@
 const SMALL = globalThis.CALIB_PLOTLY ?? new URL("./plotly-basic.min.js", import.meta.url).href;
 const WHOLE = new URL("../calib.plotly/plotly.min.js", import.meta.url).href;
 const IN_SMALL = new Set(["scatter", "bar", "pie"]);
+/** The way numbers are written: see spaced_percent in calib_core/figures/look.py. */
+export const LOCALE = "calib";
 const loading = new Map();
 
 /** The library that can draw these traces. */
@@ -20,7 +22,11 @@ function fetched(address) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = address;
-    script.onload = () => resolve(window.Plotly); // fires at once after this script, before any other can run
+    script.onload = () => {
+      const library = window.Plotly; // at once after this script, before any other can run
+      library.register({ moduleType: "locale", name: LOCALE, dictionary: {}, format: { currency: ["", "\u00a0%"] } });
+      resolve(library);
+    };
     script.onerror = () => {
       loading.delete(address);
       script.remove();

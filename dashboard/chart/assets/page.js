@@ -38,6 +38,12 @@ const STYLE = `
 .calib-tint.calib-across { border-width: 1px 0; }
 .calib-strip { position: absolute; cursor: ew-resize; touch-action: none; border-radius: 4px; }
 .calib-strip:hover { background: color-mix(in srgb, var(--st-primary-color) 10%, transparent); }
+.calib-grip { position: absolute; width: 30px; height: 30px; border-radius: 50%; cursor: ew-resize; touch-action: none; }
+.calib-grip[hidden], .calib-bubble[hidden] { display: none; }
+.calib-grip.calib-upright { cursor: ns-resize; }
+.calib-grip:hover, .calib-grip:active { background: color-mix(in srgb, var(--st-primary-color) 18%, transparent); }
+.calib-bubble { position: absolute; padding: 2px 8px; border-radius: 4px; pointer-events: none; white-space: nowrap;
+  background: var(--st-background-color); border: 1px solid var(--st-primary-color); color: var(--st-text-color); }
 .calib-looked { filter: drop-shadow(0 0 1px var(--st-text-color)) drop-shadow(0 0 1.5px var(--st-text-color)); }
 .calib-words { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap; }

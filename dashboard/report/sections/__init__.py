@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dashboard.report.document import Block
-from dashboard.report.request import Request
+from dashboard.report.request import Options, Request
 from dashboard.report.sections import (
     again,
     calibrators,
     classes,
     data,
     estimators,
+    how_many_rows,
     methods,
     reliability,
     simplex,
@@ -26,13 +27,14 @@ class Chapter:
     """A section that can be made: its key, its title, what yields its blocks, and why it is not made here.
 
     ``blocks`` yields None between pieces of work, where making it can be stopped. ``why_not`` is empty where the
-    section says something.
+    section says something. ``on_request``: it is made only where it is asked for, all others unless they are left out.
     """
 
     key: str
     title: str
     blocks: Callable[[Request], Iterator[Block | None]]
     why_not: Callable[[Request], str] = lambda _: ""
+    on_request: bool = False
 
 
 def _no_classes(request: Request) -> str:
@@ -48,8 +50,14 @@ CHAPTERS: tuple[Chapter, ...] = (
     Chapter("simplex", "Three classes as a triangle", simplex.blocks, simplex.why_not),
     Chapter("calibrators", "What recalibration changes", calibrators.blocks),
     Chapter("estimators", "How sure all this is", estimators.blocks),
+    Chapter("planner", "How many rows it takes", how_many_rows.blocks, on_request=True),
     Chapter("data", "Appendix: the data", data.blocks),
     Chapter("methods", "Appendix: methods", methods.blocks),
     Chapter("again", "Appendix: the same numbers again", again.blocks),
 )
 """In the order of the rooms: the verdict, where, recalibration, evidence; what is looked up comes last."""
+
+
+def wanted(options: Options) -> tuple[Chapter, ...]:
+    """The sections that are wanted, in order."""
+    return tuple(c for c in CHAPTERS if (c.key in options.added if c.on_request else c.key not in options.left_out))

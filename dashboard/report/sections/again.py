@@ -19,7 +19,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
         "files. The same in Python and the recipe stand in the HTML file, not on paper."
     )
     options = request.options
-    whole = request.selection.replace(title=options.title, author=options.author, left_out=options.left_out)
+    options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added")}
+    whole = request.selection.replace(**options_chosen)
     yield Code(session.report_line(whole), "The command that makes this report.")
     yield Beside((Heading("Settings"), settings_table(request)), (Heading("Versions"), versions_table()))
     if request.calls:

@@ -32,7 +32,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
     facts = (Heading("Data card"), (yield from card(request)))
     cannot = (Heading("What these rows cannot tell"), *limits(scene, verdicts, stars))
     heading = Heading("What it says, and how often it is right")
-    found = Findings().worst(scene.focused(model=titles[0]), LISTED)["finding"].tolist()
+    places, first = Findings(), scene.focused(model=titles[0])
+    # Counts of a summary do not say where: the other parts of the page stand without it.
+    found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
     worst = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
     if len(titles) <= OVERLAID:
         yield Beside((heading, *(stars.drawn("wide") or stars.everything), *worst), (*facts, *cannot), main=True)

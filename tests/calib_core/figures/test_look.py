@@ -9,7 +9,7 @@ import pytest
 from hostile import NAMES
 
 from calib_core._text import plain
-from calib_core.figures.look import CELLS, DIVERGING, REFERENCE, figure_template
+from calib_core.figures.look import CELLS, DIVERGING, REFERENCE, figure_template, spaced_percent
 from calib_core.palette import COLOURS, looks, preferred_look, style
 
 LIGHT, DARK = "#ffffff", "#171614"
@@ -99,3 +99,14 @@ def test_controls_become_spaces() -> None:
 def test_the_legend_begins_at_the_lower_left_corner_of_the_picture() -> None:
     legend = figure_template(False).layout.legend
     assert (legend.x, legend.y, legend.yref, legend.yanchor) == (0, 0, "container", "bottom")
+
+
+def test_hovers_write_percent_as_money_which_pages_spell_with_a_space() -> None:
+    hover = "%{x:.1~%}: %{y:+.2~%} (%{customdata.low:.0%})<br>%{customdata.rows:,} rows, 5% of %{text}<extra></extra>"
+    spec = {"data": [{"hovertemplate": hover}, {"hovertemplate": ["%{x:.0%}"]}, {}], "layout": {}}
+    spaced_percent(spec)
+    spaced_percent(spec)  # a second time changes nothing
+    assert spec["data"][0]["hovertemplate"] == (
+        "%{x:$.1~%}: %{y:+$.2~%} (%{customdata.low:$.0%})<br>%{customdata.rows:,} rows, 5% of %{text}<extra></extra>"
+    )
+    assert spec["data"][1:] == [{"hovertemplate": ["%{x:.0%}"]}, {}]

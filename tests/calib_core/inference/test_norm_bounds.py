@@ -153,10 +153,9 @@ def test_noise_drawn_from_the_scores_is_that_of_the_noise_floor(notion):
     """Two ways to the law of a calibrated model's error: the images' and the estimator's own."""
     made = estimate(sample(120), notion, "max-deviation")
     claims, ranks = made.question.claims, made.question.ranks
-    law = wild.calibrated(claims, ranks, 0)
     answer = made.question.answer(made.question.predictions)
     estimator = made.question.estimator
-    drawn = wild.sizes(lambda s, stratum: estimator.image(claims, answer, s, stratum), claims, ranks, law)
+    drawn = wild.calibrated_sizes(lambda s, stratum: estimator.image(claims, answer, s, stratum), claims, ranks, 0)
     floor = made.noise_floor.draws
     assert drawn.mean() == pytest.approx(floor.mean(), rel=0.06)
     assert drawn.std() == pytest.approx(floor.std(), rel=0.2)

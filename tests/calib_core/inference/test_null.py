@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from generated import full_predictions, of_kind, ordinary_rows, permuted
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from null_rates import gumbel_labels, rejection_rate, rejection_rates, spread_rows
 from scipy.stats import ks_2samp
 
 from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable, Predictions, estimate
+from calib_core._arrays import Rows
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference import NoiseFloor, draws, kuiper, noise_floor, spiegelhalter
@@ -217,3 +220,30 @@ def test_kuiper_sums_equal_scores_as_one_step_and_has_the_law_of_a_brownian_rang
         assert brownian_range_tail(x) == pytest.approx(np.mean(width >= x - 0.02), abs=0.025)
     with pytest.raises(NotAnswerable, match="one stratum"):
         kuiper(sample(), "class-wise")
+
+
+class Given:
+    """Uniforms that were chosen: among them the ends of parts of [0, 1], where a look-up can be off by one."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def random(self, size):
+        return np.resize(self.values, size)
+
+
+@given(
+    p=arrays(
+        float, st.tuples(st.integers(1, 20), st.integers(1, 70)), elements=st.sampled_from([0.0, 1e-9, 0.25, 1.0])
+    ),
+    uniforms=st.lists(
+        st.one_of(st.integers(0, 63).map(lambda i: i / 64), st.floats(0, 1, exclude_max=True)), min_size=1, max_size=60
+    ),
+)
+def test_a_drawn_class_is_the_one_whose_part_of_the_row_holds_the_uniform_number(p, uniforms):
+    p[:, 0] += p.sum(1) == 0
+    ((_, _, drawn),) = draws.classes(Rows(p), Given(uniforms), len(uniforms))
+    upto = np.cumsum(p, axis=1)
+    for i, (row, classes) in enumerate(zip(upto / upto[:, -1:] + np.arange(len(p))[:, None], drawn, strict=True)):
+        passed = [int((row <= u + i).sum()) for u in np.resize(uniforms, drawn.shape)[i]]
+        assert classes.tolist() == np.minimum(passed, p.shape[1] - 1).tolist()

@@ -173,6 +173,21 @@ def test_points_that_make_no_curve_are_refused(shares):
         lab.Drawn(shares)
 
 
+def test_a_point_is_moved_and_the_others_stay():
+    truth = lab.Drawn((0.0, 0.5, 1.0), "middle")
+    assert truth.moved(1, 0.9) == lab.Drawn((0.0, 0.9, 1.0), "middle")
+    np.testing.assert_array_equal(truth.moved(2, 0.25).points, [[0, 0], [0.5, 0.5], [1, 0.25]])
+    for point, share in ((3, 0.5), (-1, 0.5), (0, 1.01), (0, -0.01), (0, float("nan"))):
+        with pytest.raises(RegistryError):
+            truth.moved(point, share)
+
+
+def test_the_curve_goes_through_its_points_and_others_have_none():
+    frame = lab.truth_curve(lab.Drawn((0.2, 0.4, 0.9)), 50).frame()
+    assert frame[frame["of"] == "point"][["score", "right"]].to_numpy().tolist() == [[0, 0.2], [0.5, 0.4], [1, 0.9]]
+    assert set(lab.truth_curve("sigmoid", 50).frame()["of"]) == {"truth", "sample"}
+
+
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, 10**9])
 @pytest.mark.parametrize("key", KEYS)
 def test_numbers_of_rows_are_checked(key, n):

@@ -1,0 +1,75 @@
+"""A summary at the command line and in the dashboard: made, gated like the rows, audited, looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import calib_core as cc
+from calib_core.summaries import write_summary
+from dashboard import session
+from dashboard.cli import main
+from dashboard.selection import Selection, Source
+from tests.dashboard.test_views import opened
+
+pytest.importorskip("pyarrow")
+DATA, ROWS = cc.datasets.demo("digits-naive-bayes")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, [*words], prog_name="calib")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.chdir(tmp_path)
+    Path(ROWS).write_bytes(DATA)
+    return tmp_path
+
+
+def test_a_summary_is_gated_as_its_rows_are():
+    ended = run("summarise", ROWS, "-o", "counts.parquet", "--rows", "all")
+    assert ended.exit_code == 0, ended.output
+    assert ended.stdout.startswith("counts.parquet: ")
+    there, here = (run("gate", name, "--max-ece", "0.02", "--rows", "all") for name in (ROWS, "counts.parquet"))
+    assert here.exit_code == there.exit_code == 1
+    assert here.stdout.splitlines()[1:] == there.stdout.splitlines()[1:]
+
+
+def test_an_audit_of_a_summary_says_what_needs_rows():
+    run("summarise", ROWS, "-o", "counts.parquet")
+    ended = run("audit", "counts.parquet")
+    assert ended.exit_code == 0, ended.output
+    assert "Top-label ECE" in ended.stdout
+    assert "over all classes need rows" in ended.stdout
+    again = run("summarise", "counts.parquet", "counts.parquet", "-o", "twice.parquet")
+    assert again.exit_code == 0
+    assert cc.read_summary("twice.parquet").n_rows == 2 * cc.read_summary("counts.parquet").n_rows
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("summarise", "none.csv", "-o", "a.parquet"), "none.csv cannot be opened"),
+        (("summarise", "none.csv", "-o", "a.csv"), "a name that ends in .parquet"),
+        (("fit", "counts.parquet", "--calibrator", "temperature", "-o", "cal.json"), "needs rows"),
+        (("compare", "counts.parquet", "counts.parquet"), "needs rows"),
+    ],
+)
+def test_what_a_summary_cannot_is_said_in_a_sentence(words, why):
+    write_summary(cc.Summary.of(cc.Predictions([[0.7, 0.3], [0.2, 0.8]] * 40, [0, 1] * 40)), "counts.parquet")
+    ended = run(*words)
+    assert why in ended.output
+    assert "should not have happened" not in ended.output
+
+
+@pytest.mark.parametrize("view", ["overview", "data", "reliability"])
+def test_a_summary_opens_in_the_dashboard(view):
+    write_summary(cc.Summary.of(cc.Predictions([[0.7, 0.3], [0.2, 0.8]] * 400, [0, 1] * 400)), "counts.parquet")
+    key = session.hold(Path("counts.parquet").read_bytes(), "counts.parquet").key
+    app = opened(Selection(source=Source(data=key), view=view))
+    said = " ".join(str(each.value) for each in (*app.markdown, *app.metric, *app.caption))
+    assert ("star" in said) if view == "reliability" else ("800" in said)
