@@ -45,6 +45,7 @@ laws: $(VENV)/.dev-installed
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/pytest tests/benchmarks --benchmark-only -o python_files="bench_*.py"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/benchmarks/cost_exponents.py
 
 # Ours beside other people's packages in one run, in an environment of their own (6 GB, torch among it):
 # tests/benchmarks/peers.md.

@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from calib_core import scores
+from calib_core._adjustable import clone
 from calib_core._arrays import LOG_FLOOR, Codes, Float64s, frozen
 from calib_core._text import count
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, as_calibrator

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._arrays import Codes
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, SEED

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._arrays import Codes
 from calib_core._repr import OneLine
 from calib_core._row_groups import groups_on_both_sides

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Float64s
 from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, bins_said, tabulate, tabulate_alike
 from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator

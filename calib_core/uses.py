@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from calib_core._arguments import as_share
 from calib_core._arrays import Float64s
@@ -124,6 +123,8 @@ def order_changes(before: Float64s, after: Float64s) -> PairsOfRows:
     pairs, (old, new, both) = n * (n - 1) / 2, (_ties(x), _ties(y), _ties(x + 2j * y))
     # tau-c = 2 (alike - turned) m / (n^2 (m - 1)), m the smaller number of distinct values; alike + turned is known.
     m = min(len(np.unique(x)), len(np.unique(y)))
+    from scipy.stats import kendalltau  # heavy: loaded where pairs are compared
+
     tau = kendalltau(x, y, variant="c").statistic if m > 1 else 0.0
     apart, lead = pairs - old - new + both, tau * n**2 * (m - 1) / (2 * m)
     return PairsOfRows(float(np.round((apart - lead) / 2) / pairs), float((new - both) / pairs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -114,11 +115,17 @@ def split_lines(
     if fixed is not None:
         splits, bins = [allocation(scores.ravel(), fixed)], len(fixed) + 1
     else:
-        edges = [scheme.edges(line, None) for line in ordered]
-        splits = [allocation(line, mine.astype(np.float64)) for line, mine in zip(scores, edges, strict=True)]
-        bins = max(map(len, edges)) + 1
+        edges = [scheme.edges(line, None).astype(np.float64) for line in ordered]
+        # Neighbouring lines often have the same bins.
+        alike = [slice(a, b) for a, b in pairwise(_starts(edges))]
+        splits, bins = [allocation(scores[a].ravel(), edges[a.start]) for a in alike], max(map(len, edges)) + 1
     first, beyond = (np.concatenate(parts) for parts in zip(*((s.first, s.beyond) for s in splits), strict=True))
     return SplitLines(Split(first + np.repeat(np.arange(len(scores)) * (bins + 1), samples.n), beyond), bins)
+
+
+def _starts(edges: list[Float64s]) -> list[int]:
+    """Where other edges than those before begin, and the end."""
+    return [0, *(i for i in range(1, len(edges)) if not np.array_equal(edges[i], edges[i - 1])), len(edges)]
 
 
 def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, low: float = 0.0) -> BinTable:

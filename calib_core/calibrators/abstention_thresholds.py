@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
 
 from calib_core import guarantees
 from calib_core._arrays import Bools, Float64s, Rows
@@ -129,6 +128,8 @@ def coverage_curve(scores: Float64s, correct: Bools, bins: int) -> CoverageCurve
     sizes = np.diff(np.append(0, ends))
     means = np.add.reduceat(s, np.append(0, ends[:-1])) / sizes
     observed = hits[ends - 1] / ends
+    from sklearn.isotonic import IsotonicRegression  # heavy: loaded where a threshold is looked for
+
     fit = IsotonicRegression(increasing=False).fit(means, observed, sample_weight=sizes)
     return CoverageCurve(means, np.asarray(fit.predict(means), dtype=np.float64), observed, ends / n)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import Adjustable, check_is_fitted
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core._checks import check_weights
 from calib_core._frames import plain
@@ -65,7 +64,7 @@ class Contract:
         return ""
 
 
-class BinaryCalibrator(BaseEstimator):
+class BinaryCalibrator(Adjustable):
     """A map from scores in [0, 1] to probabilities in [0, 1], fitted on scores and binary outcomes.
 
     Subclasses are dataclasses whose annotated fields are their parameters; they implement ``_fit`` and ``_map``.
@@ -132,7 +131,7 @@ class BinaryCalibrator(BaseEstimator):
         raise NotImplementedError
 
 
-class Calibrator(BaseEstimator):
+class Calibrator(Adjustable):
     """A map from predictions to better predictions, fitted on calibration rows; a scikit-learn estimator.
 
     ``fit(X, y)`` and ``predict_proba(X)`` take probabilities (n, K), or ``Logits``; ``fit_on(predictions)`` and
@@ -141,6 +140,11 @@ class Calibrator(BaseEstimator):
     """
 
     classes_: Codes
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What fitting leaves, and the parameters of subclasses."""
 
     wanted: ClassVar[str] = ""
     """Name of the parameter that holds the rate it keeps, and then has an ``attained``; empty where it keeps none."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.insides import Insides

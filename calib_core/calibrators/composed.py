@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
-
+from calib_core._adjustable import check_is_fitted, clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.insides import Insides

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import LinearConstraint, minimize
-from sklearn.utils.validation import check_is_fitted
+import scipy
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, frozen
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number
@@ -106,7 +106,13 @@ def mixture_weights(members: Float64s, row_weights: Float64s) -> Float64s:
         value = 0.5 * _RIDGE * np.sum((w - prior) ** 2) - row_weights @ np.log(mixed)
         return float(value), _RIDGE * (w - prior) - (row_weights / mixed) @ members
 
-    start, box, simplex = np.array([0.8, 0.1, 0.1]), [(0.0, 1.0)] * 3, LinearConstraint(np.ones((1, 3)), 1.0, 1.0)
-    found = minimize(loss, start, jac=True, method="SLSQP", bounds=box, constraints=simplex, options={"ftol": 1e-15})
+    start, box, simplex = (
+        np.array([0.8, 0.1, 0.1]),
+        [(0.0, 1.0)] * 3,
+        scipy.optimize.LinearConstraint(np.ones((1, 3)), 1.0, 1.0),
+    )
+    found = scipy.optimize.minimize(
+        loss, start, jac=True, method="SLSQP", bounds=box, constraints=simplex, options={"ftol": 1e-15}
+    )
     w = np.maximum(found.x, 0.0)
     return np.asarray(w / w.sum())

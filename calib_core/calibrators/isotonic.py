@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 from calib_core._arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.claims import Stratum
-from calib_core.tallies import running
 
 
 @BINARY_CALIBRATORS.register("isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002")
@@ -48,10 +47,10 @@ class Isotonic(BinaryCalibrator):
         hits = np.bincount(true, claims.hit_weights, minlength=len(levels)).astype(np.float64)
         # Levels without a claim that came true are pooled with the one before whatever follows: one run of them all.
         runs = np.flatnonzero(np.append(True, hits[1:] > 0))
-        upto = np.arange(len(claims.scores) + 1.0) if claims.weights is None else running(claims.weights)
+        upto = np.arange(len(claims.scores) + 1.0) if claims.weights is None else np.append(0, claims.weights.cumsum())
         total = np.diff(upto[np.append(levels[runs], len(claims.scores))])
         shares = np.add.reduceat(hits, runs) / total
-        fitted = isotonic_regression(shares, weights=total)
+        fitted = scipy.optimize.isotonic_regression(shares, weights=total)
         # Sums of weights leave a rounding error between shares that are equal.
         rises = np.flatnonzero(np.append(True, np.diff(fitted.x) > 1e-12))
         first = runs[rises]

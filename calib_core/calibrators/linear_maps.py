@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Float64s, Floats, frozen
 from calib_core._parallel import one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract

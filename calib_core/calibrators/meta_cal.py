@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from calib_core import guarantees
+from calib_core._adjustable import check_is_fitted, clone
 from calib_core._arrays import Bools, Float64s, frozen
 from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.abstention_thresholds import (

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.spatial.distance import cdist
+import scipy
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 
@@ -78,7 +77,7 @@ class Euclidean:
         self._points = points.astype(np.float64)
 
     def rough(self, block: Float64s) -> Floats:
-        return np.asarray(cdist(block, self._points, "sqeuclidean"))
+        return np.asarray(scipy.spatial.distance.cdist(block, self._points, "sqeuclidean"))
 
     def exact(self, block: Float64s, rough: Floats, rows: Codes, points: Codes) -> Float64s:
         return np.asarray(rough[rows, points], dtype=np.float64)
@@ -97,7 +96,7 @@ class Nearest:
     weights: Float64s | None
     band: float
 
-    def of(self, block: Float64s, ks: Sequence[int]) -> list[csr_matrix]:
+    def of(self, block: Float64s, ks: Sequence[int]) -> list[scipy.sparse.csr_matrix]:
         """Shares of the points in the neighbourhoods of these rows, one matrix for each k, in the order given."""
         rough = self.distance.rough(block)
         if self.weights is not None:
@@ -119,7 +118,7 @@ class Nearest:
         places = [np.argmax(upto >= _reached(k), axis=1) for k in ks]
         return np.take_along_axis(rough, np.take_along_axis(order, np.stack(places, axis=1), axis=1), axis=1)
 
-    def _members(self, block: Float64s, rough: Floats, near: _Pairs, last: Floats, k: int) -> csr_matrix:
+    def _members(self, block: Float64s, rough: Floats, near: _Pairs, last: Floats, k: int) -> scipy.sparse.csr_matrix:
         high = (last.astype(np.float64) * (1 + self._doubt) + _LEAST).astype(rough.dtype)
         low = (last.astype(np.float64) * (1 - self._doubt) - _LEAST).astype(rough.dtype)
         b, n = rough.shape
@@ -131,7 +130,7 @@ class Nearest:
         exact = self.distance.exact(block, rough, i[open_], j[open_])
         share[open_] = self._last_places(i[open_], exact, share[open_], within, k)
         starts = np.append(0, np.cumsum(np.bincount(i, minlength=b)))
-        return csr_matrix((share, j, starts), shape=(b, n))
+        return scipy.sparse.csr_matrix((share, j, starts), shape=(b, n))
 
     def _last_places(self, i: Codes, exact: Float64s, share: Float64s, within: Float64s, k: int) -> Float64s:
         """Shares of the candidates for the last places: in full when nearer than the k-th, in part when as far."""

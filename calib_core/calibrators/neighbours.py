@@ -8,9 +8,9 @@ from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.utils.validation import check_is_fitted
+import scipy
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Codes, Float64s, Floats, frozen
 from calib_core._parallel import chunks, one_blas_thread, shared_out
 from calib_core._row_groups import RowGroups
@@ -242,7 +242,7 @@ class _Correction:
         near = dict(zip(some, self._nearest.of(block, some), strict=True)) if some else {}
         return [self._owner._proposed(block, self._mean(near.get(k), k)) for k in ks]
 
-    def _mean(self, near: csr_matrix | None, k: int) -> Float64s:
+    def _mean(self, near: scipy.sparse.csr_matrix | None, k: int) -> Float64s:
         if near is None:  # all rows are neighbours of every row
             return np.average(self._targets, axis=0, weights=self._weights)[None, :]
         # A sparse product adds a row's neighbours one by one: the same bits whatever other rows are in the block.

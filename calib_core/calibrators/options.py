@@ -5,8 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
+from calib_core._adjustable import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.registry import RegistryError
 

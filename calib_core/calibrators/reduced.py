@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted, clone
 from calib_core._arrays import Codes, Float64s, Floats, Rows, frozen
 from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.base import BinaryCalibrator, Calibrator

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sklearn.base import clone
-
+from calib_core._adjustable import clone
 from calib_core._repr import OneLine
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.predictions import NotAnswerable, Predictions

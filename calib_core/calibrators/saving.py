@@ -22,9 +22,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import Adjustable, check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Calibrator
 from calib_core.predictions import InputError, Predictions
 from calib_core.registry import Recipe, Registry, RegistryError
@@ -64,7 +63,7 @@ class _Writer:
     def __init__(self) -> None:
         self.places: dict[int, int] = {}
 
-    def member(self, member: BaseEstimator) -> dict[str, Json]:
+    def member(self, member: Adjustable) -> dict[str, Json]:
         family = "CALIBRATORS" if isinstance(member, Calibrator) else "BINARY_CALIBRATORS"
         try:
             recipe = _FAMILIES[family].recipe(member)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import numpy as np
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Codes, Float64s, frozen
 from calib_core.binning import (
     Grid,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
 from calib_core._parallel import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract

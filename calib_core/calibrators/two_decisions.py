@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Bools, Codes, Float64s, frozen
 from calib_core._parallel import one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract

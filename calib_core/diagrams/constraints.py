@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._arrays import Codes, Float64s
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.diagrams.base import Diagram

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from sklearn.isotonic import isotonic_regression
+import scipy
 
 from calib_core._arrays import Codes, Float64s
 from calib_core._distributions import beta
@@ -72,7 +72,7 @@ def corp(predictions: Predictions, reduction: str | Reduction = "confidence", st
     positive = count > 0
     hits = np.bincount(point, weights * part.outcomes)[positive]
     scores, count = scores[positive], count[positive]
-    fit = np.asarray(isotonic_regression(hits / count, sample_weight=count), dtype=np.float64)
+    fit = np.asarray(scipy.optimize.isotonic_regression(hits / count, weights=count).x, dtype=np.float64)
     starts = np.append(0, np.flatnonzero(np.diff(fit)) + 1)
     stops = np.append(starts[1:], len(fit)) - 1
     total, mean = float(count.sum()), float(hits.sum() / count.sum())

@@ -73,6 +73,8 @@ class Traits:
     ``floored``: its probabilities are raised to the one floor of the logarithm. ``curve``: it is the distance of a
     curve without bins from the diagonal, which diagrams draw. ``together``: whether one with these parameters answers
     many samples of one size at once (``of_samples``), as calls one by one would but for the order of their sums.
+    ``redrawn``: its strata are functions of sums of outcomes at places that scores decide (``redrawn``), so that
+    thousands of outcomes cost one look at the scores.
     """
 
     takes: tuple[Literal["claims", "vectors", "predictions"], ...] = ("claims",)
@@ -85,6 +87,7 @@ class Traits:
     floored: bool = False
     curve: bool = False
     together: Callable[[Any], bool] = lambda estimator: False
+    redrawn: bool = False
 
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())

@@ -15,8 +15,8 @@ from calib_core.estimators.base import Estimated, Traits
 
 Sizes: TypeAlias = Callable[[Float64s], Float64s]
 
-NORM = Traits(judged="residuals")
-"""What such errors declare; they then have an ``image``."""
+NORM = Traits(judged="residuals", redrawn=True)
+"""What such errors declare; they then have an ``image``, and what outcomes drawn anew need."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from calib_core.predictions import Predictions
 from calib_core.reductions.base import counts
 
 _TAKES: tuple[Literal["claims", "predictions"], ...] = ("claims", "predictions")
-_SCORE = Traits(takes=_TAKES, judged="losses", unit="score")
+_SCORE = Traits(takes=_TAKES, judged="losses", unit="score", redrawn=True)
 _LOG_LOSS = replace(_SCORE, floored=True)
 
 
@@ -115,7 +115,7 @@ class Brier:
 @ESTIMATORS.register(
     "accuracy",
     "Accuracy",
-    flags=Traits(takes=_TAKES, judged="share", higher_is_worse=False),
+    flags=Traits(takes=_TAKES, judged="share", higher_is_worse=False, redrawn=True),
     formula=r"\frac{1}{n} \sum_i \mathbb{1}\bigl\{\arg\max_k p_{ik} = y_i\bigr\}",
 )
 @dataclass(frozen=True)

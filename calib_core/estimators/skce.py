@@ -38,7 +38,9 @@ class Blocks:
     "skce",
     "Kernel calibration error (squared)",
     reference="Widmann et al. 2019, §5.1",
-    flags=Traits(takes=("claims", "vectors"), judged="pairs", scale=lambda _: ErrorScale(2, squared=True)),
+    flags=Traits(
+        takes=("claims", "vectors"), judged="pairs", scale=lambda _: ErrorScale(2, squared=True), redrawn=True
+    ),
     elsewhere="The SKCE of CalibrationErrors.jl; netcal's MMCE is another, biased statistic of the confidence alone.",
     formula=(
         r"\binom{n}{2}^{-1} \sum_{i < j} (e_{y_i} - p_i) \cdot (e_{y_j} - p_j)\,"

@@ -7,8 +7,8 @@ from functools import singledispatch
 from typing import Any, Literal, cast
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from calib_core._adjustable import check_is_fitted
 from calib_core.calibrators import (
     CALIBRATORS,
     Calibrator,

@@ -15,6 +15,7 @@ from calib_core.figures.class_bias import class_bias
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
 from calib_core.figures.constraint import constraint
 from calib_core.figures.decision_curve import decision_curve
+from calib_core.figures.error_distances import error_distances
 from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
@@ -60,6 +61,7 @@ __all__ = [
     "decision_curve",
     "draw",
     "error_curves",
+    "error_distances",
     "error_sweep",
     "findings",
     "fitted_parameters",

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s
 from calib_core._distributions import t
+from calib_core._parallel import chunks
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.skce import pair_count, pair_sums
@@ -22,6 +23,8 @@ LEAST_BLOCKS = 8
 LEAST_EXPECTED = 10.0
 """Outcomes against the odds a block must be expected to hold for its value to be about normal."""
 _HALVINGS = 40
+_AT_ONCE = 4_000_000
+"""Drawn residuals added up over pairs at a time."""
 
 
 def inverted_pairs(
@@ -154,9 +157,11 @@ def _noise(
             n = stratum.total
             if n > 1:
                 order = np.argsort(stratum.scores, kind="stable")
-                drawn = normal[rows[order]].T * residuals(stratum)[order]
-                scores = stratum.scores[order].astype(np.float64)
-                total += claims.shares[s] * pair_sums(scores, drawn, estimator.scale) / (n * (n - 1) / 2)
+                scores, residual = stratum.scores[order].astype(np.float64), residuals(stratum)[order]
+                scale = claims.shares[s] / (n * (n - 1) / 2)
+                for part in chunks(normal.shape[1], max(1, _AT_ONCE // len(rows))):
+                    drawn = normal[rows[order], part].T * residual
+                    total[part] += scale * pair_sums(scores, drawn, estimator.scale)
         found.append(total)
     return np.concatenate(found)
 

@@ -167,7 +167,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
             drawn = outcomes(rng, count)
             yield np.array([counts.values(drawn) for counts in counted])
         return
-    if not question.whole and all(hasattr(e, "redrawn") for e in estimators):
+    if not question.whole and all(traits(e).redrawn for e in estimators):
         pictures = [partial(e.redrawn, claims) for e in estimators]
         yield redrawn.values(claims, question.ranks, pictures, streams)
         return

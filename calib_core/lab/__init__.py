@@ -14,6 +14,7 @@ from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.one_sample import TruthCurve, sample, sample_table, truth_curve
 from calib_core.lab.repeats import DRAWS, SIZES, repeated
 from calib_core.lab.run_table import LabRun, Line
+from calib_core.lab.sample_distances import ErrorDistances, distance_experiments, error_distances
 from calib_core.lab.true_errors import TrueError, expected, true_error
 from calib_core.lab.truths import TRUTHS, Drawn, ExampleOne, JumpingCurve, SigmoidCurve, ThreeClasses, Truth, TruthKind
 
@@ -26,6 +27,7 @@ __all__ = [
     "TRUTHS",
     "Drawn",
     "ErrorCurves",
+    "ErrorDistances",
     "ExampleOne",
     "Experiment",
     "JumpingCurve",
@@ -39,7 +41,9 @@ __all__ = [
     "Truth",
     "TruthCurve",
     "TruthKind",
+    "distance_experiments",
     "error_curves",
+    "error_distances",
     "expected",
     "experiment",
     "measures_of",

@@ -112,7 +112,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "eces",
             "ECE and debiased ECE",
             "How far estimates of the mean absolute error lie from the error in their bins.",
-            "P2 Fig. 12-13, on a truth instead of a network",
+            "P2 Fig. 12, 13, 15 and 16, on a truth instead of a network",
             (*_binned("ECE", "ece", (15, 100)), *_binned("Debiased ECE", "debiased-ece", (15, 100))),
             measure="mse",
             in_bins=True,

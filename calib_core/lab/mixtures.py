@@ -8,11 +8,6 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
-from sklearn.svm import SVC
 
 from calib_core._arguments import as_whole
 from calib_core._arrays import Codes, Float64s
@@ -28,12 +23,28 @@ TRAIN_ROWS = 300
 _ROWS = 1024
 """Rows whose distances from all Gaussians fit the processor's cache."""
 
+
+def _sklearn() -> Any:
+    """scikit-learn's models, loaded when the first is fitted, which takes a second."""
+    import sklearn.calibration
+    import sklearn.ensemble
+    import sklearn.linear_model
+    import sklearn.naive_bayes
+    import sklearn.svm
+
+    return sklearn
+
+
+def _support_vectors(seed: int) -> Any:
+    """Their margins become probabilities by Platt scaling."""
+    return _sklearn().calibration.CalibratedClassifierCV(_sklearn().svm.SVC(), ensemble=False, cv=3)
+
+
 MODELS: dict[str, tuple[str, Callable[[int], Any]]] = {
-    "logistic": ("Logistic regression", lambda seed: LogisticRegression(max_iter=2000)),
-    "naive-bayes": ("Naive Bayes", lambda seed: GaussianNB()),
-    # Its margins become probabilities by Platt scaling.
-    "support-vectors": ("Support vectors", lambda seed: CalibratedClassifierCV(SVC(), ensemble=False, cv=3)),
-    "random-forest": ("Random forest", lambda seed: RandomForestClassifier(100, random_state=seed)),
+    "logistic": ("Logistic regression", lambda seed: _sklearn().linear_model.LogisticRegression(max_iter=2000)),
+    "naive-bayes": ("Naive Bayes", lambda seed: _sklearn().naive_bayes.GaussianNB()),
+    "support-vectors": ("Support vectors", _support_vectors),
+    "random-forest": ("Random forest", lambda seed: _sklearn().ensemble.RandomForestClassifier(100, random_state=seed)),
 }
 """The four families of models: title, and a fresh one for a seed."""
 SLOWER = {"support-vectors": 2, "random-forest": 2}

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 
+from calib_core._adjustable import clone
 from calib_core._arguments import as_whole
 from calib_core._parallel import Progress, one_blas_thread, shared_out
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, Reduced

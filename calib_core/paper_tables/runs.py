@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pandas as pd
-from sklearn.base import clone
 
 from calib_core import _parallel
+from calib_core._adjustable import clone
 from calib_core.calibrators import CALIBRATORS, Calibrator
 from calib_core.paper_tables import kept
 from calib_core.paper_tables.kept import Cell

@@ -5,6 +5,7 @@ Each entry is a function in the module of its paper; what it finds at full size 
 """
 
 from calib_core.reproductions import (  # noqa: F401
+    errors_over_bins,
     gupta_ramdas,
     kumar_liang_ma,
     ma_blaschko,

@@ -20,8 +20,9 @@ from calib_core.reproductions.gallery import REPRODUCTIONS, Reproduction, as_fra
 from calib_core.reproductions.paper_lines import Found, PaperLine, printed
 
 SPLITS = 5
-_STANDARD_ERROR = {"p4": 5e-4}
-"""What a paper says that all standard errors of its means are below; the others print one division's numbers."""
+_STANDARD_ERROR = {"p4-table-1": 5e-4}
+"""What a paper says that all standard errors of a table's means are below; the others print none."""
+_ANOTHER_MACHINE = "seconds are those of another machine"
 _SPELT = {"resnetwide32": ("wideresnet32", "wrn32"), "wrn2610": ("wideresnet2610",), "cifar100": ("c100",),
           "cifar10": ("c10",)}  # fmt: skip
 """Other spellings in names of files."""
@@ -33,7 +34,8 @@ def published() -> pd.DataFrame:
 
     ``scale`` is what the paper multiplies by (100: percent). What can mislead: P1's Table 5 prints the CIFAR-100 rows
     of its Table 3 once more, though it is about networks trained with another loss; P3's Tables 4 and 8 do not agree on
-    LECE for CIFAR-100.
+    LECE for CIFAR-100; of P3's Table 11 one column for CIFAR-100 (TS+LECE by Euclidean distance) is left out, as its
+    numbers could not be told apart.
 
     >>> published().query("table == 'p1-table-2' and network == 'ResNet-50'")["published"].iloc[0]
     '0.025'
@@ -72,17 +74,18 @@ def from_files(
     named = {name: _network(name, lines) for name in files}
     whole = paper_table(dict(files), key, splits=splits, folder=folder, progress=progress)
     table, reasons = whole.frame(), " ".join(whole.notes).rstrip(".")
-    theirs = _STANDARD_ERROR.get(key[:2], 0.0)
+    theirs = _STANDARD_ERROR.get(key, 0.0)
     found = []
     for name, (dataset, network) in named.items():
         rows = lines[(lines["dataset"] == dataset) & (lines["network"] == network)]
         for measure, method, number, scale in rows[["measure", "method", "published", "scale"]].to_numpy(dtype=object):
             ours = table[(table["file"] == name) & (table["measure"] == measure) & (table["line"] == "file")]
             value, error = (float(ours[column].iloc[0]) * scale for column in (method, ERROR.format(method)))
+            known = _ANOTHER_MACHINE if measure == "Seconds" else ""
             here = Found(value, 0.0 if np.isnan(error) else error, int(ours["splits"].iloc[0]))
             found.append(
                 printed(*_place(key, name, dataset, network, measure, method, scale), number, here,
-                        plus_minus=1.645 * theirs, why=reasons if np.isnan(value) else "")
+                        plus_minus=1.645 * theirs, why=reasons if np.isnan(value) else known)
             )  # fmt: skip
     return as_frame(key, found)
 

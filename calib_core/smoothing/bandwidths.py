@@ -13,6 +13,7 @@ from calib_core.registry import Range, Registry
 
 _IQR_OF_NORMAL = float(2 * norm.ppf(0.75))
 _MIDDLE_98_OF_NORMAL = float(2 * norm.ppf(0.99))
+_LEVELS = (0.01, 0.25, 0.75, 0.99)
 
 
 class Bandwidth(Protocol):
@@ -22,10 +23,11 @@ class Bandwidth(Protocol):
         """The kernel's standard deviation for these scores; 0 where they do not differ."""
 
 
-BANDWIDTHS: Registry[Bandwidth] = Registry("BANDWIDTHS")
+BANDWIDTHS: Registry[Bandwidth] = Registry("BANDWIDTHS", flags=False)
+"""Flagged are those that answer many lines of scores at once (``of_lines``)."""
 
 
-@BANDWIDTHS.register("silverman", "Silverman's rule", reference="Silverman 1986; P5 §4.5.1")
+@BANDWIDTHS.register("silverman", "Silverman's rule", reference="Silverman 1986; P5 §4.5.1", flags=True)
 @dataclass(frozen=True)
 class Silverman:
     """Spread of the scores, by the smaller of two measures, times (3n/4)^(-1/5).
@@ -42,12 +44,20 @@ class Silverman:
 
     def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
         total, deviation = _spread(scores, weights)
-        low, q1, q3, high = _quantiles(scores, weights, (0.01, 0.25, 0.75, 0.99))
+        low, q1, q3, high = _quantiles(scores, weights, _LEVELS)
         sigma = min(deviation, (q3 - q1) / _IQR_OF_NORMAL) or (high - low) / _MIDDLE_98_OF_NORMAL or deviation
         return _scaled(sigma, total)
 
+    def of_lines(self, scores: Floats) -> Float64s:
+        """The widths (lines,) of scores (lines, n)."""
+        deviation, s = _deviations(scores), np.sort(scores, axis=-1)
+        low, q1, q3, high = (_quantile(s, level) for level in _LEVELS)
+        sigma = np.minimum(deviation, (q3 - q1) / _IQR_OF_NORMAL)
+        sigma = np.where(sigma > 0, sigma, (high - low) / _MIDDLE_98_OF_NORMAL)
+        return np.asarray(np.where(sigma > 0, sigma, deviation) * (0.75 * scores.shape[-1]) ** -0.2)
 
-@BANDWIDTHS.register("silverman-std", "Silverman's rule on the standard deviation")
+
+@BANDWIDTHS.register("silverman-std", "Silverman's rule on the standard deviation", flags=True)
 @dataclass(frozen=True)
 class StandardDeviation:
     """Standard deviation of the scores times (3n/4)^(-1/5).
@@ -63,8 +73,12 @@ class StandardDeviation:
         total, deviation = _spread(scores, weights)
         return _scaled(deviation, total)
 
+    def of_lines(self, scores: Floats) -> Float64s:
+        """The widths (lines,) of scores (lines, n)."""
+        return np.asarray(_deviations(scores) * (0.75 * scores.shape[-1]) ** -0.2)
 
-@BANDWIDTHS.register("fixed", "Fixed bandwidth")
+
+@BANDWIDTHS.register("fixed", "Fixed bandwidth", flags=True)
 @dataclass(frozen=True)
 class Fixed:
     """The same bandwidth whatever the scores are.
@@ -82,6 +96,10 @@ class Fixed:
     def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
         return self.value
 
+    def of_lines(self, scores: Floats) -> Float64s:
+        """The same width for every line."""
+        return np.full(len(scores), self.value)
+
 
 def _scaled(sigma: float, total: float) -> float:
     return float(sigma * (0.75 * total) ** -0.2)
@@ -96,6 +114,21 @@ def _spread(scores: Floats, weights: Float64s | None) -> tuple[float, float]:
         return total, 0.0
     mean = float((w * s).sum()) / total
     return total, float(np.sqrt((w * np.square(s - mean)).sum() / (total - 1.0)))
+
+
+def _deviations(scores: Floats) -> Float64s:
+    """Standard deviation of each line of scores (lines, n)."""
+    s, n = scores.astype(np.float64), scores.shape[-1]
+    squares = np.square(s - s.sum(axis=-1, keepdims=True) / n).sum(axis=-1)
+    return np.sqrt(squares / (n - 1)) if n > 1 else np.zeros(len(s))
+
+
+def _quantile(ordered: Floats, level: float) -> Float64s:
+    """Linearly interpolated quantile of each ascending line."""
+    position = level * (ordered.shape[-1] - 1)
+    below = int(position)
+    lower, upper = (ordered[:, min(rank, ordered.shape[-1] - 1)].astype(np.float64) for rank in (below, below + 1))
+    return np.asarray(lower + (position - below) * (upper - lower))
 
 
 def _quantiles(scores: Floats, weights: Float64s | None, levels: tuple[float, ...]) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
@@ -70,9 +70,6 @@ class Beta:
         share = max(bandwidth / (high - low), _NARROWEST / grid.cells)
         return ByPlace(grid, _matrix(self, grid.cells, share) / (high - low))
 
-    def on_each(self, grid: Grid, bandwidths: Sequence[float]) -> ByPlaceEach:
-        return ByPlaceEach(grid, [self.on(grid, width) for width in bandwidths])
-
     def heights(self, places: Float64s, b: float, scores: Float64s) -> Float64s:
         """K(u; ...) of scores u (n,) at places x (m,), both in shares of the range, (m, n)."""
         return np.asarray(np.exp(self._logs(places, b, scores)))
@@ -131,14 +128,3 @@ class ByPlace:
     def weights(self) -> Iterator[tuple[slice, slice, Float64s]]:
         every = slice(0, self.grid.cells + 1)
         yield every, every, self.matrix
-
-
-@dataclass(frozen=True, eq=False)
-class ByPlaceEach:
-    """Such kernels of several bandwidths on one grid, one for each line."""
-
-    grid: Grid
-    spreads: Sequence[ByPlace]
-
-    def density(self, masses: Float64s, stride: int = 1) -> Float64s:
-        return np.stack([spread.density(mine, stride) for spread, mine in zip(self.spreads, masses, strict=True)])

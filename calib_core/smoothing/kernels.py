@@ -56,11 +56,9 @@ class Kernel(Protocol):
     def on(self, grid: Grid, bandwidth: float) -> Spread:
         """What it does to masses on this grid; ``bandwidth`` is its standard deviation in units of the scale."""
 
-    def on_each(self, grid: Grid, bandwidths: Sequence[float]) -> Smoothing:
-        """The same for many lines of masses (lines, ..., cells + 1), each smoothed with a bandwidth of its own."""
 
-
-KERNELS: Registry[Kernel] = Registry("KERNELS")
+KERNELS: Registry[Kernel] = Registry("KERNELS", flags=False)
+"""Flagged are those that smooth many lines at once (``on_each``)."""
 _BLOCK = 64
 
 
@@ -84,10 +82,11 @@ class Bump(ABC):
         return Mirrored(self, bandwidth, grid)
 
     def on_each(self, grid: Grid, bandwidths: Sequence[float]) -> MirroredEach:
+        """What it does to many lines of masses (lines, ..., cells + 1), each with a bandwidth of its own."""
         return MirroredEach(grid, np.stack([self.on(grid, width).footprint for width in bandwidths]))
 
 
-@KERNELS.register("triweight", "Triweight", reference="P5 §4.4")
+@KERNELS.register("triweight", "Triweight", reference="P5 §4.4", flags=True)
 @dataclass(frozen=True)
 class Triweight(Bump):
     """A smooth bump that ends three standard deviations away from its centre.
@@ -106,7 +105,7 @@ class Triweight(Bump):
         return np.asarray(np.maximum(1.0 - np.square(u / 3.0), 0.0) ** 3)
 
 
-@KERNELS.register("gaussian", "Gaussian")
+@KERNELS.register("gaussian", "Gaussian", flags=True)
 @dataclass(frozen=True)
 class Gaussian(Bump):
     """The normal density, whose tails lend a little weight to scores far from any data.

@@ -37,21 +37,23 @@ class Smoothed:
 
 
 def smoothed(spread: Smoothing, masses: tuple[Float64s, Float64s], gaps: bool = False) -> Smoothed:
-    """Densities from masses of all claims and of those that came true, each (..., cells + 1).
+    """Densities from masses of all claims and of those that came true, each (..., cells + 1) or the former of one line.
 
     With ``gaps`` it is the outcomes less the scores that are smoothed, and the score of each node is added back.
     """
-    grid = spread.grid
-    # One transform of both takes little longer than of one.
-    both = np.stack(masses, axis=-2)
+    grid, (said, came) = spread.grid, masses
     if gaps:
-        both[..., 1, :] -= grid.scores * both[..., 0, :]
-    both = spread.density(both)
-    everything, true = both[..., 0, :], both[..., 1, :]
+        came = came - grid.scores * said
+    if said.shape == came.shape:
+        # One transform of both takes little longer than of one.
+        both = spread.density(np.stack([said, came], axis=-2))
+        everything, true = both[..., 0, :], both[..., 1, :]
+    else:  # many outcomes of the same claims
+        everything, true = spread.density(said), spread.density(came)
     if gaps:
         true += grid.scores * everything
     # Rounding leaves traces below 0 where nothing lies, and above the whole where everything came true.
-    total = masses[0].sum(axis=-1, keepdims=True)
+    total = said.sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, 1.0)
     np.maximum(everything, 0.0, out=everything)
     everything /= total

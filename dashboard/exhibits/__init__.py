@@ -30,6 +30,7 @@ from dashboard.exhibits import (  # noqa: F401
     isotonic_curve,
     kernel_curve,
     lab,
+    lab_distances,
     levels,
     movement,
     notions,

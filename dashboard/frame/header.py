@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import begun, count
+from calib_core._text import count
 from calib_core.slices import Slice
 from dashboard import session, widgets
 from dashboard.navigation import DATA, LEARN, ROOMS, VIEWS, views_of
@@ -61,10 +61,11 @@ def tabs(selection: Selection) -> None:
         label_visibility="collapsed",
         **widgets.tied_to(keys, "choice.view", selection.view, lambda key: widgets.change(view=key)),
     )
-    for each in every:
-        if each.key not in keys:
-            reason = markdown_plain(why[each.key])
-            st.caption(f"No view “{each.title}” of these data", help=f"{begun(reason)}.")
+    absent = [each for each in every if each.key not in keys]
+    if absent:  # in one line: more would push what stands beside them to the next
+        titles = " or ".join(f"“{each.title}”" for each in absent)
+        reasons = "\n\n".join(f"{each.title}: {markdown_plain(why[each.key])}." for each in absent)
+        st.caption(f"No view {titles} of these data", help=reasons)
 
 
 def _rooms(room: str) -> None:

@@ -89,6 +89,7 @@ def exhibited(
     tucked: bool = False,
     pick: Callable[[int], None] | None = None,
     linked: Callable[[Any], Selection] | None = None,
+    bar: Any = None,
 ) -> Click | None:
     """Draw an exhibit with the options chosen for it; hand back a click on its figure.
 
@@ -96,7 +97,8 @@ def exhibited(
     into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns
     where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place, which
     then have no control; ``tucked`` puts the controls behind a button beside the headline; ``pick`` hears which line of
-    the table was clicked; ``linked`` gives the choices that a line of a written table is a link to.
+    the table was clicked; ``linked`` gives the choices that a line of a written table is a link to; ``bar`` is the
+    place of the progress bar, here where there is none.
     """
     recipe, fixed = widgets.selection().exhibit(key), limits or {}
     exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})
@@ -114,7 +116,7 @@ def exhibited(
         free = [option for option in used if option not in fixed]
         with where:
             widgets.recipe_controls(recipe, key=f"exhibit.{name}", changed=changed, class_names=names, only=free)
-    with progress(scene) as scene:
+    with progress(scene, bar) as scene:
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)
             figure = None if drawn is None else scene.get(drawn)
@@ -151,13 +153,13 @@ def below(words: Words) -> None:
 
 
 @contextmanager
-def progress(scene: Scene) -> Iterator[Scene]:
+def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
     """The scene under a bar that says what is being made, once that has taken long enough to ask.
 
     A bar that comes and goes at once would move what somebody is about to click.
     """
-    place = st.empty()
-    bar: Any = None
+    bar: Any = None if place is None else place.progress(0.0)  # what was asked for has a bar at once
+    place = place or st.empty()
     start = time.monotonic()
 
     def tell(what: str, percent: int) -> None:

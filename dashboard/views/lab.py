@@ -7,7 +7,7 @@ from contextlib import suppress
 import streamlit as st
 
 from calib_core import InputError, Recipe, RegistryError
-from calib_core.lab import TRUTHS
+from calib_core.lab import TRUTHS, distance_experiments
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
@@ -21,7 +21,7 @@ from dashboard.views import data_choice
 from dashboard.views.exhibited import exhibited
 from dashboard.views.on_request import wanted
 
-CURVE, ERRORS = "lab-curve", "lab-errors"
+CURVE, ERRORS, DISTANCES = "lab-curve", "lab-errors", "lab-distances"
 SAMPLE = "lab_sample.csv"
 PLANNED = (
     "Makes this sample the data in use and opens the planner: how wide the interval of its calibration error is, and "
@@ -52,6 +52,7 @@ def render() -> None:
     with right:
         exhibited(CURVE, scene, title=None, controls=False, folded=True)
     _errors(scene)
+    _distances(scene)
 
 
 def _scene() -> Scene:
@@ -99,6 +100,7 @@ def _errors(scene: Scene) -> None:
     recipe = widgets.selection().exhibit(ERRORS)
     exhibit: LabErrors = recipe.build()
     st.markdown(f"#### {markdown_plain(EXHIBITS[ERRORS].title)}")
+    bar = st.empty()  # above the controls: below them it could be off the screen
     used = [name for name in exhibit.used if name not in ("truth", "seed")]
     with st.container(horizontal=True):
         widgets.recipe_controls(recipe, key=f"exhibit.{ERRORS}", changed=widgets.change_exhibit, only=used)
@@ -106,7 +108,16 @@ def _errors(scene: Scene) -> None:
     place = st.empty()
     with place.container():
         why = f"{exhibit.draws} samples of each size, drawn and judged: seconds to a minute."
-        if not scene.knows(table) and not wanted(f"{ERRORS} {table.key}", why):
+        known = scene.knows(table)
+        if not known and not wanted(f"{ERRORS} {table.key}", why):
             return
-    exhibited(ERRORS, scene, title=None, controls=False, folded=True)
+    exhibited(ERRORS, scene, title=None, controls=False, folded=True, bar=None if known else bar)
     place.empty()  # there is nothing left to cancel
+
+
+def _distances(scene: Scene) -> None:
+    """The same samples one by one, once they are drawn, where an experiment is about one truth."""
+    errors: LabErrors = widgets.selection().exhibit(ERRORS).build()
+    if errors.experiment in distance_experiments() and scene.knows(errors.found()):
+        same = {name: getattr(errors, name) for name in ("experiment", "truth", "draws", "seed")}
+        exhibited(DISTANCES, scene, folded=True, limits=same)

@@ -7,6 +7,7 @@ import pytest
 
 from calib_core import REDUCTIONS, Predictions, estimate
 from calib_core.diagrams import class_table, reliability, zoom
+from calib_core.inference import noise_floor, wild
 
 # A fifth of the rows of the largest size: what grows with rows keeps its ratio to the array, and blocks, chunks and
 # per-class tables, which do not grow, weigh more here than there.
@@ -55,3 +56,26 @@ def test_a_class_wise_interval_draws_no_matrix_of_rows_and_replicates(rows, clas
     finally:
         tracemalloc.stop()
     assert peak < 512e6, f"peak {peak / 1e6:.0f} MB"
+
+
+@pytest.mark.parametrize(("key", "notion"), [("ece-adaptive-convex", "class-wise"), ("brier", None)])
+def test_a_noise_floor_by_rows_keeps_a_byte_or_two_a_drawn_outcome(key, notion):
+    """Two hundred draws of 200,000 classes were 480 MB as two kinds of whole numbers, and sorted for every draw."""
+    rng = np.random.default_rng(0)
+    probs = rng.random((200_000, 3), dtype=np.float32)
+    probs /= probs.sum(1, keepdims=True)
+    question = estimate(Predictions(probs, rng.integers(3, size=len(probs))), notion, key).question
+    tracemalloc.start()
+    try:
+        noise_floor(question, 60)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100e6, f"peak {peak / 1e6:.0f} MB"
+
+
+@pytest.mark.parametrize("rows", [1_000, 400_000, 1_000_000, 10_000_000])
+def test_normals_of_an_interval_are_drawn_in_chunks_that_fit(rows):
+    sizes = wild.chunk_sizes(rows, 10)
+    assert sum(sizes) == wild.chunk_sizes(1, 10)[0]
+    assert max(sizes) * rows * 8 <= 160e6

@@ -19,7 +19,6 @@ MEMBERS = {
     "distinct": Binned(Distinct()),
     "attainable": ConvexBinned(EqualMass(5), attainable=True),
     "gaps": KernelECE(smoothed="gaps"),
-    "beta": KernelECE(kernel=Beta()),
 }
 
 
@@ -71,5 +70,7 @@ def test_what_does_not_fit_side_by_side_is_not_put_there():
     assert side_by_side(split(rows, 3, cc.REDUCTIONS.make("confidence"))) is None
 
 
-def test_bins_that_pool_strata_are_answered_one_by_one():
-    assert not traits(Binned(Groups())).together(Binned(Groups()))
+@pytest.mark.parametrize("member", [Binned(Groups()), KernelECE(kernel=Beta())])
+def test_what_has_no_way_to_answer_together_is_asked_one_by_one(member):
+    """Bins that pool strata, and a kernel that says nothing of many lines."""
+    assert not traits(member).together(member)

@@ -41,6 +41,13 @@ print([name for name in ("sklearn", "scipy.stats", "scipy.optimize") if name in 
     assert fresh(ask) == "[]\n"
 
 
+def test_what_lists_the_calibrators_loads_no_scikit_learn():
+    """Every command but `calib gate` lists them, and the dashboard before its first visitor."""
+    heavy = ("sklearn", "scipy.stats", "scipy.optimize", "scipy.spatial")
+    ask = f"import sys, dashboard.exhibits, dashboard.session; print([m for m in {heavy} if m in sys.modules])"
+    assert fresh(ask) == "[]\n"
+
+
 def fresh(ask):
     """What a new interpreter prints."""
     return subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout

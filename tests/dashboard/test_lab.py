@@ -146,6 +146,18 @@ def test_sampling_again_stands_above_the_fields():
     assert labels.index("Sample again") < labels.index("Rows")
 
 
+def test_samples_that_are_drawn_are_shown_one_by_one():
+    app = opened(chosen(CURVE, ERRORS))
+    assert "lab-distances" not in drawn(app), "nothing is drawn unasked"
+    next(each for each in app.button if each.label == "Compute").click().run()
+    assert not app.exception
+    found = cc.lab.error_distances("eces", TRUTH, 300, 2)
+    traces = drawn(app)["lab-distances"].figure["data"]
+    assert [trace["name"] for trace in traces] == list(found.median)
+    labels = [each.label for each in app.number_input if "lab-distances" in each.key]
+    assert labels == ["Rows of each sample"], "the rest is chosen above"
+
+
 def test_seeds_are_named_for_what_they_number():
     mixture = Recipe("EXHIBITS", "lab-curve", (("truth", Recipe("TRUTHS", "mixture")), ("n", 100)))
     labels = {each.label.replace("\\", "") for each in opened(chosen(mixture)).number_input}

@@ -151,6 +151,7 @@ def examples(rows):
         moments.exact,
         tally.stratum(0),
         tally.stratum(0).in_order(),
+        cc.lab.error_distances("eces", "drawn", draws=2),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]

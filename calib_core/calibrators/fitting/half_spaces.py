@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 from scipy.special import expit
 
 from calib_core._arrays import Bools, Codes, Float64s, Floats
@@ -116,6 +116,6 @@ def _turned(cloud: Cloud, start: HalfSpace) -> Float64s:
         return value / size, slope / size
 
     begin = unit * np.append(start.normal, start.threshold)
-    found = minimize(scaled, begin, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x[:-1]
+    found = scipy.optimize.minimize(scaled, begin, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x[:-1]
     length = float(np.linalg.norm(found))
     return np.asarray(found / length) if length > 0 else start.normal

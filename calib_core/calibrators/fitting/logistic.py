@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, brentq, minimize
+import scipy
 from scipy.special import logit
 
 from calib_core._arrays import LOG_FLOOR, Bools, Float64s
@@ -76,7 +76,7 @@ def _intercept(fixed: Float64s, outcomes: Bools, weights: Float64s | None) -> fl
         below = _log_sum(-np.logaddexp(0.0, ones[near_ones] + b), w_ones[near_ones])
         return above - below
 
-    return float(brentq(excess, -ones.min() - reach, -zeros.max() + reach, xtol=1e-13))
+    return float(scipy.optimize.brentq(excess, -ones.min() - reach, -zeros.max() + reach, xtol=1e-13))
 
 
 def _log_sum(terms: Float64s, weights: Float64s) -> float:
@@ -133,8 +133,8 @@ class _Loss:
 
 
 def _least(loss: _Loss) -> Fitted:
-    box = Bounds(np.append(np.zeros_like(loss.highest), -np.inf), np.append(loss.highest, np.inf))
-    theta = minimize(
+    box = scipy.optimize.Bounds(np.append(np.zeros_like(loss.highest), -np.inf), np.append(loss.highest, np.inf))
+    theta = scipy.optimize.minimize(
         loss.value_and_gradient,
         loss.start,
         jac=True,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 
 from calib_core._arrays import Float64s
 
@@ -52,7 +52,7 @@ def minimum(loss: Loss, start: Float64s, slope: float = _SLOPE) -> Minimum:
         h = first.pop() if first else loss.hessian(point(u))  # the first that is asked for is the start's
         return np.asarray(h * scale * scale[:, None])
 
-    found = minimize(
+    found = scipy.optimize.minimize(
         value_and_gradient,
         start.ravel() / scale,
         jac=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from calib_core._arrays import Float64s
 from calib_core.calibrators.fitting.softmax_loss import SoftmaxLoss
@@ -26,7 +26,7 @@ def large_minimum(loss: SoftmaxLoss, start: Float64s) -> tuple[Float64s, bool]:
         return value, whitening.gradient(gradient).ravel()
 
     smallest = 0.0 if loss.rows.dtype == np.float64 else _SINGLE_FALL
-    found = minimize(
+    found = scipy.optimize.minimize(
         value_and_gradient,
         np.zeros(start.size),
         jac=True,

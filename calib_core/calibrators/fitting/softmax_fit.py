@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from calib_core._arrays import Float64s
 from calib_core.calibrators.fitting.newton import minimum, solve
@@ -60,4 +60,4 @@ def _scaled_identity(loss: SoftmaxLoss) -> Float64s:
     low, high = np.log(_SCALES)
     if slope(low) > 0 or slope(high) < 0:
         return identity
-    return np.asarray(np.exp(brentq(slope, low, high, xtol=0.02)) * identity)
+    return np.asarray(np.exp(scipy.optimize.brentq(slope, low, high, xtol=0.02)) * identity)

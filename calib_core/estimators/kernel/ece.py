@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from calib_core.claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.registry import Choice, Part
-from calib_core.smoothing.bandwidths import Bandwidth, Silverman
-from calib_core.smoothing.kernels import Kernel, Triweight
+from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Silverman
+from calib_core.smoothing.kernels import KERNELS, Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration, smoothed
 from calib_core.smoothing.score_grid import Grid
 from calib_core.smoothing.score_scales import Linear, Scale
 
 SMOOTHED = ("outcomes", "gaps")
-_LINES = 16
+_LINES = 8
 """Lines of samples smoothed together, so that their grids fit the processor's cache."""
 
 
@@ -29,7 +29,7 @@ _LINES = 16
     "ece-kde",
     "ECE by kernel densities",
     reference="P5 §4.4-4.5",
-    flags=replace(NORM, curve=True, together=lambda _: True),
+    flags=replace(NORM, curve=True, together=lambda e: KERNELS.flags(e.kernel) and BANDWIDTHS.flags(e.bandwidth)),
     elsewhere=(
         "Posocco and Bonnefoy's published code, but for its coarser grid and, class-wise, the first class's bandwidth "
         "used for all of them."
@@ -89,14 +89,14 @@ class KernelECE:
 
     def of_samples(self, samples: Samples) -> Float64s:
         """The estimates (samples,) of many samples of one size."""
+        kernel, bandwidth = cast(Any, self.kernel), cast(Any, self.bandwidth)
         grid, errors = self.grid(samples.floor), np.empty(len(samples.lines))
-        came = samples.outcomes.reshape(samples.lines.shape)
+        came = samples.outcomes.reshape(samples.lines.shape).astype(np.float64)
+        widths = np.minimum(bandwidth.of_lines(self.scale.there(samples.lines)), self._widest)
         for lines in chunks(len(errors), _LINES):
             scores = samples.lines[lines]
-            widths = [self.width(Stratum(each, hit)) for each, hit in zip(scores, came[lines], strict=True)]
-            spread = self.kernel.on_each(grid, widths)
-            masses = grid.of_lines(scores), grid.of_lines(scores, came[lines].astype(np.float64))
-            errors[lines] = smoothed(spread, masses, self.smoothed == "gaps").error
+            masses = grid.of_lines(scores), grid.of_lines(scores, came[lines])
+            errors[lines] = smoothed(kernel.on_each(grid, widths[lines]), masses, self.smoothed == "gaps").error
         return samples.mean(errors)
 
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
@@ -132,5 +132,9 @@ class KernelECE:
     def width(self, stratum: Stratum) -> float:
         """The bandwidth for these claims, in units of the scale and at most all of it."""
         # Fractional weights of little more than 1 in all make the unbiased variance as large as one likes.
+        return min(self.bandwidth(self.scale.there(stratum.scores), stratum.weights), self._widest)
+
+    @property
+    def _widest(self) -> float:
         low, high = self.grid(0.0).ends
-        return min(self.bandwidth(self.scale.there(stratum.scores), stratum.weights), high - low)
+        return high - low

@@ -36,6 +36,7 @@ class ByCounts:
     fine: Moments
     weights: None = None
     same_rows: bool = False
+    grain: str = "counts"
 
     @classmethod
     def of(cls, claims, grid):

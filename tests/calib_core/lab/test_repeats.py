@@ -11,6 +11,7 @@ from calib_core import InputError, lab
 from calib_core.calibrators import Reduced
 from calib_core.lab.repeats import ROWS_AT_A_TIME
 from calib_core.lab.run_table import COLUMNS
+from calib_core.lab.true_errors import holdout
 
 B = cc.BINARY_CALIBRATORS
 
@@ -38,6 +39,23 @@ def test_every_value_is_the_librarys_own(key):
         # Samples side by side are summed up in another order.
         np.testing.assert_allclose(line.values, own, rtol=1e-12, atol=1e-12)
     assert len(run.lines) == 2 * len(notions) * len(names)
+
+
+def test_samples_of_own_rows_are_of_one_set_whose_error_is_known():
+    """P5's bootstrap, by the slow twin: rows of the set with replacement, labels anew; the error of these rows."""
+    truth, n, draws = lab.Mixture("logistic", 3, 2), 20, 3
+    rows = holdout(truth)
+    rng = np.random.default_rng([0, n, 0])
+    chosen = rng.integers(len(rows.true_probs), size=n * draws)
+    labels = (rng.random((n * draws, 1)) >= rows.true_probs[chosen].cumsum(axis=1)[:, :-1]).sum(axis=1)
+    own = cc.Predictions(rows.predictions.probs[chosen], labels)
+    line = lab.repeated(truth, n, draws, ["ece"], own_rows=True, random_state=0).lines[0]
+    parts = [own.take(np.arange(d * n, (d + 1) * n)) for d in range(draws)]
+    np.testing.assert_allclose(line.values, [cc.estimate(part).value for part in parts], rtol=1e-12)
+    assert line.true == lab.true_error(truth, own_rows=True)
+    assert line.true.standard_error == 0
+    other = lab.true_error(truth)
+    assert abs(line.true.value - other.value) < 5 * 3 * other.standard_error
 
 
 def test_no_two_draws_are_of_the_same_rows():
@@ -117,6 +135,19 @@ def test_the_doubt_of_a_true_error_widens_what_is_measured_from_it():
             assert frame["mse_high"] - frame["mse"] == pytest.approx(np.hypot(sure["mse_high"] - sure["mse"], by))
     lost = lab.LabRun((replace(line, true=replace(line.true, standard_error=line.true.value)),)).frame()
     assert "worst" not in lost or lost["worst"].isna().all()
+
+
+def test_the_doubt_of_a_true_error_widens_the_share_that_holds_it():
+    line = lab.repeated("drawn", 50, 20, ["ece"], intervals=True).lines[0]
+    low = np.linspace(0.005, 0.195, 20)
+    line = replace(line, low=low, high=np.ones(20), true=replace(line.true, value=0.15))
+    sure = lab.LabRun((line,)).frame().iloc[0]
+    assert sure["share_held"] == 0.75  # those that begin below 0.15; below 0.15 - 1.645 * 0.03 it is half of them
+    unsure = lab.LabRun((replace(line, true=replace(line.true, standard_error=0.03)),)).frame().iloc[0]
+    assert unsure["share_held"] == sure["share_held"]
+    below = 0.75 - np.hypot(0.75 - sure["share_low"], 0.25)
+    assert unsure["share_low"] == pytest.approx(below)
+    assert sure["share_high"] < unsure["share_high"] == 1
 
 
 def test_what_a_calibrator_leaves_is_not_held_against_the_error_before_it():

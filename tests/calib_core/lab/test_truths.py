@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.stats import beta
+from scipy.stats import beta, multivariate_normal
 
 import calib_core as cc
 from calib_core import NotAnswerable, RegistryError, lab
+from calib_core.lab.mixtures import Modes
+from calib_core.lab.true_errors import _of_drawn, error_of
 from calib_core.lab.truths import SPREADS
 
 KEYS = list(lab.TRUTHS)
@@ -138,6 +140,39 @@ def test_any_curve_can_be_drawn(shares, spread):
     np.testing.assert_allclose(data.true_probs[:, 1], truth.accuracy(data.predictions.probs[:, 1]))
     assert 0 <= lab.true_error(truth).value <= 1
     assert lab.TRUTHS.recipe(truth).build() == truth
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence", "top-k-label"])
+@pytest.mark.parametrize("key", ["ece", "rmsce", "mce"])
+def test_chances_in_place_of_labels_are_labels_written_out(notion, key):
+    """The slow twin has a row for each label; shares of classes that follow labels among them."""
+    data, target = cc.datasets.valk_kull(300), cc.ESTIMATORS.make(key)
+    notions = [cc.REDUCTIONS.make(notion)]
+    notions += [cc.REDUCTIONS.make(notion, weights="share")] if notion == "class-wise" else []
+    for reduction in notions:
+        slow = error_of(lab.expected(data), reduction, target, 1)
+        assert _of_drawn(data, reduction, target, 1) == pytest.approx(slow, rel=1e-12)
+
+
+@pytest.mark.parametrize(("classes", "features"), [(2, 1), (3, 4)])
+def test_a_mixtures_probabilities_are_those_of_its_densities(classes, features):
+    """By scipy's densities; each Gaussian in turn has as many rows of the sample that stands for the law."""
+    modes = Modes.drawn(classes, features, np.random.default_rng(5))
+    x, labels = modes.in_turn(classes * 4 * 3, np.random.default_rng(1))
+    assert np.bincount(labels).tolist() == [12] * classes
+    density = np.array(
+        [
+            sum(multivariate_normal(mu, a @ a.T).pdf(x) for mu, a in zip(*of_class, strict=True))
+            for of_class in zip(modes.means, modes.roots, strict=True)
+        ]
+    )
+    np.testing.assert_allclose(modes.posterior(x), (density / density.sum(axis=0)).T, atol=1e-9)
+
+
+@pytest.mark.parametrize("notion", ["confidence", "class-wise"])
+def test_the_error_of_ten_classes_is_known_to_a_few_hundredths_of_itself(notion):
+    true = lab.true_error(lab.Mixture("naive-bayes", 10, 10), notion)
+    assert true.standard_error < 0.015 * true.value
 
 
 def test_expected_rows_are_the_mean_over_labels():

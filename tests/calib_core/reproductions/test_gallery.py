@@ -12,6 +12,7 @@ import calib_core as cc
 from calib_core.paper_tables import PAPER_TABLES
 from calib_core.reproductions import (
     REPRODUCTIONS,
+    errors_over_bins,
     from_files,
     gallery,
     gupta_ramdas,
@@ -208,7 +209,7 @@ def test_the_overview_counts_what_is_kept():
 
 @pytest.mark.parametrize("make", [reproduced, gallery, lambda key: from_files(key, {})])
 def test_an_unknown_key_names_those_there_are(make):
-    with pytest.raises(cc.InputError, match="there is no reproduction 'p9'; those there are: p1-example-1, "):
+    with pytest.raises(cc.InputError, match="there is no reproduction 'p9'; those there are: p1-figures-1-2, "):
         make("p9")
 
 
@@ -320,3 +321,61 @@ def test_why_an_error_is_not_less_follows_from_its_ratio(value, says):
     found = posocco_bonnefoy._where_not_less(Found(value, 0.02, 36), "adaptive")
     assert says in found
     assert bool(found) == bool(says)
+
+
+def test_seconds_are_those_of_another_machine():
+    frame = from_files("p4-table-2", {"c10_densenet40.csv": rows()}, splits=1)
+    assert frame["published"].tolist() == ["0.004", "0.074", "0.143", "4.722", "0.102", "0.094"]
+    assert frame["ours"].ge(0).all()
+    assert frame["why"].eq("seconds are those of another machine").all()
+
+
+def test_what_cross_validation_chose_stands_beside_the_tables():
+    for key, first in (("p3-table-10", "0.05"), ("p3-table-11", "0")):
+        lines = published().set_index(["table", "dataset", "network", "method"])["published"]
+        assert lines[key, "CIFAR-100", "DenseNet-40", "LECE"] == first
+    assert len(published().query("table == 'p3-table-10'")) == 36
+    assert len(published().query("table == 'p3-table-11'")) == 33, "a column of three could not be read"
+
+
+# ---- figures over numbers of bins ------------------------------------------------------------------------------
+
+
+def test_the_errors_of_a_bin_are_those_of_the_papers_formula():
+    probs = np.array([[0.55, 0.45], [0.52, 0.48], [0.42, 0.58], [0.05, 0.95]])
+    own, classes = errors_over_bins._of_bins(cc.Predictions(probs, [0, 1, 1, 0]))
+    # Bin [0.5, 0.6): two rows of class 0 (one right) off by 0.035, one of class 1 (right) off by 0.42; together 0.1167.
+    assert own[5] == pytest.approx(abs(2 / 3 - (0.55 + 0.52 + 0.58) / 3))
+    assert classes[5] == pytest.approx((abs(1 - 1.07) + abs(1 - 0.58)) / 3)
+    assert np.isnan(classes[2])
+
+
+def test_both_bounds_are_of_the_estimators_of_the_library(monkeypatch):
+    """Without spread a bound is the estimate: plug-in and debiased squares, each value a bin."""
+    monkeypatch.setattr(errors_over_bins, "_ONE_SIDED", 0.0)
+    seen = []
+    honest = errors_over_bins._rows
+    monkeypatch.setattr(errors_over_bins, "_rows", lambda n, rng: seen.append(honest(n, rng)) or seen[-1])
+    plug_in, debiased, _ = errors_over_bins._bounds(25, np.random.default_rng(0))
+    (fit_z, fit_hits), (z, hits) = seen
+    model = cc.BINARY_CALIBRATORS.make("scaling-binning", bins=25).fit(fit_z, fit_hits)
+    test = cc.Predictions.from_confidence(model.transform((np.floor(z * 10_000) + 0.5) / 10_000), hits)
+    assert plug_in == pytest.approx(cc.estimate(test, "confidence", "rmsce", "distinct").value ** 2)
+    assert debiased == pytest.approx(cc.estimate(test, "confidence", "debiased-l2", "distinct").value)
+
+
+def test_bounds_the_other_way_round_are_out(monkeypatch):
+    bounds = {"plug-in": 0.01, "debiased": 0.02}
+    monkeypatch.setattr(
+        errors_over_bins,
+        "_bounds",
+        lambda bins, rng: (*(bound * bins + 1e-4 * rng.random() for bound in bounds.values()), 1.0 / bins),
+    )
+    assert broken("p2-figure-17", "Debiased bound with 100 bins")
+    bounds["debiased"] = 0.001
+    assert reproduced("p2-figure-17")["within"].all()
+
+
+def test_calibrators_the_other_way_round_are_out(monkeypatch):
+    monkeypatch.setattr(errors_over_bins, "_KINDS", errors_over_bins._KINDS[::-1])
+    assert broken("p2-figures-3-7", "with 100 bins, as a share of histogram binning's")

@@ -1,0 +1,95 @@
+"""What scikit-learn asks of estimators, without loading it, which takes a second: parameters, copies, fitted or not."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
+
+
+class Adjustable:
+    """An object whose parameters are the arguments it is made with, kept under their names: read, set and copied.
+
+    ``Pipeline``, ``GridSearchCV``, ``sklearn.base.clone`` and scikit-learn's own checks take it as an estimator.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; ``deep``: also those of parts, as ``part__name``."""
+        found: dict[str, Any] = {}
+        for name in _defaults(type(self)):
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                found.update((f"{name}__{inner}", part) for inner, part in value.get_params().items())
+            found[name] = value
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of parts as ``part__name``; ValueError names the known ones."""
+        nested: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            own, _, inner = name.partition("__")
+            if own not in _defaults(type(self)):
+                known = sorted(_defaults(type(self)))
+                raise ValueError(f"Invalid parameter {own!r} for estimator {self}. Valid parameters are: {known!r}.")
+            if inner:
+                nested.setdefault(own, {})[inner] = value
+            else:
+                setattr(self, own, value)
+        for own, inside in nested.items():  # a part that is set takes its own parameters after it
+            getattr(self, own).set_params(**inside)
+        return self
+
+    def __repr__(self) -> str:
+        changed = [f"{name}={getattr(self, name)!r}" for name, default in _defaults(type(self)).items()
+                   if repr(getattr(self, name)) != repr(default)]  # fmt: skip
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator  # whoever asks for tags has loaded it
+
+        return BaseEstimator.__sklearn_tags__(self)
+
+
+_known: dict[type, dict[str, Any]] = {}
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """The arguments a kind of object is made with, and their defaults, by ascending name."""
+    if kind not in _known:  # signatures are read slowly
+        arguments = inspect.signature(kind).parameters
+        _known[kind] = {name: arguments[name].default for name in sorted(arguments)}
+    return _known[kind]
+
+
+def clone(given: T) -> T:
+    """The same thing, not fitted: parameters are copied, what fitting left is not; of a list or tuple, each.
+
+    >>> class Part(Adjustable):
+    ...     def __init__(self, bins=15): self.bins = bins
+    >>> part = Part(bins=10)
+    >>> part.fitted_ = 1
+    >>> clone(part), vars(clone(part))
+    (Part(bins=10), {'bins': 10})
+    """
+    result: Any
+    if isinstance(given, (list, tuple)):
+        result = type(given)(map(clone, given))
+    elif isinstance(given, Adjustable):
+        result = type(given)(**{name: clone(value) for name, value in given.get_params(deep=False).items()})
+    elif hasattr(given, "get_params") and not isinstance(given, type):
+        from sklearn.base import clone as cloned
+
+        result = cloned(given)
+    else:
+        result = copy.deepcopy(given)
+    return result  # type: ignore[no-any-return]
+
+
+def check_is_fitted(given: object) -> None:
+    """scikit-learn's NotFittedError where fitting has left no attribute whose name ends in an underscore."""
+    if not any(name.endswith("_") and not name.startswith("__") for name in vars(given)):
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(f"This {type(given).__name__} instance is not fitted yet. Call 'fit' before using it.")

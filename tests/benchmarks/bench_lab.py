@@ -1,0 +1,24 @@
+"""P5's contest over many models, as it runs on screen: under 10 seconds of one core."""
+
+import time
+
+from calib_core import lab
+from calib_core.lab import mixtures, true_errors
+
+LIMIT = 10.0
+"""Seconds of processor time that twenty samples of each of twelve models may take, their fits among them."""
+
+
+def from_nothing():
+    for cached in (mixtures._fitted, mixtures._modes, true_errors.holdout, true_errors._of_law):
+        cached.cache_clear()
+    start = time.process_time()
+    run = lab.experiment("models", draws=20)
+    return run, time.process_time() - start
+
+
+def test_the_contest_of_estimators_over_models(benchmark):
+    run, seconds = benchmark.pedantic(from_nothing, rounds=1)
+    benchmark.extra_info["cpu_seconds"] = round(seconds, 2)
+    assert len(run.lines) == 12 * 5 * 5
+    assert seconds < LIMIT
