@@ -40,8 +40,8 @@ def command(
     """Count the predictions in FILES, of any size, into one summary.
 
     The rows are read a few hundred thousand at a time and checked as ever; what is kept is counts on a fine grid of
-    scores, exact sums of the scores, and a sample of rows. The summary opens wherever predictions do: in `calib audit`,
-    `calib gate`, the dashboard. Summaries among FILES are merged in: parts can be counted apart, in any order.
+    scores, exact sums of the scores, and a sample of rows. The summary opens wherever predictions do: in calib audit,
+    calib gate, the dashboard. Summaries among FILES are merged in: parts can be counted apart, in any order.
 
     FILES may be patterns in quotes. With --engine or --scheduler others count, and the summary is the same to the bit:
     DuckDB on this machine (tables of a confidence beside whether it was correct, or predicted class and label), or the
