@@ -194,17 +194,16 @@ class FlatClaims(OneLine):
         return Stratum(self.scores[mine], self.outcomes[mine], None if self.weights is None else self.weights[mine])
 
     def tally(self, edges: Floats) -> Tally:
-        return self._summed([edges], Tally)
+        return self._summed([edges], Tally, copies(self.weights))
 
     def moments(self, edge_sets: Sequence[Floats]) -> Moments:
-        return self._summed(edge_sets, Moments)
+        return self._summed(edge_sets, Moments, copies(self.weights))
 
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
         return _with_equal_parts(self, edge_sets)
 
-    def _summed(self, edge_sets: Sequence[Floats], kind: type[_Kind]) -> _Kind:
+    def _summed(self, edge_sets: Sequence[Floats], kind: type[_Kind], exact: bool) -> _Kind:
         shape = len(self.strata), 1 + max(map(len, edge_sets))
-        exact = copies(self.weights)
         parts = (self._part(where, edge_sets, shape, kind, exact) for where in _chunks(len(self.scores), _LISTED))
         # Rows are counted in their order and parts added in theirs: weights that are no copies give the same bits too.
         return reduce(add, parts)
@@ -296,7 +295,9 @@ class ColumnClaims(OneLine):
             )
             for where, block in self.rows.blocks(LARGE_BLOCK_BYTES)
         )
-        return reduce(add, (part._summed(edge_sets, kind) for part in parts))
+        # Asked of all weights together: those of a block can be whole by chance, and are then no copies.
+        exact = copies(self.weights)
+        return reduce(add, (part._summed(edge_sets, kind, exact) for part in parts))
 
     def _counted(self, chunk: slice, edges: Floats) -> tuple[Float64s, Float64s, Float64s]:
         """Counts and score sums of the cells above the first edge, and the sums of all scores, one a column.

@@ -47,8 +47,11 @@ class Isotonic(BinaryCalibrator):
         hits = np.bincount(true, claims.hit_weights, minlength=len(levels)).astype(np.float64)
         # Levels without a claim that came true are pooled with the one before whatever follows: one run of them all.
         runs = np.flatnonzero(np.append(True, hits[1:] > 0))
-        upto = np.arange(len(claims.scores) + 1.0) if claims.weights is None else np.append(0, claims.weights.cumsum())
-        total = np.diff(upto[np.append(levels[runs], len(claims.scores))])
+        first_claims = levels[runs]
+        if claims.weights is None:
+            total = np.diff(np.append(first_claims, len(claims.scores))).astype(np.float64)
+        else:  # run by run: differences of sums from the first claim on lose small weights behind large ones
+            total = np.add.reduceat(claims.weights, first_claims)
         shares = np.add.reduceat(hits, runs) / total
         fitted = scipy.optimize.isotonic_regression(shares, weights=total)
         # Sums of weights leave a rounding error between shares that are equal.

@@ -103,7 +103,7 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
         )
     if labels is not None and found.key != "npy":
         raise InputError(f"{name} is {found.title}, which holds its labels itself; leave labels out")
-    reader = {"parquet": _parquet, "csv": _text, "jsonl": _text}.get(found.key)
+    reader = {"parquet": _parquet, "csv": _text, "jsonl": _lines_of_json}.get(found.key)
     if found.key == "npy":
         return _npy(Path(path), name, labels)
     if reader is None:
@@ -177,7 +177,12 @@ def _decoded(values: Any, words: list[str] | None) -> Any:
 # -- text ------------------------------------------------------------------------------------------------------
 
 
-def _text(path: Path, name: str, total: int) -> Iterator[Run]:
+def _lines_of_json(path: Path, name: str, total: int) -> Iterator[Run]:
+    """Blocks of lines whose strings hold no line ends, but quotes of their own."""
+    return _text(path, name, total, quoted_ends=False)
+
+
+def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterator[Run]:
     """Blocks of whole lines; of a delimited text each behind its header line."""
     with path.open("rb") as file:
         head, line, first, read = b"", 0, 0, 0
@@ -187,7 +192,7 @@ def _text(path: Path, name: str, total: int) -> Iterator[Run]:
             last = len(block) < TEXT_BYTES
             read += len(block)
             block = rest + block
-            end = len(block) if last else _end_of_line(block, name)
+            end = len(block) if last else _end_of_line(block, name, quoted_ends)
             block, rest = block[:end], block[end:]
             if not block.strip():
                 line += block.count(b"\n")
@@ -206,11 +211,14 @@ def _text(path: Path, name: str, total: int) -> Iterator[Run]:
                 head = block[block.rfind(b"\n", 0, start) + 1 : block.find(b"\n", start) + 1]
 
 
-def _end_of_line(block: bytes, name: str) -> int:
-    """The byte after the last line that ends outside quotes."""
+def _end_of_line(block: bytes, name: str, quoted_ends: bool) -> int:
+    """The byte after the last line that ends, outside quotes where these may hold ends of lines."""
     end = block.rfind(b"\n") + 1
-    while end and block.count(b'"', 0, end) % 2:
-        end = block.rfind(b"\n", 0, end - 1) + 1
+    if quoted_ends and block.count(b'"', 0, end) % 2:
+        letters = np.frombuffer(block, dtype=np.uint8)
+        ends = np.flatnonzero(letters == ord("\n"))
+        outside = ends[np.searchsorted(np.flatnonzero(letters == ord('"')), ends) % 2 == 0]
+        end = int(outside[-1]) + 1 if len(outside) else 0
     if not end:
         raise InputError(
             f"{name} has a line longer than {size(len(block))}, or a quote that is not closed; is it a table?"

@@ -79,6 +79,9 @@ class OrderedCounts(OneLine):
         assert found.exact is not None
         return Tally.of_exact(found.count[0], found.outcome[0], found.exact[:1, 0])
 
+    def __getattr__(self, name: str) -> Any:
+        return _missing(name)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedClaims(OneLine):

@@ -228,8 +228,8 @@ class Summary(OneLine):
 
     def one_class(self, cls: int) -> CountedClaims:
         """The claims of every row about one class."""
-        name = (self.class_names or ())[cls]
-        return CountedClaims(self._every_class().stratum(cls), (name,), np.ones(1), self.dtype)
+        cells = self._every_class().stratum(cls)
+        return CountedClaims(cells, (self.class_names or ())[cls : cls + 1], np.ones(1), self.dtype)
 
     @property
     def rows_of_classes(self) -> Codes:

@@ -144,6 +144,19 @@ def test_weights_that_are_no_copies_have_no_exact_sums():
     assert claims.tally(np.array([0.5])).score[0, 1] == pytest.approx(1.4)
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_weights_whole_in_one_block_alone_are_no_copies(monkeypatch, backwards):
+    monkeypatch.setattr("calib_core.claims.LARGE_BLOCK_BYTES", 64)
+    rng = np.random.default_rng(0)
+    weights = np.array([1.0, 1.0, 1.0, 1.0, 0.5, 1.5, 0.75, 1.25])[:: -1 if backwards else 1]
+    rows, labels = rng.dirichlet(np.ones(2), 8), rng.integers(0, 2, 8)
+    claims = REDUCTIONS.make("class-wise").split(Predictions(rows, labels, weights=weights))
+    found = claims.moments([np.array([0.5])])
+    residual = (labels[:, None] == np.arange(2)) - rows
+    np.testing.assert_allclose(found.squares.sum(), 2 * (weights**2).sum())
+    np.testing.assert_allclose(found.second.sum(), (np.square(weights[:, None] * residual)).sum())
+
+
 @given(full_predictions(max_rows=40))
 def test_groups_and_their_moments_are_those_of_their_bins(predictions):
     if predictions.weights is not None:

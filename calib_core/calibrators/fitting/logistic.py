@@ -7,6 +7,7 @@ Where the likelihood has no maximum the answer is stated in closed form, see ``f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -19,6 +20,8 @@ STEEPEST = 1e3
 
 _SLOPE = 1e-9
 """Largest entry of the gradient at the end: beyond, rounding hides what is left."""
+_STUCK = 1e-6
+"""Largest entry from which the search ended elsewhere than at the minimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +137,21 @@ class _Loss:
 
 def _least(loss: _Loss) -> Fitted:
     box = scipy.optimize.Bounds(np.append(np.zeros_like(loss.highest), -np.inf), np.append(loss.highest, np.inf))
-    theta = scipy.optimize.minimize(
-        loss.value_and_gradient,
-        loss.start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=box,
-        options={"gtol": _SLOPE, "ftol": 0.0, "maxiter": 1000},
-    ).x
-    slopes = theta[:-1]
+    found = _descent(loss, loss.start, box)
+    left = np.clip(found.x - found.jac, box.lb, box.ub) - found.x
+    if np.abs(left).max() > _STUCK:
+        # Scores of 0 and 1 are so far apart in log-odds that the loss looks like planes that meet, where the search
+        # can stop; it is smooth where all slopes are 0.
+        share = float(loss.weights @ loss.outcomes)
+        flat = _descent(loss, np.append(np.zeros_like(loss.highest), _log_odds(share)), box)
+        found = min(found, flat, key=lambda end: end.fun)
+    theta, slopes = found.x, found.x[:-1]
     status = "at bound" if (slopes >= loss.highest).any() else "constrained" if (slopes <= 0).any() else "converged"
     return loss.fitted(theta, status)
+
+
+def _descent(loss: _Loss, start: Float64s, box: Any) -> Any:
+    options: Any = {"gtol": _SLOPE, "ftol": 0.0, "maxiter": 1000}
+    return scipy.optimize.minimize(
+        loss.value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=box, options=options
+    )

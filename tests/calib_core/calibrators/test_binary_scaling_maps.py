@@ -205,3 +205,20 @@ def test_rows_that_the_floor_of_the_logarithm_decides_are_counted():
     for key in MAPS:
         fitted = BINARY_CALIBRATORS.make(key).fit([0.0, 0.0, 1.0, 1.0, 0.5, 0.4], [1, 0, 0, 1, 1, 0])
         assert fitted.floored_ == 2
+
+
+@pytest.mark.parametrize("key", ["platt", "beta"])
+def test_scores_of_0_and_1_with_uneven_weights_end_at_the_minimum(key):
+    rng = np.random.default_rng(187)
+    for _ in range(200):
+        scores, true = rng.integers(0, 2, 30) * 1.0, rng.random(30) < 0.5
+        weights = 10.0 ** rng.integers(-3, 3, 30)
+        found = BINARY_CALIBRATORS.make(key).fit(scores, true, sample_weight=weights).transform(scores)
+        lost = np.average(-np.log(np.where(true, found, 1.0 - found)), weights=weights)
+        share = [np.average(true[scores == s], weights=weights[scores == s]) for s in (0, 1)]
+        if share[0] >= share[1]:
+            share = [np.average(true, weights=weights)] * 2
+        best = np.array(share)[scores.astype(int)]
+        np.testing.assert_allclose(
+            lost, np.average(-np.log(np.where(true, best, 1.0 - best)), weights=weights), atol=1e-6
+        )

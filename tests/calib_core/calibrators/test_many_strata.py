@@ -37,6 +37,15 @@ def test_scores_closer_than_rounding_are_levels_of_their_own():
     assert Isotonic().fit([1e-20, 1e-18, 0.5], [0, 1, 1]).transform([1e-20, 1e-18]).tolist() == [0, 1]
 
 
+def test_isotonic_keeps_small_weights_behind_large_ones():
+    rng = np.random.default_rng(0)
+    scores, weights = rng.random(200), 10.0 ** rng.integers(-12, 12, 200)
+    true = rng.random(200) < scores
+    twin = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, true, sample_weight=weights)
+    found = Isotonic().fit(scores, true, sample_weight=weights).transform(scores)
+    np.testing.assert_allclose(found, twin.predict(scores), atol=1e-9)
+
+
 @given(seeds, st.integers(64, 1500))
 @settings(max_examples=20, deadline=None)
 def test_bins_of_many_scores_are_those_of_a_search(seed, many):

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calib_core import InputError, NotAnswerable, Predictions, Summary
+from calib_core import ESTIMATORS, InputError, NotAnswerable, Predictions, Summary
 from calib_core.binning import EqualWidth, tabulate
+from calib_core.estimators.base import Question
+from calib_core.inference import interval
 from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopLabel
 from calib_core.scores import brier_scores, log_losses
 from calib_core.summaries import merged
@@ -151,6 +153,19 @@ def test_what_counts_would_lose_is_refused():
         Summary.of(many, ["id"])
     with pytest.raises(InputError, match="no column 'site'"):
         Summary.of(many, ["site"])
+
+
+def test_one_class_of_confidences_alone_is_refused():
+    counted = Summary.of(Predictions.from_confidence([0.75, 0.5], [True, False]))
+    with pytest.raises(NotAnswerable, match="the probabilities of the other classes are unknown"):
+        ClassSpecific(0).split(counted)
+
+
+@pytest.mark.parametrize("key", ["ece-sweep", "max-deviation", "ece-convex"])
+def test_intervals_of_what_reads_rows_are_refused(key):
+    counted = Summary.of(Predictions([[0.7, 0.3]] * 3 + [[0.2, 0.8]], [0, 1, 0, 1]))
+    with pytest.raises(NotAnswerable, match="needs rows"):
+        interval(Question(counted, Confidence(), ESTIMATORS.make(key)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,5 +1,7 @@
 """Summaries of files: the same as of their rows however they are read, and a file of a summary is the summary."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,6 +92,22 @@ def test_lines_may_break_inside_quotes(tmp_path):
     found = summarise(tmp_path / "rows.csv", columns=["site"])
     assert found.n_rows == 200
     assert sorted(found.slices["site"]) == ["a\n0", "a\n1", "a\n2"]
+
+
+def test_strings_of_json_may_hold_quotes(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "TEXT_BYTES", 300)
+    path = tmp_path / "a.jsonl"
+    rows = [{"p": 0.25, "label": i % 2, "note": 'a 5" nail' if i == 3 else ""} for i in range(40)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert summarise(path).n_rows == 40
+
+
+def test_a_quote_left_open_in_a_long_text_is_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "TEXT_BYTES", 1 << 20)
+    path = tmp_path / "a.csv"
+    path.write_text("p,label,note\n0.5,1,\n0.5,1,'\"\n" + "0.5,1,'\n" * 1_000_000)
+    with pytest.raises(InputError, match="a quote that is not closed"):
+        summarise(path)
 
 
 @pytest.mark.usefixtures("short_runs")
