@@ -50,7 +50,7 @@ from calib_core.diagrams.small_diagrams import (
 )
 from calib_core.diagrams.temperature_path import TemperaturePath, temperature_path
 from calib_core.diagrams.tolerance_axis import VerdictStrip, verdict_strip
-from calib_core.diagrams.trade import TradeOff, TradePoints, trade_off, trade_points
+from calib_core.diagrams.trade import TradeOff, TradePoints, plug_in_bound, trade_off, trade_points
 from calib_core.diagrams.validity import (
     ValidityPair,
     ValidityPlot,
@@ -139,6 +139,7 @@ __all__ = [
     "movement",
     "overall_gap",
     "plan_curve",
+    "plug_in_bound",
     "ranked_classes",
     "recalibration",
     "reconciled",

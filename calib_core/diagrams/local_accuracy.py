@@ -264,8 +264,8 @@ class _Rows:
         rows = claims_of(predictions, "confidence").stratum(0).counted()
         if predictions.grain == "counts":
             score, number, right = rows.means
-            weight, scored, hits = (np.append(0.0, np.cumsum(part)) for part in (number, number * score, right))
-            return cls(score, True, weight, weight, scored, hits)
+            weight, scores, hits = (np.append(0.0, np.cumsum(part)) for part in (number, number * score, right))
+            return cls(score, True, weight, weight, scores, hits)
         order = np.argsort(rows.scores, kind="stable")
         if not len(order):
             raise NotAnswerable("no row says anything: all are abstained on, or carry no weight")

@@ -10,16 +10,21 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
+from calib_core._distributions import norm
 from calib_core.binning import BinningScheme, Distinct
 from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators import Brier, DebiasedL2, Estimator, estimate
+from calib_core.estimators import Binned, Brier, DebiasedL2, Estimator, estimate
 from calib_core.estimators.base import Question
+from calib_core.inference import bootstrap
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 BINS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
+RESAMPLES = 100
+"""Resamples whose spread a plug-in bound adds, as P2 has it."""
+_UNASKED = (np.nan, np.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,9 +33,9 @@ class TradeOff(Diagram):
 
     ``error`` is the debiased squared calibration error of the recalibrated claims, each distinct output a bin of its
     own, and ``mse`` their mean squared error; ``error_deviation`` and ``mse_deviation`` are the standard deviations
-    over the repeats. ``upper`` is the upper end of the error's interval at ``LEVEL``, NaN where it was not asked for.
-    ``base_mse`` is the mean squared error of the claims before recalibration. ``fit_rows`` is how many rows each
-    calibrator was fitted on.
+    over the repeats. ``upper`` is the upper end of the error's interval at ``LEVEL`` and ``plug_in`` the bound that the
+    plug-in error gives (``plug_in_bound``), NaN where they were not asked for. ``base_mse`` is the mean squared error
+    of the claims before recalibration. ``fit_rows`` is how many rows each calibrator was fitted on.
     """
 
     keys: tuple[str, ...]
@@ -44,6 +49,7 @@ class TradeOff(Diagram):
     fit_rows: int
     repeats: int
     upper: Float64s
+    plug_in: Float64s
 
     def frame(self) -> pd.DataFrame:
         """One line per point, exactly the numbers drawn."""
@@ -61,7 +67,8 @@ class TradeOff(Diagram):
 class TradePoints(Diagram):
     """A point per model: squared calibration error (debiased) and mean squared error of its claims; NaN where none.
 
-    ``upper`` is the upper end of the error's interval at ``LEVEL``, NaN where it was not asked for.
+    ``upper`` is the upper end of the error's interval at ``LEVEL`` and ``plug_in`` the bound that the plug-in error
+    gives (``plug_in_bound``), NaN where they were not asked for.
     """
 
     formula: ClassVar[str] = (
@@ -74,6 +81,7 @@ class TradePoints(Diagram):
     mse: Float64s
     notes: tuple[str, ...]
     upper: Float64s
+    plug_in: Float64s
 
     @property
     def points(self) -> dict[str, tuple[float, float]]:
@@ -81,7 +89,7 @@ class TradePoints(Diagram):
         return self.beside("error")
 
     def beside(self, against: str) -> dict[str, tuple[float, float]]:
-        """("error" or "upper", mse) of the models that have them, by name."""
+        """("error", "upper" or "plug_in", mse) of the models that have them, by name."""
         found = zip(self.models, getattr(self, against).tolist(), self.mse.tolist(), strict=True)
         return {model: (error, mse) for model, error, mse in found if error == error}
 
@@ -92,8 +100,29 @@ class TradePoints(Diagram):
 
 
 def _known(upper: Float64s) -> tuple[str, ...]:
-    """The column of upper ends, where they were asked for."""
-    return () if np.isnan(upper).all() else ("upper",)
+    """The columns of bounds, where they were asked for."""
+    return () if np.isnan(upper).all() else ("upper", "plug_in")
+
+
+def plug_in_bound(predictions: Predictions, reduction: Reduction, binning: BinningScheme) -> float:
+    """The bound of a squared calibration error that its plug-in estimate gives: the estimate and what noise adds to it.
+
+    T + z sd(T*), T the squared error in these bins with nothing taken off for noise, T* its values on ``RESAMPLES``
+    resamples of the rows, z the normal point of (1 + ``LEVEL``)/2. At least 0. What can mislead: T is pushed up by the
+    noise of every bin, so that many bins look worse than they are: the bound is safe, and far from tight.
+
+    References: P2 App. G.2, Fig. 17 (the plug-in estimator's bound).
+
+    >>> from calib_core.reductions import Confidence
+    >>> half = Predictions.from_confidence([0.5] * 400, [True, False] * 200)
+    >>> 0 < plug_in_bound(half, Confidence(), Distinct()) < 0.01
+    True
+    """
+    question = estimate(predictions, reduction, Binned(binning, order=2)).question
+    assert question is not None
+    squares = np.square(bootstrap(question, RESAMPLES))
+    value = question.answer(question.predictions).value ** 2
+    return float(value + norm.isf((1 - LEVEL) / 2) * squares.std(ddof=1))
 
 
 def trade_points(
@@ -105,9 +134,9 @@ def trade_points(
     """Squared calibration error (debiased, in ``bins``) and mean squared error of every model's claims in one notion.
 
     Further left is better calibrated, further down is better all in all. A model that makes no such claims is NaN and
-    its note says why; NotAnswerable where none does. With ``upper`` comes the upper end of the error's interval too.
-    What can mislead: the debiased error can be below 0, and depends on the bins; models that answer different rows do
-    not compare; of many models looked at, the best upper end is no bound of its own model's error.
+    its note says why; NotAnswerable where none does. With ``upper`` come the upper end of the error's interval and the
+    plug-in bound too. What can mislead: the debiased error can be below 0, and depends on the bins; models that answer
+    different rows do not compare; of many models looked at, the best upper end is no bound of its own model's error.
 
     References: P2 §2.1, §4 and Fig. 17.
 
@@ -115,20 +144,22 @@ def trade_points(
     >>> trade_points({"one": p}, "confidence").frame()["mse"].tolist()  # 0.75 * 0.25
     [0.1875]
     """
-    found = np.full((len(models), 3), np.nan)
+    found = np.full((len(models), 4), np.nan)
+    notion = as_reduction(reduction)
     notes: list[str] = []
     for line, predictions in zip(found, models.values(), strict=True):
         try:
             error = estimate(predictions, reduction, "debiased-l2", bins)
-            high = error.interval(LEVEL).high if upper else np.nan
-            line[:] = error.value, estimate(predictions, reduction, "brier").value, high
+            scheme = error.recipe[1].build().binning
+            bounds = (error.interval(LEVEL).high, plug_in_bound(predictions, notion, scheme)) if upper else _UNASKED
+            line[:] = error.value, estimate(predictions, reduction, "brier").value, *bounds
             notes.append("")
         except NotAnswerable as why:
             notes.append(str(why))
     if all(notes):
         raise NotAnswerable("; ".join(dict.fromkeys(notes)) or "there is no model to show")
-    errors, mse, highs = found.T.copy()
-    return TradePoints(tuple(models), errors, mse, tuple(notes), highs)
+    errors, mse, highs, plug_in = found.T.copy()
+    return TradePoints(tuple(models), errors, mse, tuple(notes), highs, plug_in)
 
 
 def binning_calibrators() -> tuple[str, ...]:
@@ -157,10 +188,10 @@ def trade_off(
     that have a number of bins) in every stratum of the notion, once for each number of bins; the other rows judge it.
     More bins tell claims better apart (lower mean squared error) until what is estimated in them is mostly noise
     (higher calibration error); a curve further to the lower left is better at any budget of calibration error. With
-    ``upper`` come the upper ends of the errors' intervals, means over the repeats. What can mislead: the splits share
-    rows, so deviations over them are smaller than for new data; the debiased error can be below 0; class-wise numbers
-    are means over the classes, where P2 adds them up and halves them; ties can leave fewer bins than asked for.
-    ``progress`` is told percent.
+    ``upper`` come the upper ends of the errors' intervals and the plug-in bounds, means over the repeats. What can
+    mislead: the splits share rows, so deviations over them are smaller than for new data; the debiased error can be
+    below 0; class-wise numbers are means over the classes, where P2 adds them up and halves them; ties can leave fewer
+    bins than asked for. ``progress`` is told percent.
 
     References: P2 §2.1, §4, Fig. 3 and Fig. 17.
 
@@ -175,7 +206,7 @@ def trade_off(
             f"{repeats} repeats of {len(keys)} calibrators with {len(bins)} numbers of bins; at least 1 each"
         )
     notion = as_reduction(reduction)
-    found = np.empty((repeats, len(keys), len(bins), 3))
+    found = np.empty((repeats, len(keys), len(bins), 4))
     base = np.empty(repeats)
     for r in range(repeats):
         fit, test = predictions.split(share, random_state=random_state + r)
@@ -198,20 +229,22 @@ def trade_off(
         fit.n_rows,
         repeats,
         means[:, :, 2],
+        means[:, :, 3],
     )
 
 
 def _judged(
     fit: Predictions, test: Predictions, notion: Reduction, key: str, bins: int, upper: bool
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, float]:
     """Debiased squared calibration error and mean squared error of the test rows' claims after recalibration.
 
-    And the upper end of the error's interval, where it is asked for.
+    And the upper end of the error's interval and the plug-in bound, where they are asked for.
     """
     binary = BINARY_CALIBRATORS[key]
     calibrated = Reduced(notion, binary.make(**{binary.flags.bins: bins})).fit_on(fit).apply(test)
     error = estimate(calibrated, notion, DebiasedL2(Distinct()))
-    return error.value, _value(calibrated, notion, Brier()), error.interval(LEVEL).high if upper else np.nan
+    bounds = (error.interval(LEVEL).high, plug_in_bound(calibrated, notion, Distinct())) if upper else _UNASKED
+    return error.value, _value(calibrated, notion, Brier()), *bounds
 
 
 def _value(predictions: Predictions, notion: Reduction, estimator: Estimator) -> float:

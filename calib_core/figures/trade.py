@@ -20,6 +20,7 @@ from calib_core.inference.number_words import at_level
 AGAINST = {
     "error": "squared calibration error",
     "upper": f"upper end of the {at_level(LEVEL)} interval of the squared calibration error",
+    "plug_in": "plug-in bound of the squared calibration error",
 }
 """What mean squared errors can stand against, and what it is called."""
 
@@ -42,8 +43,9 @@ def trade_off(
     """Mean squared error against calibration error: a curve per calibrator over numbers of bins, a point per model.
 
     ``points`` are those of ``diagrams.trade_points``, or (squared calibration error, mean squared error) by the model's
-    title; ``claims`` names the claims that all are about. With ``against`` "upper" the upper ends of the errors'
-    intervals take the errors' place. A model keeps its look, that of its number in ``looks``.
+    title; ``claims`` names the claims that all are about. With ``against`` "upper" or "plug_in" the upper ends of the
+    errors' intervals, or the plug-in bounds, take the errors' place. A model keeps its look, that of its number in
+    ``looks``.
     """
     if against not in AGAINST:
         raise InputError(f"against is {against!r}; it must be one of {', '.join(AGAINST)}")

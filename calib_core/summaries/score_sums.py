@@ -85,8 +85,9 @@ def claim_losses(confidence: Floats, right: Bools) -> LossSums:
     up, down = np.abs(hit - mean), np.abs(miss - mean)
     seen = np.where(right, hit, miss)
     columns = np.array([
-        seen, mean, h * up**2 + (1.0 - h) * down**2, h * up**3 + (1.0 - h) * down**3, np.square(seen - mean),
-        np.minimum(hit, miss), np.maximum(hit, miss),
+        seen, mean, h * up**2 + (1.0 - h) * down**2,
+        h * (up * up * up) + (1.0 - h) * (down * down * down),  # a power is rounded differently by every machine
+        np.square(seen - mean), np.minimum(hit, miss), np.maximum(hit, miss),
     ])  # fmt: skip
     return _summed(columns, given)
 

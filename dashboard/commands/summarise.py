@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,52 +13,84 @@ from dashboard.commands import _shared
 
 @click.command("summarise")
 @click.argument("files", type=_shared.FILE, nargs=-1, required=True)
-@click.option("-o", "--output", type=_shared.FILE, required=True, help="The summary to write, a Parquet file.")
+@click.option("-o", "--output", type=_shared.FILE, help="The summary to write, a Parquet file.")
 @click.option("--column", "columns", multiple=True, help="A column whose values become slices, each of few values.")
 @click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which rows are kept as a sample.")
+@click.option(
+    "--engine", type=click.Choice(["duckdb"]), help="Who groups the rows of Parquet files; else this program."
+)
+@click.option("--scheduler", help="Address of a Dask cluster whose workers count a file each, such as tcp://host:8786.")
+@click.option("--sql", "table", help="Print the SQL that counts the table of this name, and count nothing.")
 @_shared.rows_option
 @_shared.reading_options
 @_shared.careful
 def command(
     files: tuple[Path, ...],
-    output: Path,
+    output: Path | None,
     columns: tuple[str, ...],
     labels: Path | None,
     seed: int,
+    engine: str | None,
+    scheduler: str | None,
+    table: str | None,
     rows: str,
     read: tuple[str, ...],
 ) -> None:
     """Count the predictions in FILES, of any size, into one summary.
 
     The rows are read a few hundred thousand at a time and checked as ever; what is kept is counts on a fine grid of
-    scores, exact sums of the scores, and a sample of rows. The summary opens wherever predictions do: in `calib audit`,
-    `calib gate`, the dashboard. Summaries among FILES are merged in: parts can be counted apart, in any order.
+    scores, exact sums of the scores, and a sample of rows. The summary opens wherever predictions do: in calib audit,
+    calib gate, the dashboard. Summaries among FILES are merged in: parts can be counted apart, in any order.
+
+    FILES may be patterns in quotes. With --engine or --scheduler others count, and the summary is the same to the bit:
+    DuckDB on this machine (tables of a confidence beside whether it was correct, or predicted class and label), or the
+    workers of a Dask cluster, who see the files at the same paths.
 
     \b
     Examples:
       calib summarise predictions.parquet -o counts.parquet && calib audit counts.parquet
       calib summarise day-1.csv day-2.csv --column site -o week.parquet
       calib summarise scores.npy --labels labels.npy -o counts.parquet
+      calib summarise 'days/*.parquet' --engine duckdb -o counts.parquet
+      calib summarise 'days/*.parquet' --scheduler tcp://10.0.0.1:8786 -o counts.parquet
+      calib summarise few-rows.parquet --sql warehouse.predictions
     """
     import calib_core as cc
-    from calib_core.summaries import write_summary
+    from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
 
-    if output.suffix.lower() not in (".parquet", ".pq"):
-        _shared.fail(f"{output.name}: a summary is a Parquet file; give -o a name that ends in .parquet")
     fields = _shared.reading_fields(read)
-    with _shared.progress("Counting rows", 1000) as bar:
-        found = cc.summarise(
-            files,
-            columns=columns,
-            labels=labels,
-            rows=rows,
-            seed=seed,
-            progress=lambda share: bar.update(int(1000 * share) - bar.pos),
-            **fields,
+    paths = [path for file in files for path in _matching(file)]
+    if table is not None:
+        click.echo(counting_sql(paths[0], table, **fields))
+        return
+    if output is None or output.suffix.lower() not in (".parquet", ".pq"):
+        _shared.fail("a summary is a Parquet file; give -o a name that ends in .parquet")
+    if engine and (scheduler or labels or rows != "auto"):
+        _shared.fail(
+            "--engine duckdb counts every row of Parquet files itself; leave out --scheduler, --labels, --rows"
         )
+    with _shared.progress("Counting rows", 1000) as bar:
+        how: dict[str, Any] = {"columns": columns, "seed": seed, **fields}
+        how["progress"] = lambda share: bar.update(int(1000 * share) - bar.pos)
+        if engine:
+            found = count_in_duckdb(paths, **how)
+        elif scheduler:
+            found = count_on_cluster(paths, scheduler, labels=labels, rows=rows, **how)
+        else:
+            found = cc.summarise(paths, labels=labels, rows=rows, **how)
     write_summary(found, output)
     for note in found.notes:
         click.echo(f"note: in some of the rows, {_shared.plain(note)}", err=True)
     classes = "" if found.n_classes is None else f" of {found.n_classes:,} classes"
     click.echo(_shared.plain(f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {100 * found.accuracy:.2f} %"))
+
+
+def _matching(file: Path) -> list[Path]:
+    """The files a pattern stands for, in order; a file that is there stands for itself."""
+    if file.exists() or not glob.has_magic(str(file)):
+        return [file]
+    found = sorted(glob.glob(str(file), recursive=True))
+    if not found:
+        _shared.fail(f"no file matches {file}; check the pattern")
+    return [Path(path) for path in found]

@@ -35,9 +35,12 @@ class Trade(Exhibit):
     ] = False
     against: Annotated[
         str,
-        Choice(("error", "upper"), titles=("Calibration error", "Upper end of its interval")),
+        Choice(
+            ("error", "upper", "plug_in"), titles=("Calibration error", "Upper end of its interval", "Plug-in bound")
+        ),
         "Against",
-        "the calibration error as estimated, or the upper end of its interval",
+        "the calibration error as estimated, the upper end of its interval, or the bound that the error without any "
+        "correction for noise gives",
     ] = "error"
     printed = 10
     height = 400
@@ -54,6 +57,7 @@ class Trade(Exhibit):
             *more,
             of.number("squared calibration error", "error"),
             *([of.number(f"upper end, {line_words.AT_LEVEL}", "upper")] if "upper" in frame else []),
+            *([of.number("plug-in bound", "plug_in")] if "plug_in" in frame else []),
             of.number("mean squared error", "mse"),
         )
 
@@ -73,6 +77,12 @@ class Trade(Exhibit):
             words = words.also(
                 f"Upper end of the error's {line_words.AT_LEVEL}: where coverage is tested the true error is above it "
                 f"in at most {percent(1 - LEVEL, 0)} of cases, each model looked at alone."
+            )
+        if self.against == "plug_in":
+            words = words.also(
+                "Plug-in bound: the squared error with nothing taken off for noise, and what its spread over "
+                f"{cc.diagrams.trade.RESAMPLES} resamples adds. Every further bin adds noise to it: beside the upper "
+                "end of the interval it makes many bins look worse than they are."
             )
         points = scene.get(self._points(scene))
         missing = (f"{model}: {note}." for model, note in zip(points.models, points.notes, strict=True) if note)
@@ -94,12 +104,12 @@ class Trade(Exhibit):
             scene.predictions(),
             reduction=notion,
             bins=scene.bins,
-            upper=self.against == "upper",
+            upper=self.against != "error",
         )
 
     def _wanted(self, scene: Scene) -> Call[Any]:
         rows, notion = scene.models.shown[0].base.predictions, line_words.primary_notion(scene)
-        return call(cc.diagrams.trade_off, rows, reduction=notion, repeats=SPLITS, upper=self.against == "upper")
+        return call(cc.diagrams.trade_off, rows, reduction=notion, repeats=SPLITS, upper=self.against != "error")
 
     def _curves(self, scene: Scene) -> Call[Any] | None:
         wanted = self._wanted(scene)

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from calib_core import REDUCTIONS, Predictions, estimate
+from calib_core import REDUCTIONS, Predictions, estimate, summarise
 from calib_core.diagrams import class_table, reliability, zoom
 from calib_core.inference import noise_floor, wild
 
@@ -79,3 +79,19 @@ def test_normals_of_an_interval_are_drawn_in_chunks_that_fit(rows):
     sizes = wild.chunk_sizes(rows, 10)
     assert sum(sizes) == wild.chunk_sizes(1, 10)[0]
     assert max(sizes) * rows * 8 <= 160e6
+
+
+def test_a_summary_of_a_file_takes_no_more_memory_for_more_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("calib_core.readers.streams._rows_of", lambda width: 10_000)
+    peaks = []
+    for rows in (200_000, 500_000):
+        scores = np.random.default_rng(0).random(rows, dtype=np.float32)
+        np.save(tmp_path / "scores.npy", np.column_stack([1 - scores, scores]))
+        np.save(tmp_path / "labels.npy", (scores > 0.4).astype(np.int8))
+        tracemalloc.start()
+        try:
+            summarise(tmp_path / "scores.npy", labels=tmp_path / "labels.npy")
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0], f"{peaks[0] / 1e6:.0f} and {peaks[1] / 1e6:.0f} MB"

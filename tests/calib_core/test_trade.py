@@ -95,7 +95,7 @@ def test_upper_ends_are_those_of_intervals_and_come_when_asked_for():
     figure = figures.trade_off(made, points=points, against="upper")
     assert [list(trace.x) for trace in figure.data] == [made.upper[0].tolist(), [points.upper[0]]]
     assert "upper end of the 90 % interval" in figure.layout.xaxis.title.text
-    with pytest.raises(InputError, match=r"must be one of error, upper$"):
+    with pytest.raises(InputError, match=r"must be one of error, upper, plug_in$"):
         figures.trade_off(made, against="lower")
 
 
@@ -103,3 +103,21 @@ def test_nothing_to_compare_is_refused():
     with pytest.raises(InputError, match=r"^0 repeats of 1 calibrators with 9 numbers of bins; at least 1 each$"):
         trade_off(binary(50), ["histogram"], repeats=0)
     assert {"TradeOff", "trade_off"} <= set(diagrams.__all__)
+
+
+def test_the_plug_in_bound_grows_with_bins_where_the_interval_does_not():
+    """P2 Fig. 17: noise of every bin is in the plug-in error, so that its bound punishes many bins."""
+    made = trade_off(binary(12_000), ["scaling-binning"], "confidence", (10, 100), repeats=3, upper=True)
+    few, many = made.plug_in[0]
+    assert many > 2 * few
+    assert many > 1.5 * made.upper[0, 1]
+    assert (made.plug_in > made.error).all()
+
+
+def test_the_plug_in_bound_by_hand():
+    """One bin: (mean score - share)^2 of multinomial resamples, with the normal point of 95 %."""
+    p = Predictions.from_confidence([0.5] * 300, [True] * 180 + [False] * 120)
+    got = diagrams.plug_in_bound(p, as_reduction("confidence"), Distinct())
+    drawn = (np.random.default_rng(1).binomial(300, 0.6, 20_000) / 300 - 0.5) ** 2
+    # 100 resamples know a standard deviation to 7 %: four of these.
+    assert got == pytest.approx(0.01 + 1.6449 * drawn.std(), abs=4 * 0.07 * 1.6449 * drawn.std())

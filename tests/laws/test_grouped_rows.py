@@ -196,9 +196,10 @@ BUILT_ON_THEM = {
 """Made of estimates, whose answers are those above."""
 WITHOUT_CHANCE = {
     "bin_rows", "binary_map", "class_confusions", "class_curves", "class_list", "class_panels", "class_rows",
-    "class_table", "class_validity", "constraint", "corp", "fitted_parameters", "map_scale", "movement", "reconciled",
-    "reliability", "rows_in_range", "temperature_path", "trade_off", "trade_points", "validity_against",
-    "validity_by_cell", "validity_of", "validity_pair", "wanted_rates", "canonical_validity", "recalibration",
+    "class_table", "class_validity", "constraint", "corp", "fitted_parameters", "map_scale", "movement",
+    "plug_in_bound", "reconciled", "reliability", "rows_in_range", "temperature_path", "trade_off", "trade_points",
+    "validity_against", "validity_by_cell", "validity_of", "validity_pair", "wanted_rates", "canonical_validity",
+    "recalibration",
 }  # fmt: skip
 """They count and say nothing of chance, or are given promises of calibrators, which have a law below."""
 

@@ -21,6 +21,7 @@ from calib_core import Logits, Predictions, claims, diagrams, estimate, guarante
 from calib_core._arrays import Rows
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable, SimplexTable
+from calib_core.claim_lines import Samples
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.figures.look import figure_template
@@ -152,6 +153,7 @@ def examples(rows):
         tally.stratum(0),
         tally.stratum(0).in_order(),
         cc.lab.error_distances("eces", "drawn", draws=2),
+        Samples(np.full((1, 1, 2), 0.5), np.ones((1, 1, 2), dtype=bool), np.ones((1, 1))),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
     ]
