@@ -55,6 +55,17 @@ class Division(OneLine):
         return "" if self.folds is None else CROSS_FITTED
 
     @property
+    def undivided(self) -> bool:
+        """Are all rows judged, and none there to fit a calibrator on? So it is of a summary.
+
+        >>> import calib_core as cc
+        >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
+        >>> divide(p).undivided, divide(cc.Summary.of(p)).undivided
+        (False, True)
+        """
+        return self.test.grain == "counts"
+
+    @property
     def apart(self) -> Predictions:
         """The calibration rows, where none of them is judged; NotAnswerable where rows are cross-fitted.
 
@@ -95,11 +106,11 @@ class Division(OneLine):
     def frame(self) -> pd.DataFrame:
         """Calibration rows and test rows, a line each: how many, their accuracy, and how sure the model is on average.
 
-        Of cross-fitted rows a line for the rows of each fold, and one for the rows that are judged. ``accuracy`` and
-        ``confidence`` weigh rows by their weights. What can mislead: parts of one file differ by chance; a distance
-        between accuracy and confidence is looked into with an estimate, which knows how much.
+        Of cross-fitted rows a line for the rows of each fold, and one for the rows that are judged; of a summary only
+        that. ``accuracy`` and ``confidence`` weigh rows by their weights. What can mislead: parts of one file differ by
+        chance; a distance between accuracy and confidence is looked into with an estimate, which knows how much.
         """
-        parts = {"calibration": self.fit, "test": self.test}
+        parts = {"judged": self.test} if self.undivided else {"calibration": self.fit, "test": self.test}
         if self.folds is not None:
             of_fit = self.folds[self.fit_rows]
             each = {f"fold {f + 1}": self.fit.take(np.flatnonzero(of_fit == f)) for f in np.unique(of_fit)}
@@ -257,7 +268,7 @@ def _undivided(summary: Predictions, *, other: bool) -> Division:
         )
     none = np.zeros(0, dtype=np.intp)
     return Division(
-        summary, summary, none, none, "a summary, judged as a whole: no calibrator is fitted on it", summary
+        summary, summary, none, none, "a summary, judged as a whole; no calibrator is fitted on it", summary
     )
 
 

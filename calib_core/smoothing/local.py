@@ -41,19 +41,19 @@ def smoothed(spread: Smoothing, masses: tuple[Float64s, Float64s], gaps: bool = 
 
     With ``gaps`` it is the outcomes less the scores that are smoothed, and the score of each node is added back.
     """
-    grid, (said, came) = spread.grid, masses
+    grid, (claimed, came) = spread.grid, masses
     if gaps:
-        came = came - grid.scores * said
-    if said.shape == came.shape:
+        came = came - grid.scores * claimed
+    if claimed.shape == came.shape:
         # One transform of both takes little longer than of one.
-        both = spread.density(np.stack([said, came], axis=-2))
+        both = spread.density(np.stack([claimed, came], axis=-2))
         everything, true = both[..., 0, :], both[..., 1, :]
     else:  # many outcomes of the same claims
-        everything, true = spread.density(said), spread.density(came)
+        everything, true = spread.density(claimed), spread.density(came)
     if gaps:
         true += grid.scores * everything
     # Rounding leaves traces below 0 where nothing lies, and above the whole where everything came true.
-    total = said.sum(axis=-1, keepdims=True)
+    total = claimed.sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, 1.0)
     np.maximum(everything, 0.0, out=everything)
     everything /= total

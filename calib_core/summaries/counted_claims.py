@@ -17,8 +17,8 @@ from calib_core.summaries.fine_grid import EDGES, lowest, starts_of
 from calib_core.tallies import Moments, Tally
 
 NEEDS_ROWS = (
-    "{} needs rows; a summary holds counts: what is binned on its grid, the scores and the accuracy can be answered; "
-    "for the rest go back to the rows, or to the few that it keeps (its sample)"
+    "{} needs rows, and a summary holds counts of them; open the file that it was made of (in Python also the sample "
+    "of rows that it keeps)"
 )
 
 
@@ -99,7 +99,7 @@ class CountedClaims(OneLine):
     def reweighed(self, weights: Float64s | None) -> CountedClaims:
         """The same claims; NotAnswerable for any weights."""
         if weights is not None:
-            raise NotAnswerable(NEEDS_ROWS.format("what weighs rows"))
+            raise NotAnswerable(NEEDS_ROWS.format("weighing rows"))
         return self
 
     def stratum(self, s: int) -> CountedStratum:
@@ -136,5 +136,5 @@ _LISTED = frozenset({"scores", "outcomes", "codes", "rows", "hit", "hits"})
 def _missing(name: str) -> Any:
     """What listed claims have and counts do not: NotAnswerable; anything else is nobody's."""
     if name in _LISTED:
-        raise NotAnswerable(NEEDS_ROWS.format("what reads claims one by one"))
+        raise NotAnswerable(NEEDS_ROWS.format("this"))
     raise AttributeError(name)

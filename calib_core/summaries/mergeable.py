@@ -277,7 +277,7 @@ class Summary(OneLine):
     def __getattr__(self, name: str) -> Any:
         # Only what is not found comes here: what predictions have and a summary cannot.
         if not name.startswith("_") and name in _OF_ROWS:
-            raise NotAnswerable(NEEDS_ROWS.format(f"what reads rows one by one (here their {name.replace('_', ' ')})"))
+            raise NotAnswerable(NEEDS_ROWS.format("this"))
         raise AttributeError(f"a summary has no {name}")
 
     def _line(self) -> str:

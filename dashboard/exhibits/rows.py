@@ -30,6 +30,8 @@ class Rows(Exhibit):
         source = scene.sources[0]
         rows = division(source)
         divided, repeated = scene.get(rows), shared(source)
+        if divided.undivided:
+            return Words(f"All rows are judged ({divided.rule}).")
         how = {
             "share": f", a share of {source.share:g} to the calibration rows, seed {source.seed}",
             "folds": f", seed {source.seed}",

@@ -30,14 +30,17 @@ BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key]
 
 
 def split_by(source: Source) -> str:
-    """How the rows are divided: "files", "folds", "column" or "share"; another model's as those it is compared with."""
+    """How rows are divided: "files", "folds", "column" or "share"; "" for a summary; another model's as the first's."""
     if source.like is not None:
         return split_by(source.like)
     if source.test:
         return "files"
     if source.by == "folds":
         return "folds"
-    has_column = reading(source.data, source.reading).split is not None
+    how = reading(source.data, source.reading)
+    if how.layout == "summary":
+        return ""
+    has_column = how.split is not None
     return "column" if source.by == "column" or (source.by == "auto" and has_column) else "share"
 
 
@@ -61,6 +64,8 @@ def division(source: Source) -> Call[Division]:
         return call(cc.divide, rows, marked=marked, stem="rows")
     if by == "folds":
         return call(cc.divide, rows, folds=source.folds, random_state=source.seed, stem="rows")
+    if not by:
+        return call(cc.divide, rows, stem="rows")
     return call(cc.divide, rows, share=source.share, random_state=source.seed, stem="rows")
 
 

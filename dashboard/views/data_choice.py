@@ -151,6 +151,9 @@ def _caption(key: str) -> str:
     """Size, origin and lesson of a demo data set; the size of a file."""
     demo = _DEMOS.get(key)
     if demo is None:
-        return f"{count(session.file(key).table.n_rows)} rows"
+        found = session.file(key)
+        if found.proposal is not None and found.proposal.layout == "summary":
+            return "a summary: counts of rows"
+        return f"{count(found.table.n_rows)} rows"
     origin = "real classifier" if demo.real else "made up"
     return f"{count(demo.rows)} rows × {demo.classes} classes, {origin}. {markdown_plain(demo.lesson)}"

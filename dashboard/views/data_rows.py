@@ -26,6 +26,9 @@ def draw() -> None:
     """Draw the ways to divide rows, the controls of the one in use, and what came of it."""
     source = widgets.selection().source
     by = _by(source)
+    if not by:
+        _result(source)
+        return
     options = tuple(way for way in _WORDS if way != "column" or _has_column(source))
     st.segmented_control(
         "Calibration rows and test rows",
@@ -78,6 +81,8 @@ def divide(by: str | None) -> None:
 def sentence(source: Source, parts: Division) -> str:
     """Which rows are which, in one line."""
     how = parts.rule
+    if parts.undivided:
+        return f"All {count(parts.test.n_rows)} rows are judged ({how})"
     by_share = session.split_by(source) == "share"
     if by_share or parts.note:
         how += f"{f', share {source.share:g}' if by_share else ''}, seed {source.seed}"

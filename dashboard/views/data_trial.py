@@ -184,7 +184,7 @@ def _source(role: Role, key: str, changed: str) -> Source:
 
 def _split(source: Source) -> Source:
     """At random where the values of the split column do not say which rows are which."""
-    if session.split_by(source) == "share":
+    if session.split_by(source) in ("share", ""):
         return source
     session.whole(source.data, source.reading)
     try:

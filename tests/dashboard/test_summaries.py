@@ -73,3 +73,14 @@ def test_a_summary_opens_in_the_dashboard(view):
     app = opened(Selection(source=Source(data=key), view=view))
     said = " ".join(str(each.value) for each in (*app.markdown, *app.metric, *app.caption))
     assert ("star" in said) if view == "reliability" else ("800" in said)
+
+
+def test_a_summary_is_never_said_to_be_divided():
+    write_summary(cc.Summary.of(cc.Predictions([[0.7, 0.3], [0.2, 0.8]] * 150, [0, 1] * 150)), "counts.parquet")
+    key = session.hold(Path("counts.parquet").read_bytes(), "counts.parquet").key
+    app = opened(Selection(source=Source(data=key), view="data"))
+    said = " ".join(str(each.value) for each in (*app.markdown, *app.caption)).replace("\\", "")
+    assert "All 300 rows are judged (a summary, judged as a whole" in said
+    assert not any(words in said for words in ("seed", "share of", "calibration rows (", "test rows."))
+    assert not [button for button in app.button if button.label == "Judge every row"]
+    assert session.parts(Source(data=key)).frame()["part"].tolist() == ["judged"]

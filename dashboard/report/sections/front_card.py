@@ -37,6 +37,8 @@ def card(request: Request) -> Generator[None, None, Facts]:
 
 
 def _rows(rows: Division) -> str:
+    if rows.undivided:
+        return f"{rows.test.n_rows:,} to judge"
     if rows.note:
         return f"{rows.test.n_rows:,} to judge{rows.test.worth_note}, each after maps fitted on others"
     return f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge{rows.test.worth_note}"
