@@ -147,7 +147,7 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
     >>> from calib_core.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> claims = Confidence().split(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]))
-    >>> tabulate(claims, [EqualWidth(5)])[0].frame()[["count", "mean_score"]].values.tolist()
+    >>> tabulate(claims, [EqualWidth(5)])[0].frame()[["count", "mean_score"]].round(12).values.tolist()
     [[1.0, 0.7], [1.0, 0.8]]
     """
     intervals = [as_intervals(scheme) for scheme in schemes]

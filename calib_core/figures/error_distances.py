@@ -16,6 +16,7 @@ from calib_core.lab import ErrorDistances
 def error_distances(distances: ErrorDistances) -> go.Figure:
     """A line of steps for each estimator: in how many samples it was so far off; the truth lies on the left edge."""
     figure, form = go.Figure(), ".3~%" if distances.unit == "share" else ".3~g"
+    of = "error" if distances.unit == "share" else "squared error"
     for number, (series, mine) in enumerate(distances.frame().groupby("series", sort=False)):
         look = style(number)
         figure.add_trace(
@@ -26,12 +27,11 @@ def error_distances(distances: ErrorDistances) -> go.Figure:
                 name=plain(str(series)),
                 line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
                 customdata=records(mine),
-                hovertemplate=f"{plain(str(series))}<br>%{{customdata.low:{form}}} to %{{customdata.high:{form}}} off: "
-                "%{customdata.draws:,} samples<extra></extra>",
+                hovertemplate=f"{plain(str(series))}<br>%{{customdata.low:{form}}} to %{{customdata.high:{form}}} off "
+                f"the true {of}: %{{customdata.draws:,}} samples<extra></extra>",
             )
         )
     scale = {"tickformat": "~%"} if distances.unit == "share" else {}
-    of = "error" if distances.unit == "share" else "squared error"
     return finished(
         figure,
         xaxis={"title": f"how far an estimate lies from the true {of}", "rangemode": "tozero", **scale},

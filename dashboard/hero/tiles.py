@@ -100,7 +100,7 @@ TILES: dict[str, Tile] = {
             (0.985, 1.0, 0.876),
         ),
     ),
-    "example-1": Tile(claimed=0.6, right=0.6, points=((0.6, 1.0, 0.5), (0.6, 0.2, 0.5))),
+    "example-1": Tile(claimed=0.6, right=0.6, points=((0.6, 0.2, 0.5), (0.6, 1.0, 0.5))),
     "synthetic-three-class": Tile(
         claimed=0.7,
         right=0.675,

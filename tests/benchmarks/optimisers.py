@@ -1,13 +1,12 @@
 """The optimisers that are the library's own beside SciPy's and scikit-learn's on the same fits: cost and loss reached.
 
-python tests/benchmarks/optimisers.py writes optimisers.md beside it: three minutes on one core.
+python -m tests.benchmarks.optimisers writes optimisers.md beside it: three minutes on one core.
 """
 
 import time
 from pathlib import Path
 
 import numpy as np
-from conftest import SIZES, made
 from scipy.optimize import brentq, minimize, newton
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
@@ -17,6 +16,7 @@ from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.calibrators.fitting.quasi_newton import large_minimum
 from calib_core.calibrators.fitting.softmax_fit import _scaled_identity
 from calib_core.calibrators.fitting.softmax_loss import FREE, AffineLoss, DiagonalLoss, Odir, Rowwise
+from tests.benchmarks.conftest import SIZES, made
 
 HEAD = """# Own optimisers, and why they stay
 
