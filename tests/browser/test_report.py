@@ -169,6 +169,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.wide
 def test_ten_classes_and_one_calibrator_are_fewer_than_twelve_pages(whole: Path) -> None:
     pdf = (whole / "report.pdf").read_bytes()
     pages = len(re.findall(rb"/Type\s*/Page\b", pdf))

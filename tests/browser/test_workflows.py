@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pandas as pd
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from calib_core.palette import COLOURS
@@ -64,6 +65,7 @@ def chosen(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
+@pytest.mark.wide
 def test_an_engineer_decides_from_a_file_of_their_own(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     page = open_page(served().url)
     person = Person(page)
@@ -148,6 +150,7 @@ def test_a_teacher_presents_a_picture_and_its_models(open_page, served) -> None:
     assert person.clicks == 2
 
 
+@pytest.mark.wide
 def test_who_has_confidences_alone_finds_no_empty_tab(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(1)
     confidence = rng.uniform(0.4, 1, 500).round(3)

@@ -15,7 +15,7 @@ from calib_core.calibrators.fitting.softmax_loss import RIDGE, SoftmaxLoss
 
 Status = Literal["converged", "at bound", "not converged"]
 
-_DENSE = 150
+_DENSE = 250
 """Parameters up to which the Hessian is formed; beyond that its cost outgrows that of many gradients."""
 
 _SAMPLE_ROWS = 500
