@@ -38,7 +38,10 @@ class Adjustable:
             else:
                 setattr(self, own, value)
         for own, inside in nested.items():  # a part that is set takes its own parameters after it
-            getattr(self, own).set_params(**inside)
+            part: Any = getattr(self, own)
+            if "get_params" not in dir(part):
+                raise ValueError(f"{own}={part!r} of estimator {self} has no parameters to set: {sorted(inside)}.")
+            part.set_params(**inside)
         return self
 
     def __repr__(self) -> str:
