@@ -22,6 +22,9 @@ from calib_core.slices import Slice, as_slice
 from calib_core.slices.conditions import places
 from calib_core.three_classes import corners
 
+NO_MAP = "no calibrator is fitted on a summary: it holds counts, and a map is fitted to rows"
+"""Why an undivided summary has no recalibrated models."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Division(OneLine):

@@ -36,13 +36,14 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
     """Point and interval of every estimator; the line that decides first, the tolerance dashed.
 
     A tick is what was measured, noise included, over the noise floor of the same. What lies beyond the axis is an arrow
-    at its end; a hollow point has no interval. A model keeps its look, by its number in ``looks``.
+    at its end, an interval's too; a hollow point has no interval. A model keeps its look, by its number in ``looks``.
     """
     places = _Places.of(forest)
     look = style(numbers([forest.model], looks)[forest.model])
     figure = go.Figure(
         [_floors(forest, places), _values(forest, places), *_marks(forest, places, look), *_texts(forest, places)]
     )
+    figure.add_traces(_cut_short(forest, places, look))
     figure.add_traces([_verdicts(forest, places)])
     figure.update_layout(shapes=[*_lines(forest, places), *_icons(forest, places)], annotations=_words(forest, places))
     return finished(
@@ -176,6 +177,25 @@ def _marks(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]:
             )
         )
     return traces
+
+
+def _cut_short(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]:
+    """An arrow at the end of the axis for each interval that goes on beyond it, while its point does not."""
+    cut = ((forest.lines["point"] <= forest.top) & (forest.lines["high"] > forest.top)).to_numpy()
+    if not cut.any():
+        return []
+    return [
+        go.Scatter(
+            x=np.full(int(cut.sum()), 100 * forest.top),
+            y=places.y[cut],
+            mode="markers",
+            name="interval goes on",
+            marker={"symbol": "triangle-right", "size": 9, "opacity": 1, "color": look.colour},
+            cliponaxis=False,
+            customdata=_record(forest, forest.lines[cut]),
+            hovertemplate=_HOVER,
+        )
+    ]
 
 
 def _texts(forest: Forest, places: _Places) -> list[go.Scatter]:

@@ -29,8 +29,10 @@ TOGETHER = ("auto", "overlay", "side by side")
 MOST_LAID_OVER = 2
 COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence: what the model says", "share that is right", "rows in the bin"
-_STRIP, _BETWEEN = 0.14, 0.12
-"""Heights of the bars' strip and of what is between it and the picture, as shares."""
+_STRIP, _BETWEEN = 0.14, 53
+"""Height of the bars' strip, as a share, and pixels between it and the picture: of numbers, and two titles below."""
+_HEIGHT, _TOP, _FOOT = 560, 34, 80
+"""Pixels of the picture of models laid over each other, and of it above and below the axes."""
 _PANEL, _PANELS_ALONE = 262, 380
 """Pixels of a row of panels, and of the only one."""
 _LABELLED = 22
@@ -110,11 +112,15 @@ def _laid_over(
     scale = axis.layout()
     figure.update_layout(
         xaxis={**scale, "title": SAYS, "anchor": "y", "showgrid": False},
-        yaxis={**scale, "domain": [_STRIP + _BETWEEN, 1]},
+        yaxis={**scale, "domain": [_STRIP + _BETWEEN / (_HEIGHT - _TOP - _FOOT), 1]},
         yaxis2={**_rows_axis(marks), "domain": [0, _STRIP], "anchor": "x"},
-        height=560,
-        margin={"t": 34},
-        meta={"columns": [c for each in marks for c in each.columns(panel)], "range": _ranged(axis)},
+        height=_HEIGHT,
+        margin={"t": _TOP},
+        meta={
+            "columns": [c for each in marks for c in each.columns(panel)],
+            "range": _ranged(axis),
+            "strip": [_STRIP, _BETWEEN],
+        },
     )
     for text, y in ((RIGHT, 1.0), (ROWS, _STRIP)):
         figure.add_annotation(

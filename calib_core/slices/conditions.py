@@ -186,11 +186,21 @@ def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
     return found
 
 
+def no_columns(rows: Predictions) -> NotAnswerable:
+    """Why there is nothing to slice these rows by, and what to do about it."""
+    if rows.grain == "counts":
+        return NotAnswerable(
+            "a summary carries no columns to slice by: open the file that it was made of; counts of the values of a "
+            "column are kept by calib summarise --column, and read in Python by Summary.slice_claims"
+        )
+    return NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
+
+
 def metadata_column(predictions: Predictions, name: str) -> pd.Series[Any]:
     """A metadata column by its name; NotAnswerable says which there are."""
     metadata = predictions.metadata
     if metadata is None or not len(metadata.columns):
-        raise NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
+        raise no_columns(predictions)
     names = list(map(str, metadata.columns))
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)

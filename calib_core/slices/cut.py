@@ -16,7 +16,17 @@ from calib_core._arguments import as_whole
 from calib_core._arrays import Float64s
 from calib_core._text import count
 from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.slices.conditions import Condition, Slice, Span, Value, is_number, metadata_column, named_codes, stored
+from calib_core.slices.conditions import (
+    Condition,
+    Slice,
+    Span,
+    Value,
+    is_number,
+    metadata_column,
+    named_codes,
+    no_columns,
+    stored,
+)
 
 FEW_VALUES = 12
 """Up to so many different numbers each is a slice of its own; more are cut into ranges."""
@@ -118,7 +128,7 @@ def divided_by(
     metadata = rows.metadata
     wanted = columns if columns is not None else [] if metadata is None else [str(name) for name in metadata.columns]
     if not wanted:
-        raise NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
+        raise no_columns(rows)
     together = None if rows.row_groups is None else rows.row_groups.name
     cuts: dict[str, CutColumn] = {}
     left_out: list[tuple[str, str]] = []

@@ -18,7 +18,13 @@ OFFERED = 5
 
 
 def model_chips(selection: Selection) -> None:
-    """Draw a chip for each calibrator ticked and the first few others, and a button with all of them."""
+    """Draw a chip for each calibrator ticked and the first few others, and a button with all of them.
+
+    Of a summary a sentence instead: no calibrator can be fitted on it.
+    """
+    if none := session.unfitted(selection):
+        st.caption(markdown_plain(none))
+        return
     usable = session.usable(selection, dict.fromkeys((*model_keys(), *(r.key for r in selection.calibrators))))
     ticked = [key for key in dict.fromkeys(recipe.key for recipe in selection.calibrators) if key in usable]
     first = [key for key in model_looks.order() if key in usable and key not in ticked]

@@ -57,6 +57,8 @@ PARTS = {
 _NATURAL = 900
 """Width in pixels at which the heights of figures on screen were chosen."""
 _LEAST_OF_PANELS = 0.42
+_ON_SCREEN, _SPACE = 14.0, 7.0
+"""Size of text on screen, and what stands free between lines of it at any size, in pixels."""
 _NARROW = 450
 """Pixels of a figure whose legend is a column rather than a line."""
 _LEGEND_LINES = 2
@@ -92,10 +94,20 @@ def printed(figure: go.Figure, width: Width = DOUBLE) -> dict[str, Any]:
         layout["height"] += width.below
         layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + width.below}
         layout["legend"] |= {"yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
+    _apart(layout, width)
     spaced_percent(spec)
     for trace in spec["data"]:
         _shrink(trace, width)
     return {"data": spec["data"], "layout": layout}
+
+
+def _apart(layout: dict[str, Any], width: Width) -> None:
+    """Keep as many pixels between a strip of bars and the picture above it as on screen, less what text is smaller."""
+    strip, pixels = (layout.get("meta") or {}).get("strip", (0.0, 0))
+    if pixels:
+        inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+        gap = pixels * (width.font + _SPACE) / (_ON_SCREEN + _SPACE)
+        layout["yaxis"] = {**layout["yaxis"], "domain": [strip + gap / inner, 1]}
 
 
 def _axis(axis: dict[str, Any], width: Width) -> None:

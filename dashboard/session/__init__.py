@@ -16,6 +16,7 @@ from dashboard.session.models import (
     title_read,
     triangle,
     truth,
+    unfitted,
     usable,
 )
 from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
@@ -58,6 +59,7 @@ __all__ = [
     "title_read",
     "triangle",
     "truth",
+    "unfitted",
     "usable",
     "whole",
 ]

@@ -13,8 +13,9 @@ from typing import Any
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions, Recipe
+from calib_core._text import begun
 from calib_core.calibrators import Calibrator
-from calib_core.division import Division
+from calib_core.division import NO_MAP, Division
 from calib_core.readers import Finding
 from calib_core.three_classes import OTHERS, largest_three, most_confused_three
 from dashboard.selection import Selection, Source, read_corners, written_corners
@@ -167,7 +168,8 @@ class Model:
     @property
     def unfit(self) -> str:
         """Why its calibrator, by what it declares, is none for rows like its file's; empty where it is one."""
-        why: str = CALIBRATORS[self.recipe.key].flags.unfit(RESULTS.get(self.division).fit.kind)
+        divided = RESULTS.get(self.division)
+        why: str = NO_MAP if divided.undivided else CALIBRATORS[self.recipe.key].flags.unfit(divided.fit.kind)
         return why
 
     @property
@@ -248,6 +250,17 @@ def _made(wanted: Iterable[Model]) -> Models:
         except InputError as why:
             refused.append((model, str(why)))
     return Models(tuple(shown), tuple(refused))
+
+
+def unfitted(selection: Selection) -> str:
+    """Why no calibrator at all is fitted on the rows in use, in a sentence; empty where one can be, or none are here.
+
+    So it is of a summary, and not of rows that one calibrator or another is not for.
+    """
+    try:
+        return f"{begun(NO_MAP)}." if parts(selection.source).undivided else ""
+    except InputError:
+        return ""
 
 
 def usable(selection: Selection, keys: Iterable[str]) -> tuple[str, ...]:

@@ -121,6 +121,11 @@ class Scene:
         return self.get(self.models.shown[0].division).folds is not None
 
     @property
+    def undivided(self) -> bool:
+        """Whether the first file is a summary, of which much cannot be answered for want of rows."""
+        return self.get(self.models.shown[0].division).undivided
+
+    @property
     def of_all_rows(self) -> str:
         """What is to be known of fitted maps where rows are cross-fitted; empty where they are divided in two."""
         return OF_ALL_ROWS if self.cross_fitted else ""

@@ -21,6 +21,9 @@ from dashboard.views.on_request import on_request
 @view("calibrators", "Recalibrate", 10, room="recalibrate")
 def render() -> None:
     """Draw the view for the present choices."""
+    if none := session.unfitted(widgets.selection()):
+        st.info(markdown_plain(none))
+        return
     scene = session.scene_of(widgets.selection())
     model = looked_at(scene)
     left, right = st.columns([0.54, 0.46], gap="medium")

@@ -51,7 +51,8 @@ def render() -> None:
     except NotAnswerable as why:
         sentence = markdown_plain(why)
         st.info(f"{begun(sentence)}.")
-        _options(panels, scene)
+        if not scene.undivided:  # no other claims or diagrams are had without rows
+            _options(panels, scene)
         return
     with workspace(scene):
         _headline(exhibit, panels, scene)

@@ -35,7 +35,7 @@ def draw(scene: Scene) -> None:
         elif view != "simplex" and is_picked(scene):
             _place(scene)
         else:
-            _nothing(view)
+            _nothing(view, scene)
     except NotAnswerable as why:
         st.caption(markdown_plain(f"{why}."))
 
@@ -53,6 +53,9 @@ def _place(scene: Scene) -> None:
     _head(f"{'Confidence' if ranged else 'Bin'} {ends_said(scene)}", "" if ranged else "← → to step")
     if widgets.selection().view == "findings":
         place_detail.of_finding(scene)
+    if scene.undivided and not ranged:
+        place_detail.of_counts(scene)
+        return
     models: Exhibit = EXHIBITS.make("bin-models")
     frame, words = scene.get(models.table(scene)), models.words(scene)
     st.markdown(markdown_plain(unbroken(words.caption)))
@@ -117,9 +120,12 @@ def _cell(scene: Scene) -> None:
     place_detail.of_cell(scene)
 
 
-def _nothing(view: str) -> None:
-    """What can be picked out, where nothing is."""
+def _nothing(view: str, scene: Scene) -> None:
+    """What can be picked out, where nothing is; of a summary its bins."""
     st.markdown("**Look closer**")
+    if scene.undivided and view == "reliability":
+        st.caption(_COUNTED)
+        return
     ways = {
         "reliability": "Click a column: its models, classes and rows appear here. Drag along the numbers of the "
         "confidence axis to pick a range. Arrow keys step from bin to bin; Escape clears.",
@@ -129,6 +135,13 @@ def _nothing(view: str) -> None:
         "simplex": "Click an arrow or a cell of the triangle: its rows appear here.",
     }
     st.caption(ways.get(view, ways["reliability"]))
+
+
+_COUNTED = (
+    "Click a column: how many rows it holds, what is said of them and how often that is right appear here. Arrow keys "
+    "step from bin to bin; Escape clears."
+)
+"""The same of a summary, which has no rows to show."""
 
 
 def _class_name(scene: Scene) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from calib_core._text import count
+from calib_core.inference.number_words import in_percent
 from dashboard import widgets
 from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.class_bias import Bias
 from dashboard.exhibits.columns import best_cells, written
 from dashboard.exhibits.findings import Findings
+from dashboard.exhibits.stars import bin_of, stars
 from dashboard.model_marks import mark
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain, unbroken
@@ -36,6 +39,14 @@ def of_class(scene: Scene) -> None:
     _bins(scene)
     st.markdown("**Its rows**" if scene.focus.bin is None else "**Its rows in this bin**")
     exhibited("class-rows", scene, title=None)
+
+
+def of_counts(scene: Scene) -> None:
+    """The bin looked at where rows are not known one by one: what its line of the diagram's table says."""
+    frame = scene.get(stars(scene)).frame()
+    line = frame[frame["bin"] == bin_of(scene)].iloc[0]
+    says, right = in_percent(line["confidence"]), in_percent(line["accuracy"])
+    st.markdown(markdown_plain(unbroken(f"{count(int(line['count']))} rows: says {says}, right {right}.")))
 
 
 def lines(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame) -> None:

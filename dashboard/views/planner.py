@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from calib_core import NotAnswerable, Recipe
-from calib_core._text import begun
+from calib_core._text import begun, inside
 from calib_core.defaults import TOLERANCE
 from calib_core.inference.number_words import percent
 from calib_core.planning import PLANS
@@ -36,11 +36,13 @@ def render() -> None:
     _follow()
     scene = session.scene_of(widgets.selection())
     chosen = _chosen()
-    whole, shown = _filled(chosen, scene)
+    whole, shown, usual = _filled(chosen, scene)
     st.caption(markdown_plain(f"{_LEAD} Drag the mark along its curve, or a slider; or click in the picture."))
     left, right = st.columns([0.32, 0.68], gap="medium")
     with left:
         _question(chosen)
+        if usual:
+            st.caption(markdown_plain(usual))
         idle = chosen.build().idle
         for param in (param for param in PLANS[chosen.key].params if param.name not in idle):
             _control(param, chosen, whole[param.name])
@@ -78,15 +80,21 @@ def _unfilled(plan: Recipe) -> Recipe:
     return plan.without(*(param.name for param in PLANS[plan.key].params if param.default is None))
 
 
-def _filled(chosen: Recipe, scene: Scene) -> tuple[dict[str, Any], Recipe]:
-    """Every number of the question, and the question that is answered: where no data say them, with usual ones."""
+def _filled(chosen: Recipe, scene: Scene) -> tuple[dict[str, Any], Recipe, str]:
+    """Every number of the question, and the question that is answered: where no data say them, with usual ones.
+
+    Third, a sentence that tells the usual ones apart from those of the data in use; empty where there are none.
+    """
     try:
         plan = scene.get(PlanShown(chosen.build()).found(scene)).answer.plan
-        return {param.name: getattr(plan, param.name) for param in PLANS[chosen.key].params}, chosen
-    except NotAnswerable:
+        return {param.name: getattr(plan, param.name) for param in PLANS[chosen.key].params}, chosen, ""
+    except NotAnswerable as why:
         values = {param.name: param.default for param in PLANS[chosen.key].params} | dict(chosen.params)
         usual = {name: WITHOUT_DATA[name] for name, value in values.items() if value is None}
-        return values | usual, PLANS.described(chosen.key, **{**dict(chosen.params), **usual})
+        labels = [inside(PLANS[chosen.key].param(name).label) for name in usual if name != "error"]
+        sentence = f"Usual numbers, not those of the data in use: {', '.join(labels)}. {begun(str(why))}."
+        whole = PLANS.described(chosen.key, **{**dict(chosen.params), **usual})
+        return values | usual, whole, sentence if labels and scene.models.shown else ""
 
 
 def _question(chosen: Recipe) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from calib_core import InputError, NotAnswerable
 from calib_core._text import begun
 from calib_core.slices import Slice
+from calib_core.slices.conditions import no_columns
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.chart.click import take
@@ -29,9 +30,12 @@ _SHARED = ("by", "crossed", "parts", "edges")
 def missing() -> str:
     """Why there is nothing to slice by; empty where there is."""
     try:
-        metadata = session.parts(widgets.selection().source).test.metadata
+        test = session.parts(widgets.selection().source).test
     except InputError:
         return ""
+    if test.grain == "counts":
+        return str(no_columns(test))
+    metadata = test.metadata
     return "" if metadata is not None and len(metadata.columns) else f"the file carries no other columns. {ADDED}"
 
 

@@ -60,6 +60,8 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int],
         column_config=config,
         **heard,
     )
+    if pick is not None and height < widgets.table_height(tall):
+        st.caption(f"{count(len(frame))} entries; scroll for more.")
     if len(frame) > SHOWN:
         st.caption(f"The first {count(SHOWN)} lines are shown; the download has all {count(len(frame))}.")
 

@@ -237,3 +237,17 @@ def test_every_estimator_notion_and_curve_has_its_formula() -> None:
     )
     assert all(curve.formula for curve in curves)
     assert not any("formula" in {f.name for f in dataclasses.fields(curve)} for curve in curves)
+
+
+def test_an_interval_that_leaves_the_axis_ends_in_an_arrow() -> None:
+    table = lines()
+    table.loc[table["estimator"] == "mce", ["value", "point", "low", "high"]] = [0.01, 0.01, 0.0, 0.9]
+    forest = diagrams.forest(table)
+    frame = forest.frame()
+    cut = frame[(frame["point"] <= forest.top) & (frame["high"] > forest.top)]
+    assert "mce" in cut["estimator"].tolist()
+    (arrows,) = (trace for trace in figures.forest(forest).data if trace.name == "interval goes on")
+    assert [mark["estimator"] for mark in arrows.customdata] == cut["estimator"].tolist()
+    np.testing.assert_allclose(arrows.x, 100 * forest.top)
+    whole = dataclasses.replace(forest, top=1.0)
+    assert not [trace for trace in figures.forest(whole).data if trace.name == "interval goes on"]

@@ -162,6 +162,11 @@ def test_a_click_on_a_line_of_the_list_chooses_its_entry_and_keeps_the_rest(monk
     ]
 
 
+def test_a_list_that_is_cut_says_how_long_it_is():
+    said = [str(each.value) for each in opened(Selection(view="papers")).caption]
+    assert f"{len(overview())} entries; scroll for more." in said
+
+
 def test_a_run_is_asked_for_and_is_the_librarys():
     app = opened(chosen(which="p5-convex-mapping", size="quick"))
     assert len(tables(app)) == 1

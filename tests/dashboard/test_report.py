@@ -31,7 +31,7 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.line_words import READING
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.document import Beside, Figure, Folded, Headline, Paragraph, within
-from dashboard.report.picture import DOUBLE, SINGLE, as_json, fitting, printed
+from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
 from dashboard.report.sections.front_card import _score
 from dashboard.report.sections.headline import Answer, _judged, headline
@@ -545,3 +545,13 @@ def test_progress_of_pictures_ends_at_the_end(made: Report, monkeypatch: pytest.
     chromium.pictures(made.document, DOUBLE, pdfs=True, progress=shares.append)
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("width", [SINGLE, DOUBLE, PARTS["wide"]])
+def test_the_strip_of_rows_keeps_room_for_its_title_however_low_a_figure_is(width) -> None:
+    rows = cc.Predictions([[0.7, 0.3]] * 30 + [[0.9, 0.1]] * 30, [0, 1] * 30)
+    layout = printed(cc.figures.reliability(cc.diagrams.reliability(rows, 10)), width)["layout"]
+    inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    gap = (layout["yaxis"]["domain"][0] - layout["yaxis2"]["domain"][1]) * inner
+    # Numbers of the axis below its line, and above the strip its title; in between they do not touch.
+    assert gap > 3 + (width.font - 1) * 1.2 + 6 + width.font * 1.3

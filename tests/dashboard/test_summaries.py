@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core.summaries import write_summary
@@ -84,3 +85,47 @@ def test_a_summary_is_never_said_to_be_divided():
     assert not any(words in said for words in ("seed", "share of", "calibration rows (", "test rows."))
     assert not [button for button in app.button if button.label == "Judge every row"]
     assert session.parts(Source(data=key)).frame()["part"].tolist() == ["judged"]
+
+
+def said_of_a_summary(view: str, **changes) -> tuple[AppTest, str]:
+    """A view of a summary, and what it says, as people read it."""
+    write_summary(cc.Summary.of(cc.Predictions([[0.7, 0.3], [0.2, 0.8]] * 150, [0, 1] * 150)), "counts.parquet")
+    key = session.hold(Path("counts.parquet").read_bytes(), "counts.parquet").key
+    app = opened(Selection(source=Source(data=key), view=view, **changes))
+    said = " ".join(str(each.value) for each in (*app.markdown, *app.caption, *app.info, *app.warning))
+    return app, said.replace("\\", "").replace("\u200b", "").replace("\u00a0", " ")
+
+
+NO_CALIBRATOR = "No calibrator is fitted on a summary: it holds counts, and a map is fitted to rows."
+
+
+@pytest.mark.parametrize("view", ["calibrators", "reliability", "classes", "curves"])
+def test_no_calibrator_is_offered_for_a_summary_and_a_sentence_says_why(view):
+    app, said = said_of_a_summary(view)
+    assert said.count(NO_CALIBRATOR) == 1
+    assert "cannot be used" not in said
+    assert not app.checkbox
+    labels = {each.label for each in app.get("button_group")}
+    assert labels <= {"Room", "View", "Curve"}
+    if view in ("classes", "curves"):
+        assert {each.label for each in app.selectbox} == {"Bins"}
+
+
+def test_a_bin_of_a_summary_says_what_its_line_of_the_table_does():
+    _, said = said_of_a_summary("reliability", zoom=10, binning="equal-width", bins=15)
+    assert "150 rows: says 70 %, right 100 %." in said
+    assert "needs rows" not in said
+    _, said = said_of_a_summary("reliability")
+    assert "how many rows it holds" in said
+    assert "classes and rows" not in said
+
+
+def test_slices_of_a_summary_name_the_remedy_and_the_planner_says_whose_numbers_it_takes():
+    assert "calib summarise --column" in said_of_a_summary("slices")[1]
+    assert "Usual numbers, not those of the data in use: number of calibration rows" in said_of_a_summary("planner")[1]
+    assert "Usual numbers" not in said_of_rows("planner")
+
+
+def said_of_rows(view: str) -> str:
+    app = opened(Selection(source=Source(data="demo:wine-logistic"), view=view))
+    return " ".join(str(each.value) for each in app.caption)
