@@ -64,7 +64,7 @@ simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/kernel_curves.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/p3_table1.py
 
-# The five papers made again at full size, published values beside ours: about ten minutes on one core. The table keeps
+# The five papers made again at full size, published values beside ours: about half an hour on one core. The table keeps
 # the entries it has: interrupt it and run it again.
 reproduce: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/reproductions/make_table.py

@@ -1,4 +1,4 @@
-"""Runs every reproduction at full size and keeps what it finds: about ten minutes on one core.
+"""Runs every reproduction at full size and keeps what it finds: about half an hour on one core.
 
 Run `python tests/reproductions/make_table.py [KEY ...] [--quick]` with the package installed. It writes the table that
 the package holds (calib_core/reproductions/table.tsv) entry by entry and, for readers, tests/reproductions/table.md.
