@@ -87,6 +87,19 @@ def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterat
         yield np.concatenate([rows + r * n for r in range(ranks)]), np.concatenate(parts)
 
 
+def listed(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterator[tuple[slice | Codes, Bools]]:
+    """Blocks of outcomes of listed claims, ``ranks`` of which belong to one row."""
+    return hits(scores, rng, count) if ranks == 1 else ranked_hits(scores, ranks, rng, count)
+
+
+def came_true(claims: FlatClaims, ranks: int, rng: Uniforms, count: int) -> Bools:
+    """Outcomes of listed claims as a calibrated model would have them, (claims, count)."""
+    found = np.empty((len(claims.scores), count), dtype=bool)
+    for where, block in listed(claims.scores, ranks, rng, count):
+        found[where] = block
+    return found
+
+
 def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floats, Codes]]:
     """Blocks of (rows, their probabilities, classes ~ Categorical(p_i) of shape (rows, count)), by inverse CDF.
 
@@ -137,14 +150,8 @@ def distributions(kind: str) -> None:
 def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any]:
     """The claims with outcomes of calibrated models in place of their own, one after the other."""
     if isinstance(claims, FlatClaims):
-        drawn = np.empty((len(claims.scores), count), dtype=bool)
-        if ranks == 1:
-            for where, came_true in hits(claims.scores, rng, count):
-                drawn[where] = came_true
-        else:
-            for rows, came_true in ranked_hits(claims.scores, ranks, rng, count):
-                drawn[rows] = came_true
-        return (replace(claims, outcomes=drawn[:, r].copy()) for r in range(count))
+        each = came_true(claims, ranks, rng, count)
+        return (replace(claims, outcomes=each[:, r].copy()) for r in range(count))
     drawn = labels(claims.rows, rng, count)
     name = "hit" if isinstance(claims, ColumnClaims) else "labels"
     return (replace(claims, **{name: drawn[:, r].astype(np.intp)}) for r in range(count))

@@ -211,10 +211,7 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
         sums = np.zeros((count, table.count.size))
-        blocks = (
-            draws.hits(claims.scores, rng, count) if ranks == 1 else draws.ranked_hits(claims.scores, ranks, rng, count)
-        )
-        for where, block in blocks:
+        for where, block in draws.listed(claims.scores, ranks, rng, count):
             # One line a claim with a single entry, its cell: a sparse product counts what was drawn. Claims in order
             # reach few of many cells at a time.
             for part in chunks(len(block), _CLAIMS):

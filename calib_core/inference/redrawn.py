@@ -74,13 +74,7 @@ def _drawn(claims: Listed, ranks: int, count: int, rng: np.random.Generator) -> 
     """Classes (rows, draws), or whether each listed claim came true (claims, draws)."""
     if isinstance(claims, ColumnClaims):
         return draws.labels(claims.rows, rng, count)
-    drawn = np.empty((len(claims.scores), count), dtype=bool)
-    listed = (
-        draws.hits(claims.scores, rng, count) if ranks == 1 else draws.ranked_hits(claims.scores, ranks, rng, count)
-    )
-    for where, came_true in listed:
-        drawn[where] = came_true
-    return drawn
+    return draws.came_true(claims, ranks, rng, count)
 
 
 def _outcomes(
