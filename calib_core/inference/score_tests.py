@@ -23,11 +23,9 @@ from calib_core.inference.number_words import chance
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
 from calib_core.reductions.base import counts
-from calib_core.summaries.score_sums import LossSums
+from calib_core.summaries.score_sums import NORMAL, LossSums
 
 _TERMS = 100
-NORMAL = 0.1
-"""Berry-Esseen ratio up to which Spiegelhalter's Z is taken to be normal; above it outcomes are drawn."""
 _BERRY_ESSEEN = 0.56
 """The law of a sum is off from the normal one by at most this times the ratio."""
 _DRAWN_NUMBERS = 10_000_000

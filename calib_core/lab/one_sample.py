@@ -110,7 +110,7 @@ def _line(truth: Any, notion: Any) -> pd.DataFrame:
 
 def _through(truth: Any, drawn: pd.DataFrame) -> pd.DataFrame:
     """The points that a drawn truth goes through, none of any other; they are of the stratum that it is about."""
-    points = pd.DataFrame(getattr(truth, "points", np.empty((0, 2))), columns=["score", "right"])
+    points = pd.DataFrame(truth.points if kind_of(truth).movable else np.empty((0, 2)), columns=["score", "right"])
     return points.assign(of="point", stratum=drawn["stratum"].iloc[0])
 
 

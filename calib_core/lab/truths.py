@@ -43,10 +43,12 @@ class TruthKind:
     """What a truth declares: whether its population is the law itself, not a sample of it; what is asked of it first.
 
     ``notion`` is a key of REDUCTIONS, of one class where it is about one: the second, which the scores are for.
+    ``movable``: its curve goes through ``points`` that can be ``moved``.
     """
 
     exact: bool = False
     notion: str = "confidence"
+    movable: bool = False
 
     @property
     def reduction(self) -> Reduction:
@@ -180,7 +182,7 @@ SPREADS = {"even": (1.0, 1.0), "middle": (4.0, 4.0), "ends": (0.5, 0.5), "high":
 """Shapes (a, b) of the beta law that scores follow."""
 
 
-@TRUTHS.register("drawn", "A curve of your own", flags=_ONE_CLASS)
+@TRUTHS.register("drawn", "A curve of your own", flags=replace(_ONE_CLASS, movable=True))
 @dataclass(frozen=True)
 class Drawn(_Curve):
     """How often scores come true is a line through points that you move.

@@ -17,12 +17,10 @@ from calib_core.summaries.cells import Cells
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims
 from calib_core.summaries.fine_grid import CELLS
 from calib_core.summaries.kept_rows import Sample, sample_size
-from calib_core.summaries.score_sums import LossSums, claim_losses, loss_sums
+from calib_core.summaries.score_sums import NORMAL, LossSums, claim_losses, loss_sums
 
 MOST_CLASS_CELLS = 250_000
 """Claims about every class are counted while classes times cells of the grid are no more than this."""
-NORMAL = 0.1
-"""Berry-Esseen ratio up to which the mean loss of calibrated rows is taken to be normal."""
 MOST_VALUES = 200
 """Values of a column that slices may have."""
 

@@ -14,6 +14,8 @@ from calib_core._repr import OneLine
 from calib_core.exact_sums import ExactSums, added, halves
 from calib_core.predictions import Predictions
 
+NORMAL = 0.1
+"""Berry-Esseen ratio up to which the mean loss of calibrated rows is taken to be normal."""
 LOSS_SUMS = ("seen", "expected", "variance", "third", "surprise", "least", "most")
 """Sums over rows of the loss, of its mean, variance and third absolute moment if labels follow the probabilities, of
 (loss - mean)^2, and of the least and the most the row can lose."""

@@ -36,7 +36,7 @@ def render() -> None:
     scene = _scene()
     recipe = widgets.selection().exhibit(CURVE)
     exhibit: LabCurve = recipe.build()
-    drag = " Drag the points of the curve, or their sliders." if hasattr(exhibit.truth, "moved") else ""
+    drag = " Drag the points of the curve, or their sliders." if TRUTHS.flags(exhibit.truth).movable else ""
     st.caption(f"Here the truth is known: estimates, and what calibrators leave, can be held against it.{drag}")
     left, right = st.columns([0.36, 0.64], gap="large")
     with left:
@@ -68,7 +68,7 @@ def _follow() -> None:
     click, recipe = waiting(CURVE), widgets.selection().exhibit(CURVE)
     truth, record = recipe.build().truth, {} if click is None else click.record
     point, share = record.get("point"), record.get("share")
-    if hasattr(truth, "moved") and type(point) is int and isinstance(share, int | float):
+    if TRUTHS.flags(truth).movable and type(point) is int and isinstance(share, int | float):
         with suppress(RegistryError):  # a browser can send anything
             changed = TRUTHS.recipe(truth.moved(point, float(share)))
             widgets.change_exhibit(EXHIBITS.described(CURVE, **{**dict(recipe.params), "truth": changed}))

@@ -21,7 +21,6 @@ ALLOWED = {
     ("_adjustable.py", "get_params", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
     ("_adjustable.py", "clone", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
     ("_adjustable.py", "clone", "isinstance"): "parameters of our own parts are copied without scikit-learn",
-    ("lab/one_sample.py", "_through", "getattr"): "of all truths a drawn one alone goes through points",
     ("calibrators/composed.py", "_after_default_temperature", "isinstance"): "a prefix knows its own composition",
     ("calibrators/saving.py", "member", "isinstance"): "a tree of saved values: which of two registries wrote the part",
     ("calibrators/saving.py", "value", "isinstance"): "a tree of saved values: parts are told from arrays and numbers",
