@@ -73,6 +73,21 @@ def refuse_outside(matrix: Floats, what: str) -> None:
     refuse_rows(what, wrong.any(axis=1), matrix, "is outside [0, 1]")
 
 
+def as_claims(matrix: Floats, what: str) -> tuple[Codes, Floats]:
+    """The largest of each row's K probabilities, which need not sum to one: its column and its value, as checked."""
+
+    def work(where: slice) -> tuple[bool, Codes, Floats]:
+        parts = [block for _, block in Rows(matrix[where]).blocks(LARGE_BLOCK_BYTES)]
+        right = all(bool(block.min() >= 0) and bool(block.max() <= 1) for block in parts)
+        classes, confidence = zip(*map(top_one, parts), strict=True)
+        return right, np.concatenate(classes), np.concatenate(confidence)
+
+    right, classes, confidence = zip(*over_chunks(len(matrix), work), strict=True)
+    if not all(right):
+        refuse_outside(matrix, what)
+    return np.concatenate(classes), np.concatenate(confidence)
+
+
 def over_chunks(n: int, work: Callable[[slice], T]) -> Iterator[T]:
     """The results of ``work`` on fixed runs of the n rows, in order."""
     return shared_out(work, chunks(n, _CHUNK_ROWS))
