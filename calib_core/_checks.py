@@ -117,13 +117,17 @@ def _row_facts(chunk: Floats) -> tuple[Float64s, Floats, Codes, Floats]:
     n = len(chunk)
     sums, least = np.empty(n), np.empty(n, dtype=chunk.dtype)
     classes, confidence = np.empty(n, dtype=np.intp), np.empty(n, dtype=chunk.dtype)
-    # Block by block also because argmax copies what it reads when that is read-only.
+    room = np.empty(0)
     for where, block in Rows(chunk).blocks(LARGE_BLOCK_BYTES):
-        sums[where] = block.astype(np.float64).sum(axis=1)
+        # In float64 for the sums, and writeable because argmax copies what is not.
+        room = room if room.size else np.empty(block.shape)
+        wide = room[: len(block)]
+        wide[...] = block
+        sums[where] = wide.sum(axis=1)
         lowest = block.min()
         # The least entry matters only where something is wrong: one scalar pass is four times cheaper.
         least[where] = lowest if lowest >= 0 else block.min(axis=1)
-        classes[where], confidence[where] = top_one(block)
+        classes[where], confidence[where] = top_one(wide)
     return sums, least, classes, confidence
 
 

@@ -113,7 +113,7 @@ class Histogram(BinaryCalibrator):
         # Only the scores are sorted, which needs no permutation; outcomes enter through the few that came true.
         order = slice(None) if weights is None else np.argsort(scores, kind="stable")
         s = np.sort(scores) if weights is None else scores[order]
-        upto = np.append(0.0, np.arange(1.0, len(s) + 1) if weights is None else np.cumsum(weights[order]))
+        upto = np.arange(len(s) + 1.0) if weights is None else np.append(0.0, np.cumsum(weights[order]))
         n_bins = self._bins(s, float(upto[-1]))
         thresholds, copies = np.unique(s[_ranks(upto, n_bins)], return_counts=True)
         below = upto[np.searchsorted(s, thresholds, side="left")]
