@@ -19,7 +19,7 @@ from calib_core.inference import draws
 from calib_core.inference.cell_draws import FineCells, counts_suffice
 from calib_core.inference.cell_margins import Outcomes, shared_outcomes
 from calib_core.inference.cell_sums import shared_of, unit_noise
-from calib_core.inference.counted import check_rows_apart, of_counts
+from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval
 from calib_core.inference.inversion import (
@@ -76,7 +76,6 @@ class InBins:
         question = question if one_claim_a_row(question) else question.written_out
         self._question = judged_bins(question)
         self._claims, self._ranks = question.claims, question.ranks
-        check_rows_apart(self._claims)
         counted = of_counts(Binned(self._question.estimator.binning), self._claims)
         assert counted is not None
         self._table = counted.table

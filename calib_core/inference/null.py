@@ -21,7 +21,7 @@ from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vecto
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
 from calib_core.inference.cell_margins import LEAST_OUTCOMES, shared_outcomes
 from calib_core.inference.cell_sums import claimed_covariance, normal
-from calib_core.inference.counted import Counted, check_rows_apart, of_counts
+from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 from calib_core.reductions.base import counts
@@ -147,9 +147,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
             yield np.array([_whole_values(question, rng, count)])
         return
     claims = question.claims
-    if not question.whole:
-        check_rows_apart(claims)
-    if not isinstance(claims, FlatClaims):
+    if question.whole or claims.same_rows:
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and not _by_cells(questions):
         claims = in_order(claims)
