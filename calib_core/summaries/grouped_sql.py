@@ -86,11 +86,11 @@ def grid(dtype: np.dtype[Any]) -> dict[str, list[Any]]:
     edges = EDGES.astype(dtype).astype(np.float64)
     starts = np.searchsorted(edges, np.arange(_SLOTS + 2) / _SLOTS, side="left")
     cell = np.searchsorted(edges, np.arange(_SLOTS + 1) / _SLOTS, side="right")
-    ended = np.append(edges, np.full(len(edges), 2.0))
+    longer = np.append(edges, np.full(len(edges), 2.0))
     lines: dict[str, list[Any]] = {"slot": list(range(_SLOTS + 1)), "first_cell": cell.tolist()}
     for i in range(int((starts[1:] - cell).max())):
         inside = cell + i
-        lines[f"edge_{i}"] = np.where(inside < starts[1:], ended[inside], 2.0).tolist()
+        lines[f"edge_{i}"] = np.where(inside < starts[1:], longer[inside], 2.0).tolist()
     return lines
 
 

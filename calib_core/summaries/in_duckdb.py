@@ -202,8 +202,8 @@ def _top(lines: Sequence[Any]) -> Cells:
     for outcome in (0, 1):
         mine = true == outcome
         number = lines[1][mine]
-        at = np.divmod(place[mine], CELLS)
-        parts.append(_cells([*at, number, number * outcome, *(units[mine] for units in lines[2 : 2 + len(SUMS)])]))
+        units = (column[mine] for column in lines[2 : 2 + len(SUMS)])
+        parts.append(_cells([*np.divmod(place[mine], CELLS), number, number * outcome, *units]))
     return Cells.together(parts)
 
 
