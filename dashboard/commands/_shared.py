@@ -311,29 +311,6 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
 # -- telling --------------------------------------------------------------------------------------------------
 
 
-def write(path: Path, data: bytes) -> None:
-    """The bytes as a file, whole or not at all: a file that was there before stays until they are all written."""
-    import tempfile
-
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            try:
-                file.write(data)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
-        Path(file.name).chmod(0o666 & ~_umask())
-        Path(file.name).replace(path)
-    except OSError as why:
-        fail(f"{path} cannot be written ({why.strerror or why})")
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
-
-
 def warn(loaded: Loaded) -> None:
     """What stands out in a file, on stderr, one line each; of notes that a column names models, if it is not used."""
     for finding in loaded.findings:
