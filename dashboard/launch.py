@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dashboard.session.agreement import Terms
+    from dashboard.session.house_rules import Terms
 
 APP = Path(__file__).with_name("app.py")
 

@@ -70,7 +70,7 @@ def command(
     launch.collect_on_a_timer()
 
     from dashboard.hosting.application import application
-    from dashboard.session.agreement import GB, Terms
+    from dashboard.session.house_rules import GB, Terms
 
     under = Terms(
         private=True,

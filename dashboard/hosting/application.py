@@ -14,8 +14,8 @@ from dashboard.hosting import housekeeping
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import Intake
 from dashboard.hosting.visits import Visits
+from dashboard.session.house_rules import LOCAL, Terms, agree
 from dashboard.session.shelf import RESULTS
-from dashboard.session.agreement import LOCAL, Terms, agree
 
 
 def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> st.App:

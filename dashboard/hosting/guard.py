@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from dashboard.chart import page_head
-from dashboard.session.agreement import Terms
+from dashboard.session.house_rules import Terms
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -5,7 +5,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from dashboard.session.agreement import Terms
+from dashboard.session.house_rules import Terms
 from dashboard.uploads import WAITING, Waiting
 
 if TYPE_CHECKING:

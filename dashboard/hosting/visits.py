@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dashboard.session.agreement import Terms
+from dashboard.session.house_rules import Terms
 from dashboard.session.visitors import COOKIE, EVERYBODY, PRESENT, Presence, known_cookie, new_cookie, visitor_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 from calib_core import InputError
 from calib_core.readers.wording import size
+from dashboard.session.house_rules import terms
 from dashboard.session.shelf import arrays
-from dashboard.session.agreement import terms
 
 T = TypeVar("T")
 AT_A_TIME = 2

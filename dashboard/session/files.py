@@ -1,7 +1,7 @@
 """Files by their keys: tables that were read, and how each is read as predictions.
 
 On one's own machine the key of an upload is the hash of its content, so that its link works again wherever the file is
-opened; where many people meet it is the secret of the visitor who brought it (`dashboard.session.agreement`).
+opened; where many people meet it is the secret of the visitor who brought it (`dashboard.session.house_rules`).
 
 Streamlit never hashes data here: it looks at a sample of large arrays only, so that two uploads could meet.
 """
@@ -25,9 +25,9 @@ from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
 from dashboard.session.call import Call, call
 from dashboard.session.custody import Custody
+from dashboard.session.house_rules import terms
 from dashboard.session.reading_changes import differences, with_changes
 from dashboard.session.shelf import RESULTS, Missing, Shelf
-from dashboard.session.agreement import terms
 from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
 
 _EXAMPLES = Shelf(1 << 28)

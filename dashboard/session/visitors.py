@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from dashboard.session.agreement import Terms, terms
+from dashboard.session.house_rules import Terms, terms
 
 COOKIE = "calib_visitor"
 EVERYBODY = ""

@@ -15,7 +15,7 @@ from dashboard import cli, launch
 from dashboard.cli import main
 from dashboard.commands import dashboard as command
 from dashboard.selection import MOST_OTHERS
-from dashboard.session.agreement import LOCAL, Terms
+from dashboard.session.house_rules import LOCAL, Terms
 
 
 @dataclass

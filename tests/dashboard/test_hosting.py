@@ -12,7 +12,7 @@ from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
 from dashboard.hosting.visits import Visits
-from dashboard.session.agreement import Terms
+from dashboard.session.house_rules import Terms
 from dashboard.session.visitors import Presence, known_cookie, new_cookie
 from dashboard.uploads import Waiting
 
