@@ -119,19 +119,24 @@ class Custody(Generic[T]):
             if upload is not None and upload.owner == owner:
                 upload.shared = yes
 
-    def delete(self, owner: str) -> tuple[str, ...]:
-        """Forget all uploads of an owner; their keys."""
+    def has(self, key: str) -> bool:
+        """Whether an upload is here, whosever it is."""
+        with self._changed:
+            return key in self._kept
+
+    def delete(self, owner: str) -> int:
+        """Forget all uploads of an owner; how many there were."""
         return self._forget(lambda upload: upload.owner == owner)
 
-    def expire(self, gone: Callable[[str], bool]) -> tuple[str, ...]:
-        """Forget what nobody looked at for long, and what is of owners who are ``gone``; the keys."""
+    def expire(self, gone: Callable[[str], bool]) -> int:
+        """Forget what nobody looked at for long, and what is of owners who are ``gone``; how many there were."""
         oldest = self._clock() - terms().expiry
         return self._forget(lambda upload: upload.used < oldest or gone(upload.owner))
 
-    def _forget(self, chosen: Callable[[_Upload[T]], bool]) -> tuple[str, ...]:
+    def _forget(self, chosen: Callable[[_Upload[T]], bool]) -> int:
         with self._changed:
             keys = tuple(key for key, upload in self._kept.items() if chosen(upload))
             for key in keys:
                 del self._kept[key]
             self._changed.notify_all()
-        return keys
+        return len(keys)

@@ -131,20 +131,23 @@ def share(key: str, yes: bool) -> None:
 
 def delete_own() -> int:
     """Delete the visitor's uploads and all that was computed from them; how many there were."""
-    return _without_results(UPLOADS.delete(visitor() or EVERYBODY))
+    number = UPLOADS.delete(visitor() or EVERYBODY)
+    _forget_results()
+    return number
 
 
 def expire() -> int:
     """Delete uploads that nobody looked at for long, and those of visitors who have left; how many there were."""
     absence = terms().absence
-    number = _without_results(UPLOADS.expire(lambda owner: PRESENT.absent(owner, absence)))
+    number = UPLOADS.expire(lambda owner: PRESENT.absent(owner, absence))
     PRESENT.forget(lambda who: bool(UPLOADS.of(who)))
+    _forget_results()
     return number
 
 
-def _without_results(keys: tuple[str, ...]) -> int:
-    RESULTS.forget(keys)
-    return len(keys)
+def _forget_results() -> None:
+    """Forget what was computed from uploads that are not here any more, some of it perhaps after they went."""
+    RESULTS.forget(key for key in RESULTS.files if not key.startswith("demo:") and not UPLOADS.has(key))
 
 
 def is_here(key: str) -> bool:

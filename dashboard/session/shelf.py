@@ -113,6 +113,12 @@ class Shelf:
             self._budget = budget
             self._shrink()
 
+    @property
+    def files(self) -> frozenset[str]:
+        """Keys of the files that results are of."""
+        with self._lock:
+            return frozenset().union(*(kept.of for kept in self._kept.values()))
+
     def forget(self, files: Iterable[str]) -> None:
         """Forget what was made of any of these files."""
         gone = frozenset(files)
