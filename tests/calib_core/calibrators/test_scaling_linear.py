@@ -328,7 +328,7 @@ def test_logits_whose_squares_overflow_are_refused_in_one_sentence(key, size):
     ordinary = Predictions.from_logits(z, labels)
     z[::7, 0], z[::7, 1] = size, -size
     huge = Predictions.from_logits(z, labels)
-    with pytest.raises(InputError, match="some logits lie more than 1e.75 apart within a row"):
+    with pytest.raises(InputError, match=r"some logits lie more than 1e\+75 apart within a row"):
         CALIBRATORS.make(key).fit_on(huge)
     fitted_map = CALIBRATORS.make(key).fit_on(ordinary)
     fitted_map.weights_ = 10.0 * (np.ones(3) if key == "vector" else np.eye(3))
