@@ -17,7 +17,7 @@ from calib_core.readers.labels import Coded, coded, coded_labels, label_texts, u
 from calib_core.readers.long_form import model_names, prediction_rows
 from calib_core.readers.number_texts import numbers
 from calib_core.readers.proposal import propose
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.score_checks import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.table import Array, Table
 from calib_core.readers.verbal import confidences
@@ -73,9 +73,10 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     >>> predictions(t, propose(t)).probs.round(1).tolist()
     [[0.3, 0.7], [0.8, 0.2]]
     """
-    if reading.layout == "summary":
+    if reading.layout in OF_SUMMARIES:
         # The layer above knows what counts are; they answer what predictions answer.
-        return cast(Predictions, import_module("calib_core.summaries").summary_of(table))
+        summary = import_module("calib_core.summaries").summary_of(table)
+        return cast(Predictions, summary if reading.layout == "summary" else summary.sample)
     table, reading = prediction_rows(table, reading)
     _check_lengths(table, reading)
     kept = kept_rows(table, reading)
