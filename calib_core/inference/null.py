@@ -305,7 +305,9 @@ def _whole_values(questions: Sequence[Question], rng: np.random.Generator, count
     for _, total in losses:
         total /= weight.sum()
     if labels is not None:
-        rest = [(q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"]
+        rest = [
+            (q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"
+        ]
         for r in range(count):
             relabelled = predictions.relabelled(labels[:, r].astype(np.intp))
             for question, values in rest:

@@ -323,7 +323,9 @@ def warn(loaded: Loaded) -> None:
     """What stands out in a file and what was assumed, on stderr, one line each with the option that settles it."""
     for finding in loaded.findings:
         if finding.open_to(loaded.chosen):
-            click.echo(f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}".rstrip(), err=True)
+            click.echo(
+                f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}".rstrip(), err=True
+            )
 
 
 def _options(finding: Finding) -> str:
