@@ -160,7 +160,7 @@ def _of_strata(strata: Sequence[Stratum]) -> Float64s:
     totals = np.array([stratum.total for stratum in strata])
     counted = np.where(totals > 0, totals, 1.0)
     found = fixed_points(_masses(strata, _GRID), counted, _GRID)
-    for s in np.flatnonzero(~_wide(found)):
+    for s in np.flatnonzero(~_wide(found)).tolist():
         found[s] = fixed_points(_masses([strata[s]], _FINE_GRID), counted[s], _FINE_GRID)[0]
     return np.where(totals > 0, found, np.nan)
 
@@ -169,7 +169,7 @@ def _masses(strata: Sequence[Stratum], grid: Grid) -> Float64s:
     """Residuals of each stratum at the nodes, (strata, cells + 1)."""
 
     def residuals(stratum: Stratum) -> Float64s:
-        plain = stratum.outcomes - stratum.scores.astype(np.float64)
+        plain: Float64s = stratum.outcomes - stratum.scores.astype(np.float64)
         return plain if stratum.weights is None else plain * stratum.weights
 
     return np.stack([grid.masses(stratum.scores, residuals(stratum)) for stratum in strata])
