@@ -123,9 +123,9 @@ def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: in
 def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:
     """Noise floors of questions about the same predictions, notion and bins: outcomes are drawn once for all."""
     smoothed = [traits(q.estimator).judged == "smoothed" for q in questions]
-    if any(smoothed) and not all(
-        smoothed
-    ):  # what few hundred labels at a time are for must not be asked label by label
+    # What few hundred labels at a time are for must not be asked label by label; a summary draws for each score anew.
+    apart = len(set(smoothed)) > 1 or (questions[0].reduction is None and counts(questions[0].predictions) is not None)
+    if apart and len(questions) > 1:
         return [noise_floors([q], resamples, random_state)[0] for q in questions]
     first = questions[0] if _by_cells(questions) else questions[0].written_out
     every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
@@ -144,7 +144,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     question, estimators = questions[0], [q.estimator for q in questions]
     if question.reduction is None:
         for count, rng in streams:
-            yield np.array([_whole_values(question, rng, count)])
+            yield _whole_values(questions, rng, count)
         return
     claims = question.claims
     if question.whole or claims.same_rows:
@@ -284,24 +284,35 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
     return draws.outcomes(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
 
 
-def _whole_values(question: Question, rng: np.random.Generator, count: int) -> Float64s:
-    """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels."""
-    predictions = question.predictions
+def _whole_values(questions: Sequence[Question], rng: np.random.Generator, count: int) -> Float64s:
+    """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels, (questions, count)."""
+    predictions = questions[0].predictions
     if (counted := counts(predictions)) is not None:
-        key = ESTIMATORS.recipe(question.estimator).key
-        return np.asarray(counted.calibrated_scores(key, rng, count), dtype=np.float64)
+        (key,) = (ESTIMATORS.recipe(q.estimator).key for q in questions)
+        return np.asarray([counted.calibrated_scores(key, rng, count)], dtype=np.float64)
     draws.distributions(predictions.kind)
-    if traits(question.estimator).judged == "losses":
-        # What a label does not decide is worked out once, in one look at the matrix for all draws.
-        weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
-        total = np.zeros(count)
-        for where, block, drawn in draws.classes(predictions.rows, rng, count):
-            lost = question.estimator.label_losses(block.astype(np.float64))
-            total += weight[where] @ np.take_along_axis(lost, drawn, axis=1)
-        return np.asarray(total / weight.sum())
-    labels = draws.labels(predictions.rows, rng, count)
-    relabelled = (predictions.relabelled(labels[:, r].astype(np.intp)) for r in range(count))
-    return np.array([question.answer(each).value for each in relabelled])
+    weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+    found = np.zeros((len(questions), count))
+    losses = [(q, total) for q, total in zip(questions, found, strict=True) if traits(q.estimator).judged == "losses"]
+    labels = draws.no_labels(predictions.rows, count) if len(losses) < len(questions) else None
+    # What a label does not decide is worked out once, in one look at the matrix for all draws of all scores.
+    for where, block, drawn in draws.classes(predictions.rows, rng, count):
+        rows = block.astype(np.float64) if losses else block
+        for question, total in losses:
+            total += weight[where] @ np.take_along_axis(question.estimator.label_losses(rows), drawn, axis=1)
+        if labels is not None:
+            labels[where] = drawn
+    for _, total in losses:
+        total /= weight.sum()
+    if labels is not None:
+        rest = [
+            (q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"
+        ]
+        for r in range(count):
+            relabelled = predictions.relabelled(labels[:, r].astype(np.intp))
+            for question, values in rest:
+                values[r] = question.answer(relabelled).value
+    return found
 
 
 def in_order(claims: FlatClaims) -> FlatClaims:
