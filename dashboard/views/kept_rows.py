@@ -14,6 +14,11 @@ from dashboard.theme import markdown_plain
 def needed(why: str, scene: Scene, place: str) -> None:
     """Why rows are needed, and the click that looks at those that are kept; ``place`` tells several apart."""
     st.info(markdown_plain(f"{begun(why)}."))
+    offer(scene, place)
+
+
+def offer(scene: Scene, place: str) -> None:
+    """The click alone; nothing where no rows are kept."""
     if scene.rows_kept:
         rows = session.of_kept_rows(widgets.selection())
         st.button(
