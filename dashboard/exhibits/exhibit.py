@@ -47,8 +47,8 @@ class Exhibit:
     which the screen writes as a page does. ``formula``: what its curve is, in TeX. ``costly``:
     of hundreds of classes it takes long, so that screens make it when it is asked for. ``terms``: keys of terms of the
     glossary that a newcomer needs to read it. ``reads``: "counts" where a summary is enough, but for the values of
-    options that are named in ``of_rows``. ``reads_columns``: it needs columns beside the predictions, which rows kept by a
-    summary have not.
+    options that are named in ``of_rows``. ``reads_columns``: it needs columns beside the predictions, which rows that
+    are kept by a summary have not.
     """
 
     reads: ClassVar[Reads] = "rows"

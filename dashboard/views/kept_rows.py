@@ -20,12 +20,11 @@ def needed(why: str, scene: Scene, place: str) -> None:
 def offer(scene: Scene, place: str) -> None:
     """The click alone; nothing where no rows are kept."""
     if scene.rows_kept:
-        rows = session.of_kept_rows(widgets.selection())
         st.button(
             f"Look at the {count(scene.rows_kept)} rows it keeps",
             key=f"kept.{place}",
             help="Every number is then of these rows alone, which are some of those that were counted.",
-            on_click=lambda: widgets.change(source=rows.source, others=rows.others),
+            on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection())),
         )
 
 
