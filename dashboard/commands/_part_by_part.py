@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib_core import InputError
+from calib_core import InputError, Predictions
 from calib_core.calibrators import Calibrator
 from calib_core.readers import propose, streams
 from dashboard.commands import _aside, _shared
@@ -75,6 +75,40 @@ def recalibrate(
         except _WiderError:
             continue
         return told
+
+
+def fit(
+    calibrator: Calibrator, file: Path, labels: Path | None, rows: str, fields: Mapping[str, Any]
+) -> tuple[int, str]:
+    """How many rows a calibrator is fitted on, a part at a time, and the calibrator as text.
+
+    ``rows`` are "all", those a column marks "calibration", or "auto": these where a column marks them.
+    """
+    if rows == "auto":
+        marked = propose(next(iter(streams.runs(file, labels))).table, **fields).split is not None
+        rows = "calibration" if marked else "all"
+    watched = _Watched(file, {"labels": labels, "rows": rows, **fields})
+    fitted = calibrator.fit_parts(watched)
+    return watched.rows, fitted.to_json()
+
+
+@dataclass
+class _Watched:
+    """The parts of a file, each reading of it with a bar of its own, and how many rows it has."""
+
+    path: Path
+    how: Mapping[str, Any]
+    rows: int = 0
+
+    def __iter__(self) -> Iterator[Predictions]:
+        rows = 0
+        with _shared.progress("Reading rows", 1000) as bar:
+            for part in streams.streamed(
+                self.path, progress=lambda share: bar.update(int(1000 * share) - bar.pos), **self.how
+            ):
+                rows += part.n_rows
+                self.rows = max(rows, self.rows)
+                yield part
 
 
 def _every_part(
