@@ -133,10 +133,11 @@ class BinaryCalibrator(Adjustable):
         """Fit on one stratum of a summary's claims; NotAnswerable where it needs rows, or other edges than the grid's.
 
         >>> from calib_core.calibrators import BINARY_CALIBRATORS
+        >>> from calib_core.reductions import Confidence
         >>> from calib_core.summaries import Summary
         >>> counts = Summary.of(Predictions.from_confidence([0.7, 0.7, 0.9, 0.9], [True, False, True, True]))
         >>> histogram = BINARY_CALIBRATORS.make("equal-width-histogram", bins=5)
-        >>> histogram.fit_counts(counts.top_claims(by_class=False).stratum(0)).transform([0.65, 0.95]).tolist()
+        >>> histogram.fit_counts(Confidence().split(counts).stratum(0)).transform([0.65, 0.95]).tolist()
         [0.5, 1.0]
         """
         claims = self.listed(stratum)

@@ -75,7 +75,8 @@ class Reduced(Calibrator):
 
     @property
     def reads_counts(self) -> bool:
-        return scope(self.reduction).of != "vector" and BINARY_CALIBRATORS.flags(self.binary).counts != "never"
+        claimed = scope(self.reduction).of in ("top", "classes", "class")
+        return claimed and BINARY_CALIBRATORS.flags(self.binary).counts != "never"
 
     def discrete(self, given: bool = False) -> bool:
         return self.binary.discrete(given) and not self.normalise

@@ -6,11 +6,13 @@ import unicodedata
 from collections.abc import Iterator
 
 from calib_core.predictions import InputError
+from calib_core.readers.about_chance import no_better_than_chance
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
-from calib_core.readers.about_labels import class_order, label_coding, leak, unused_classes
+from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_models import several_models
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
+from calib_core.readers.about_weights import unused_weights
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import plain
 from calib_core.readers.long_form import prediction_rows
@@ -64,6 +66,7 @@ def _findings(subject: Subject) -> Iterator[Finding]:
     yield from missing(subject)
     yield from written_texts(subject)
     yield from belonging(subject)
+    yield from unused_weights(subject)
     if subject.reading.layout != "wide":
         yield from confidence(subject)
         return
@@ -74,7 +77,11 @@ def _findings(subject: Subject) -> Iterator[Finding]:
         # Nothing said about accuracy or rows would hold once scores and labels are read as they are meant.
         return
     yield from sums(subject)
-    yield from class_order(subject)
+    mixed_up = list(class_order(subject))
+    yield from mixed_up
+    if not mixed_up:
+        yield from assumed_order(subject)
+        yield from no_better_than_chance(subject)
     yield from unused_classes(subject)
     yield from repeated_rows(subject)
 

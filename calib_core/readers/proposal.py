@@ -26,7 +26,7 @@ from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import SUMMARY, Array, Table
-from calib_core.readers.verbal import in_words
+from calib_core.readers.verbal import in_words, ratings
 from calib_core.readers.wording import listed, quoted
 
 _SAMPLE_ROWS = 5000
@@ -307,6 +307,8 @@ class _Proposal:
             return "words"
         values = self.table.numeric(name)
         outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
+        if ratings(values):
+            return "probabilities"  # which they are not: the doctor says what they may stand for
         # Whole percentages from 0 to 100 are not told from broken probabilities by a few values: most must exceed 1.
         percent = outside and np.nanmedian(numbers(values)) > 1 and np.nanmax(numbers(values)) <= 100
         return "percentages" if percent else "probabilities"
@@ -343,14 +345,12 @@ class _Proposal:
 
     def _finished(self, reading: Reading, n: int) -> Reading:
         split = [name for name in named(self.table.columns, "split") if self._is_split(name, n)]
-        weights = [name for name in named(self.table.columns, "weights") if len(self.table.columns[name]) == n]
-        taken = {*reading.used, *weights[:1]}
+        taken = {*reading.used, *self._chosen_names()}
         rest = [name for name, c in self.table.columns.items() if len(c) == n and name not in taken]
         if self.chosen.get("models") and "question" not in self.chosen:
             reading = reading.replace(question=question_columns(self.table, str(self.chosen["models"])))
         return reading.replace(
             split=split[0] if split else None,
-            weights=weights[0] if weights else None,
             metadata=tuple(rest[:_MOST_METADATA]),
         )
 

@@ -67,6 +67,7 @@ def recalibrate(
     words among numbers, writing begins anew. Labels of an NPY matrix come from the file ``labels``.
     """
     kinds: dict[str, np.dtype[Any]] = {}
+    _first_rows(file, labels, fields)
     while True:
         told = Told()
         try:
@@ -77,6 +78,14 @@ def recalibrate(
         return told
 
 
+def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> _shared.Loaded:
+    """The first of the rows, which decide how all are read: what stands out in them is said on stderr."""
+    first = next(iter(streams.parts(file, labels=labels, **fields)))
+    rows = _shared.Loaded(file, "", first.run.table, first.reading, first.predictions, chosen=frozenset(fields))
+    _shared.warn(rows)
+    return rows
+
+
 def fit(
     calibrator: Calibrator, file: Path, labels: Path | None, rows: str, fields: Mapping[str, Any]
 ) -> tuple[int, str]:
@@ -84,9 +93,9 @@ def fit(
 
     ``rows`` are "all", those a column marks "calibration", or "auto": these where a column marks them.
     """
+    first = _first_rows(file, labels, fields)
     if rows == "auto":
-        marked = propose(next(iter(streams.runs(file, labels))).table, **fields).split is not None
-        rows = "calibration" if marked else "all"
+        rows = "all" if first.reading.split is None else "calibration"
     watched = _Watched(file, {"labels": labels, "rows": rows, **fields})
     fitted = calibrator.fit_parts(watched)
     return watched.rows, fitted.to_json()

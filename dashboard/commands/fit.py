@@ -59,9 +59,7 @@ def command(
     calibrator = recipe.build()
     if streams.holds_summary(file):
         if read or labels or rows != "auto":
-            _shared.fail(
-                f"{file.name} is a summary, whose rows are counted already: leave --rows, --labels, --read out"
-            )
+            _shared.fail(f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out")
         counts = cc.read_summary(file)
         number, text = counts.n_rows, calibrator.fit_on(counts).to_json()
     elif parts or labels or (file.is_file() and file.stat().st_size > limits.FILE_BYTES):

@@ -10,6 +10,7 @@ from calib_core import InputError
 from calib_core._text import count
 from calib_core.slices import Slice
 from dashboard import session, widgets
+from dashboard.frame.who_sees import promise, sharing
 from dashboard.navigation import DATA, LEARN, ROOMS, VIEWS, views_of
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
@@ -27,7 +28,7 @@ def header(selection: Selection) -> None:
     ):
         if view.key == "start":
             st.markdown("**:material/target: Calibration**")
-            st.caption(":material/lock: Your rows stay on the computer this runs on.")
+            st.caption(f":material/lock: {promise()}")
             _learn()
             return
         with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
@@ -131,7 +132,7 @@ def _learn() -> None:
 
 def _link(selection: Selection) -> None:
     with st.popover("Copy link", key="frame.link"):
-        st.caption("Whoever opens it on this computer sees what you see now, as long as the file is here.")
+        sharing(selection)
         base = (st.context.url or "").split("?")[0]
         query = widgets.link_query(selection)
         st.code(base + (f"?{urlencode(query)}" if query else ""), language=None, wrap_lines=True)

@@ -1,4 +1,4 @@
-"""Laws of fits on summaries and on parts: what declares them gives the map of the rows, and whatever needs rows says so."""
+"""Laws of fits on summaries and parts: what declares them gives the map of the rows, what needs rows says so."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def claims(seed, n, dtype=np.float64):
 
 
 def counted(s, y):
-    return Summary.of(cc.Predictions.from_confidence(s, y)).top_claims(by_class=False).stratum(0)
+    return cc.reductions.Confidence().split(Summary.of(cc.Predictions.from_confidence(s, y))).stratum(0)
 
 
 def stand_in(s, y, how):
@@ -46,7 +46,7 @@ def test_a_map_fitted_on_counts_is_that_of_the_claims_that_stand_for_them(key, d
     there = BINARY_CALIBRATORS.make(key).fit(stand_in(s, y, how), y).transform(NEW)
     np.testing.assert_allclose(here, there, atol=1e-7)
     rows = BINARY_CALIBRATORS.make(key).fit(s, y).transform(NEW)
-    assert np.abs(here - rows).max() < {"edges": 1, "cells": 0.1, "outcomes": 1e-3}[how]
+    assert np.abs(here - rows).max() < {"edges": 0.15, "cells": 0.1, "outcomes": 1e-3}[how]
 
 
 @pytest.mark.parametrize("bins", [1, 7, 15, 100])
@@ -101,13 +101,7 @@ def test_what_does_not_read_counts_says_so_and_the_rest_is_fitted(key, rows):
         with pytest.raises(NotAnswerable, match="needs rows, and a summary holds counts"):
             cal.fit_on(counts)
     else:
-        try:
-            after = cal.fit_on(counts).apply(rows)
-        except NotAnswerable as e:
-            assert key.startswith("top-k")
-            assert "needs rows" in str(e)
-            return
-        assert after.n_rows == rows.n_rows
+        assert cal.fit_on(counts).apply(rows).n_rows == rows.n_rows
         with pytest.raises(NotAnswerable, match="needs rows"):
             cal.apply(counts)
     parts = [rows.take(np.arange(i, min(i + 250, 900))) for i in range(0, 900, 250)]
