@@ -22,8 +22,8 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
 
     Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
     noise, which is most of the cost: five of them take little longer than one. So do scores of whole predictions the
-    labels drawn for their floors. ``done`` is told, now and then, the share of the work that is finished, in percent. An estimate that has no interval or floor (NotAnswerable) says so
-    when it is asked.
+    labels drawn for their floors. ``done`` is told, now and then, the share of the work that is finished, in percent.
+    An estimate that has no interval or floor (NotAnswerable) says so when it is asked.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._value_texts import value_text
 from calib_core.exact_sums import ExactSums
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.parquet_columns import columns_of
@@ -231,14 +232,18 @@ def _label_counts(duck: Any, table: str, label: str, n_classes: int) -> Codes:
 
 
 def _slices(duck: Any, table: str, claimed: Claimed, column: str) -> dict[str, Cells]:
-    values = [str(v) for (v,) in duck.execute(f"SELECT DISTINCT {quoted(column)} FROM {table} LIMIT 1000").fetchall()]
+    name = quoted(column)
+    found = duck.execute(f"SELECT DISTINCT {name}, CAST({name} AS VARCHAR) FROM {table} LIMIT 1000").fetchall()
+    # Its own text has the digits of 32 bits where a value is stored in them.
+    named = {cast: value_text(float(cast) if isinstance(value, float) else value) for value, cast in found}
+    values = sorted(set(named.values()))
     if len(values) > MOST_VALUES:
         raise InputError(
             f"column {column!r} has more than {MOST_VALUES} values: choose a column of groups, or leave it out"
         )
-    values.sort()
-    keys = " ".join(f"WHEN {text(value)} THEN {i}" for i, value in enumerate(values))
-    code = f"CASE CAST({quoted(column)} AS VARCHAR) {keys} END"
+    codes = {cast: values.index(value) for cast, value in named.items()}
+    keys = " ".join(f"WHEN {text(cast)} THEN {code}" for cast, code in codes.items() if cast is not None)
+    code = f"CASE CAST({name} AS VARCHAR) {keys} ELSE {codes.get(None, 0)} END" if keys else "0"
     every = _cells(_fetched(duck, cell_sums(claimed, table, code)))
     return {value: every.stratum(i) for i, value in enumerate(values)}
 
