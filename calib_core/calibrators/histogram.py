@@ -31,7 +31,7 @@ _FEW_LEVELS = 1000
     "histogram",
     "Histogram binning",
     reference="P1 Alg. 8; Gupta & Ramdas 2021, Alg. 1-2",
-    flags=Shape(bins="bins", rows="points_per_bin"),
+    flags=Shape(bins="bins", rows="points_per_bin", counts="edges"),
 )
 @dataclass(eq=False, repr=False)
 class Histogram(BinaryCalibrator):

@@ -13,7 +13,7 @@ from calib_core._adjustable import check_is_fitted, clone
 from calib_core._arrays import Codes, Float64s, Floats, Rows, frozen
 from calib_core._parallel import chunks, shared_out
 from calib_core._row_groups import refuse_groups
-from calib_core.calibrators.base import BinaryCalibrator, Calibrator
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import row_count
@@ -22,6 +22,7 @@ from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, TopLabel, scope
 from calib_core.registry import Choice, Counts, Flag, Part
+from calib_core.summaries import CountedClaims
 
 T = TypeVar("T")
 
@@ -75,6 +76,11 @@ class Reduced(Calibrator):
 
     binary_maps: ClassVar[bool] = True
 
+    @property
+    def reads_counts(self) -> bool:
+        claimed = scope(self.reduction).of in ("top", "classes", "class")
+        return claimed and BINARY_CALIBRATORS.flags(self.binary).counts != "never"
+
     def discrete(self, given: bool = False) -> bool:
         return self.binary.discrete(given) and not self.normalise
 
@@ -94,7 +100,7 @@ class Reduced(Calibrator):
             self.maps_[s] = _fitted(parts[s], stratum)
             return None
 
-        few = [small for small in _of_strata(claims, fitted) if small is not None]
+        few = [small for small in _of_strata(claims, self.binary, fitted) if small is not None]
         self._fit_small(few, predictions.n_rows)
 
     @property
@@ -223,12 +229,10 @@ class Reduced(Calibrator):
             groups=predictions.grouping,
         )
 
-    def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
+    def _claims(self, predictions: Predictions) -> Any:
         if scope(self.reduction).of == "vector":
             raise NotAnswerable("this notion makes no binary claims; a binary calibrator cannot be lifted through it")
-        split: Any = self.reduction.split(predictions)
-        claims: FlatClaims | ColumnClaims = split
-        return claims
+        return self.reduction.split(predictions)
 
 
 def _ranked(values: Floats, predictions: Predictions) -> Predictions:
@@ -261,8 +265,14 @@ def _normalised(out: Floats) -> Floats:
     return frozen(out)
 
 
-def _of_strata(claims: FlatClaims | ColumnClaims, work: Callable[[int, Stratum], T]) -> list[T]:
-    """What ``work`` makes of every stratum, however many there are with one look at every claim."""
+def _of_strata(
+    claims: FlatClaims | ColumnClaims | CountedClaims,
+    binary: BinaryCalibrator,
+    work: Callable[[int, Stratum], T],
+) -> list[T]:
+    """What ``work`` makes of every stratum with one look at every claim; counted ones are as a map lists them."""
+    if isinstance(claims, CountedClaims):
+        return [work(s, binary.listed(claims.stratum(s))) for s in range(len(claims.strata))]
     weights = claims.weights
     if isinstance(claims, ColumnClaims):
         rows, hit = claims.rows, claims.hit
