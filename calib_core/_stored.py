@@ -387,8 +387,7 @@ def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:
         for where, block in part.blocks(LARGE_BLOCK_BYTES):
             span = slice(chunk.start + where.start, chunk.start + where.stop)
             room = room if room.size else np.empty_like(block)
-            left = room[: len(block)]
-            left[...] = block
+            np.copyto(left := room[: len(block)], block)
             line = np.arange(len(left))
             for rank in range(k):
                 best = left.argmax(axis=1) if rank else first[span]
