@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
+from calib_core.binning import BinTable, EqualWidth, cuts
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned
@@ -19,7 +19,7 @@ from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
 from calib_core.inference.cell_draws import FineCells, counts_suffice
 from calib_core.inference.cell_margins import Outcomes, shared_outcomes
-from calib_core.inference.cell_sums import shared_of, unit_noise
+from calib_core.inference.cell_sums import outcome_sums, shared_of, unit_noise
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval
@@ -36,7 +36,7 @@ from calib_core.inference.inversion import (
     square_ends,
     square_high,
 )
-from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
+from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, cells_with, facts_of, is_sparse, judged_bins, target
 from calib_core.inference.largest_errors import largest_ends
 from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
@@ -44,7 +44,7 @@ from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
 from calib_core.shared_rows import SharedRows
-from calib_core.tallies import Moments, Tally, copies
+from calib_core.tallies import Moments, copies
 
 _ONE_ROW = 1.0 + 1e-9
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
@@ -107,16 +107,8 @@ class InBins:
         """
         if self.disjoint:
             return self._with(self._table.moments(claims))
-        table, _ = self._table, (self._unit, self._unanswered)
-        if isinstance(claims, FlatClaims):
-            weight, hits = claims.weights, claims.outcomes.astype(np.float64)
-            cell = table.cells(claims.scores, claims.codes)
-            sums = np.bincount(cell, hits if weight is None else hits * weight, table.count.size)
-        else:
-            row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
-            cell = table.cells(claims.rows.base[row, claims.hit], claims.hit)
-            sums = np.bincount(cell, claims.weights, table.count.size)
-        other = self._of(sums.reshape(table.count.shape).astype(np.float64))
+        _ = self._unit, self._unanswered
+        other = self._of(outcome_sums(claims, self._table))
         other._claims = claims
         # What is known of cells is of the outcomes that were seen: what these rows move is looked up in the rows.
         other.__dict__["_shared"] = None
@@ -280,7 +272,7 @@ class InBins:
 
     def _calibrated_with(self, factor: float) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
         """Cells of calibrated models with so many times the rows, with their noise; and the normal errors shared."""
-        gaps = self._cells_with(factor)
+        gaps = cells_with(self.gaps, self._fine, factor)
         s, cells = gaps.score, len(gaps.rows)
         drawn = np.clip(s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH), 0.0, 1.0)
         unit = float((gaps.weight / gaps.rows).max())
@@ -292,22 +284,6 @@ class InBins:
             return Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
 
         return ((replace(gaps, outcome=z), noise(z)) for z in drawn), errors
-
-    def _cells_with(self, factor: float) -> CellGaps:
-        """The cells that so many times the rows would be judged in."""
-        gaps, fine = self.gaps, self._fine
-        if fine is None:
-            return replace(gaps, rows=gaps.rows * factor)
-        tally = fine.tally
-        more = replace(fine, tally=Tally(tally.count * factor, tally.score * factor, tally.outcome * factor))
-        sparse = is_sparse(more, more.count, same_rows=False)
-        codes = group_codes(more) if sparse else np.arange(more.count.size).reshape(more.count.shape)
-        weight, count, score, outcome = (
-            np.bincount(codes.ravel(), part.ravel()).astype(np.float64)
-            for part in (more.weight, more.count, more.tally.score, more.tally.outcome)
-        )
-        full = count > 0
-        return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])
 
     @cached_property
     def _fine(self) -> BinTable | None:
