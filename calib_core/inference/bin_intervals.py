@@ -119,7 +119,7 @@ class InBins:
         other, known, cells = self._of(outcome), self._shared, self._cells.ravel()
         assert known is not None
         moved, each = self._noise, np.square(self._table.weight.ravel()[cells] / self._table.count.ravel()[cells])
-        seen, claimed = (float(each @ np.diag(s.value)[cells]) for s in (known.residual, known.claimed))
+        seen, claimed = (max(0.0, float(each @ np.diag(s.value)[cells])) for s in (known.residual, known.claimed))
         residual = moved.residual * claimed / seen if seen > 0 else moved.residual
         other.__dict__["_noise"] = Noise(moved.unit, residual, residual)
         return other
