@@ -19,8 +19,8 @@ from calib_core.summaries.pair_cells import PairCells
 from calib_core.tallies import Moments, Tally
 
 NEEDS_ROWS = (
-    "{} needs rows, and a summary holds counts of them; open the file that it was made of (in Python also the sample "
-    "of rows that it keeps)"
+    "{} needs rows, and a summary holds counts of them; open the file that it was made of, or look at the rows that it "
+    "keeps (read with layout=kept-rows)"
 )
 
 
