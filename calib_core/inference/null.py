@@ -15,7 +15,7 @@ from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.estimators import ESTIMATORS, traits
+from calib_core.estimators import traits
 from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
@@ -23,7 +23,7 @@ from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
 from calib_core.inference.counted import Counted, check_rows_apart, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
-from calib_core.reductions.base import counts
+from calib_core.inference.score_draws import calibrated_scores
 
 RESAMPLES = 1000
 LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
@@ -141,8 +141,9 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     streams = draws.streams(resamples, random_state)
     question, estimators = questions[0], [q.estimator for q in questions]
     if question.reduction is None:
+        drawn = calibrated_scores(question)
         for count, rng in streams:
-            yield np.array([_whole_values(question, rng, count)])
+            yield np.array([drawn(rng, count)])
         return
     claims = question.claims
     if not question.whole:
@@ -279,26 +280,6 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
     elif question.ranks == 1:
         claims = in_order(claims)
     return draws.outcomes(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
-
-
-def _whole_values(question: Question, rng: np.random.Generator, count: int) -> Float64s:
-    """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels."""
-    predictions = question.predictions
-    if (counted := counts(predictions)) is not None:
-        key = ESTIMATORS.recipe(question.estimator).key
-        return np.asarray(counted.calibrated_scores(key, rng, count), dtype=np.float64)
-    draws.distributions(predictions.kind)
-    if traits(question.estimator).judged == "losses":
-        # What a label does not decide is worked out once, in one look at the matrix for all draws.
-        weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
-        total = np.zeros(count)
-        for where, block, drawn in draws.classes(predictions.rows, rng, count):
-            lost = question.estimator.label_losses(block.astype(np.float64))
-            total += weight[where] @ np.take_along_axis(lost, drawn, axis=1)
-        return np.asarray(total / weight.sum())
-    labels = draws.labels(predictions.rows, rng, count)
-    relabelled = (predictions.relabelled(labels[:, r].astype(np.intp)) for r in range(count))
-    return np.array([question.answer(each).value for each in relabelled])
 
 
 def in_order(claims: FlatClaims) -> FlatClaims:
