@@ -122,24 +122,31 @@ def _totals(rows: Rows, times: Float64s) -> Float64s:
 
 
 def unit_noise(
-    claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int, rng: np.random.Generator, count: int
+    claims: FlatClaims | ColumnClaims,
+    table: BinTable,
+    ranks: int,
+    rng: np.random.Generator,
+    count: int,
+    cells: Codes | None = None,
 ) -> Float64s:
-    """Standard normal errors (count, strata * bins) of the cells' sums, correlated as the rows' residuals are.
+    """Standard normal errors (count, cells) of the sums of these cells, or all, correlated as the rows' residuals are.
 
     The law of sum_i g_i (z_i - s_i) over a cell's claims, g standard normal, one a row, each cell divided by its root
     mean square; 0 for cells without noise. From the cells' covariance where it is small, else row by row in parts.
     """
     parts = (_sparse(*part, table.count.size) for part in _entries(claims, table, ranks))
+    cells = np.arange(table.count.size) if cells is None else cells
     error: Float64s
     if table.count.size <= MOST_CELLS:
         covariance = _products(parts, table.count.size)
-        error, spread = _normal(covariance, rng, count), np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        error, variance = _normal(covariance, rng, count)[:, cells], np.diag(covariance)[cells]
     else:
-        sums = np.zeros((table.count.size, count))
+        sums = np.zeros((len(cells), count))
         for part in parts:
-            sums += part.T @ rng.standard_normal((part.shape[0], count))
-        error, spread = sums.T, np.sqrt(np.square(sums).mean(axis=1))
-    return np.asarray(np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
+            sums += part[:, cells].T @ rng.standard_normal((part.shape[0], count))
+        error, variance = sums.T, np.einsum("ij,ij->i", sums, sums) / count
+    error /= np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), np.inf)
+    return error
 
 
 def claimed_noise(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
