@@ -346,7 +346,8 @@ class InBins:
         outcomes = null_outcomes(self._claims, self._table, self._ranks)
         drawn, first = np.empty((self._replicates, len(count))), 0
         for part, rng in draws.streams(len(drawn), self._seed):
-            drawn[first : first + part] = outcomes(rng, part)[:, self._cells]
+            sums = outcomes(rng, part).reshape(part, -1)
+            np.take(sums, np.flatnonzero(self._cells), axis=1, out=drawn[first : first + part], mode="clip")
             first += part
         drawn /= count
         drawn -= self.gaps.score

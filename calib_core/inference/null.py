@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable
@@ -30,8 +30,8 @@ LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
 """Expected variance from which a bin's sum counts as normal, and the weight that other bins may have together."""
 _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
-_AT_ONCE = 8_000_000
-"""Drawn cells held before they are counted."""
+_AT_ONCE = 2_000_000
+"""Drawn classes held before they are placed and counted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,20 +251,21 @@ def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
     size = table.count.size
     sums = np.zeros((count, size))
-    pending: list[Codes] = []
+    pending: list[tuple[Codes, Floats]] = []
     start = 0
 
     def add(stop: int) -> None:
-        cells = np.ascontiguousarray(np.concatenate(pending).T)
+        # Placed together, since each stratum's edges may be others.
+        drawn, scores = (np.concatenate(parts) for parts in zip(*pending, strict=True))
+        cells = np.ascontiguousarray(table.cells(scores.ravel(), drawn.ravel()).reshape(drawn.shape).T)
         weight = None if claims.weights is None else claims.weights[start:stop]
         for r in range(count):
             sums[r] += np.bincount(cells[r], weight, minlength=size)
         pending.clear()
 
     for where, block, drawn in draws.classes(claims.rows, rng, count):
-        drawn_scores = np.take_along_axis(block, drawn, axis=1)
-        pending.append(table.cells(drawn_scores.ravel(), drawn.ravel()).reshape(drawn.shape).astype(np.int32))
-        if sum(map(len, pending)) * count >= _AT_ONCE:
+        pending.append((drawn, np.take_along_axis(block, drawn, axis=1)))
+        if sum(len(codes) for codes, _ in pending) * count >= _AT_ONCE:
             add(where.stop)
             start = where.stop
     if pending:
