@@ -147,6 +147,8 @@ class Question(OneLine):
     def ranks(self) -> int:
         """How many of the listed claims belong to one row: k for the top-k notions, which list rank after rank."""
         listed = self.reduction is not None and scope(self.reduction).of == "ranks"
+        if listed and self.claims.grain == "counts":
+            return int(self.claims.ranks)
         return len(self.claims.scores) // self.predictions.answered.n_rows if listed else 1
 
     @cached_property

@@ -8,22 +8,21 @@ from functools import cached_property
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._arrays import Bools, Float64s
 from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
-from calib_core.inference import draws
 from calib_core.inference.cell_draws import FineCells, counts_suffice
-from calib_core.inference.cell_sums import MOST_CELLS, unit_noise
-from calib_core.inference.counted import check_rows_apart, of_counts
+from calib_core.inference.cell_margins import Outcomes, shared_outcomes
+from calib_core.inference.cell_sums import shared_of
+from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval
 from calib_core.inference.inversion import (
     NO_ERRORS,
-    NULL_DRAWS,
     CellGaps,
     Ends,
     Noise,
@@ -35,22 +34,17 @@ from calib_core.inference.inversion import (
     square_high,
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
-from calib_core.inference.largest_gaps import largest_ends
+from calib_core.inference.largest_errors import largest_ends
 from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
+from calib_core.inference.shared_noise import SharedNoise
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
+from calib_core.shared_rows import SharedRows
 from calib_core.tallies import Moments, Tally, copies
 
 _ONE_ROW = 1.0 + 1e-9
-_DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
-"""Numbers drawn row by row for calibrated outcomes and for rows' noise, and the fewest replicates of them.
-
-The level at a 95 % point of 200 draws is off by .015 in standard error: on average that costs .2 points of coverage.
-"""
-_HELD, _FEWEST_HELD = 20_000_000, 100
-"""Drawn sums of cells that are held, and the fewest replicates where cells are so many that their sum varies little."""
 _MOST_TIMES, _HALVINGS, _DRAWS_OF_SEARCH, _ERRORS_OF_SEARCH = 10_000, 4, 5, 500
 """How a number of rows that would tell is looked for."""
 _WHAT: dict[int | str, str] = {
@@ -79,7 +73,6 @@ class InBins:
         question = question if one_claim_a_row(question) else question.written_out
         self._question = judged_bins(question)
         self._claims, self._ranks = question.claims, question.ranks
-        check_rows_apart(self._claims)
         counted = of_counts(Binned(self._question.estimator.binning), self._claims)
         assert counted is not None
         self._table = counted.table
@@ -95,6 +88,8 @@ class InBins:
         if counts_suffice(self._claims, self._ranks):
             every = FineCells(self._claims, self._table).moments(self._stream(4), count)
             drawn = (self._with(moments) for moments in every)
+        elif not self.disjoint and self._of_cells is not None:
+            drawn = (self._calibrated(sums) for sums in self._of_cells(self._stream(4), count))
         else:
             many = calibrated_claims(self._question.written_out, count, self._seed)
             drawn = (self._with_outcomes(claims) for claims in many)
@@ -118,6 +113,18 @@ class InBins:
             sums = np.bincount(cell, claims.weights, table.count.size)
         other = self._of(sums.reshape(table.count.shape).astype(np.float64))
         other._claims = claims
+        # What is known of cells is of the outcomes that were seen: what these rows move is looked up in the rows.
+        other.__dict__["_shared"] = None
+        return other
+
+    def _calibrated(self, outcome: Float64s) -> InBins:
+        """With outcome sums of calibrated models, whose rows' residuals move cells as the scores claim."""
+        other, known, cells = self._of(outcome), self._shared, self._cells.ravel()
+        assert known is not None
+        moved, each = self._noise, np.square(self._table.weight.ravel()[cells] / self._table.count.ravel()[cells])
+        seen, claimed = (float(each @ np.diag(s.value)[cells]) for s in (known.residual, known.claimed))
+        residual = moved.residual * claimed / seen if seen > 0 else moved.residual
+        other.__dict__["_noise"] = Noise(moved.unit, residual, residual)
         return other
 
     def _with(self, moments: Moments) -> InBins:
@@ -139,11 +146,23 @@ class InBins:
         return self._table.moments(self._claims)
 
     @cached_property
+    def _shared(self) -> SharedRows | None:
+        """How the cells vary together, where that is small enough to be written down."""
+        return shared_of(self._claims, self._table, self._ranks)
+
+    @cached_property
+    def _of_cells(self) -> Outcomes | None:
+        """Outcomes drawn from that; None where rows are drawn one by one."""
+        return shared_outcomes(self._claims, self._table, self._ranks, self._shared)
+
+    @cached_property
     def _unanswered(self) -> Float64s | None:
         return unanswered(self._claims) if isinstance(self._claims, ColumnClaims) else None
 
     @cached_property
     def _unit(self) -> float:
+        if not self.disjoint and self._shared is not None:
+            return self._shared.reach(self._each_line)
         if not self.disjoint or not copies(self._claims.weights):
             return reach(self._claims, self._ranks)
         return float(self._each.max())
@@ -153,6 +172,12 @@ class InBins:
         """What a weight of 1 moves the aggregate by, (strata of the claims,), 0 in those without claims."""
         total = self._moments.count.sum(axis=-1)
         return np.asarray(np.divide(self._claims.shares, total, out=np.zeros(len(total)), where=total > 0))
+
+    @property
+    def _each_line(self) -> Float64s:
+        """The same by the claims a row makes, (lines,): those of one rank weigh alike, whatever their class."""
+        assert self._shared is not None
+        return np.asarray(self._each.reshape(self._shared.lines, -1).max(axis=1))
 
     @cached_property
     def gaps(self) -> CellGaps:
@@ -312,6 +337,9 @@ class InBins:
     @cached_property
     def _noise(self) -> Noise:
         unit = self._unit
+        if not self.disjoint and self._shared is not None:
+            residual = self._shared.squared_reach(self._each_line / unit)
+            return Noise(unit, residual, residual)
         if not self.disjoint:
             residual = float(np.square(influence(self._claims, self._ranks, self._unanswered) / unit).sum())
             return Noise(unit, residual, residual)
@@ -342,16 +370,8 @@ class InBins:
         if self.disjoint or self._question.predictions.kind == "per-class":
             # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
             return binomial_null(self.gaps, self._stream(0))
-        count = self._table.count[self._cells]
-        outcomes = null_outcomes(self._claims, self._table, self._ranks)
-        drawn, first = np.empty((self._replicates, len(count))), 0
-        for part, rng in draws.streams(len(drawn), self._seed):
-            sums = outcomes(rng, part).reshape(part, -1)
-            np.take(sums, np.flatnonzero(self._cells), axis=1, out=drawn[first : first + part], mode="clip")
-            first += part
-        drawn /= count
-        drawn -= self.gaps.score
-        return drawn
+        outcomes = self._of_cells or null_outcomes(self._claims, self._table, self._ranks)
+        return self._rows_noise.gaps(outcomes, self._seed)
 
     @property
     def _normals(self) -> Float64s:
@@ -364,24 +384,17 @@ class InBins:
         cells = len(self.gaps.rows)
         if self.disjoint:
             return self._stream(1).standard_normal((draws_for(cells), cells))
-        return self._noise_of_rows(np.flatnonzero(self._cells))
+        return self._rows_noise.errors(self._stream(1))
 
     def _errors_of(self, wanted: Bools) -> Float64s:
         """The same of some of the cells: where cells are many, few of them have a say, and the others cost as much."""
-        if self.disjoint or self.gaps.rich or self._table.count.size <= MOST_CELLS:
+        if self.disjoint or self.gaps.rich or not self._rows_noise.of_rows:
             return self._errors[:, wanted]
-        return self._noise_of_rows(np.flatnonzero(self._cells)[wanted])
-
-    def _noise_of_rows(self, cells: Codes) -> Float64s:
-        number = NULL_DRAWS if self._table.count.size <= MOST_CELLS else self._replicates
-        return unit_noise(self._claims, self._table, self._ranks, self._stream(1), number, cells)
+        return self._rows_noise.errors(self._stream(1), wanted)
 
     @property
-    def _replicates(self) -> int:
-        """How often rows that share claims are drawn for."""
-        rows = len(self._claims.hit if self._claims.same_rows else self._claims.scores)
-        wanted = int(np.clip(_DRAWN_ROWS // rows, _FEWEST_DRAWS, NULL_DRAWS))
-        return min(wanted, max(_HELD // self._table.count.size, _FEWEST_HELD))
+    def _rows_noise(self) -> SharedNoise:
+        return SharedNoise(self._claims, self._table, self._ranks, self._shared, np.flatnonzero(self._cells))
 
     def _stream(self, which: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(which,)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from calib_core._parallel import one_blas_thread, run
 from calib_core.estimators.base import Estimate
 from calib_core.inference.bin_intervals import InBins
-from calib_core.inference.counted import of_counts, rows_apart
+from calib_core.inference.counted import of_counts
 from calib_core.inference.judged_bins import judged_bins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
@@ -58,9 +59,7 @@ def _shared(estimate: Estimate) -> Hashable:
 def _draws_once(estimate: Estimate) -> bool:
     """Do estimates like this one have drawn outcomes in common? What may have none is asked alone."""
     question = estimate.question
-    if question is None or question.predictions.row_groups is not None or not shares_draws(estimate):
-        return False
-    return rows_apart(question.claims)
+    return question is not None and question.predictions.row_groups is None and shares_draws(estimate)
 
 
 def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:
@@ -86,7 +85,8 @@ def _intervals_in_bins(group: list[Estimate], level: float) -> None:
     assert first is not None
     bins = InBins(first, 0)
     for estimate in group:
-        estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
+        with suppress(NotAnswerable):
+            estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
 
 
 def _floors_in_bins(group: list[Estimate]) -> None:

@@ -1,4 +1,4 @@
-"""Bounds for the largest error of any cell, or of any bin."""
+"""Bounds for the largest error of many cells."""
 
 from __future__ import annotations
 
