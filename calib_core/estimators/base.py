@@ -89,6 +89,11 @@ class Traits:
     together: Callable[[Any], bool] = lambda estimator: False
     redrawn: bool = False
 
+    @property
+    def reads(self) -> Literal["rows", "counts"]:
+        """Whether a summary is enough for it: counts in bins, or the sums of a score of whole predictions."""
+        return "counts" if self.counts != "never" or "predictions" in self.takes else "rows"
+
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())
 

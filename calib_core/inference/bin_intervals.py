@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Bools, Float64s
-from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
+from calib_core.binning import BinTable, EqualWidth, cuts
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned
@@ -28,12 +29,14 @@ from calib_core.inference.inversion import (
     Noise,
     absolute_ends,
     absolute_high,
+    absolute_high_reaches,
     binomial_null,
     draws_for,
     square_ends,
     square_high,
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
+from calib_core.inference.larger_samples import calibrated, cells_with
 from calib_core.inference.largest_errors import largest_ends
 from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
@@ -42,11 +45,11 @@ from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
 from calib_core.shared_rows import SharedRows
-from calib_core.tallies import Moments, Tally, copies
+from calib_core.tallies import Moments, copies
 
 _ONE_ROW = 1.0 + 1e-9
 _MOST_TIMES, _HALVINGS, _DRAWS_OF_SEARCH, _ERRORS_OF_SEARCH = 10_000, 4, 5, 500
-"""How a number of rows that would tell is looked for."""
+"""How rows that would tell are looked for; of an odd number of draws one is in the middle."""
 _WHAT: dict[int | str, str] = {
     1: "the error",
     2: "the root mean square error",
@@ -87,12 +90,12 @@ class InBins:
         """The upper end calibrated models have in the middle, over so many draws of all outcomes."""
         if counts_suffice(self._claims, self._ranks):
             every = FineCells(self._claims, self._table).moments(self._stream(4), count)
-            drawn = (self._with(moments) for moments in every)
+            drawn = map(self._with, every)
         elif not self.disjoint and self._of_cells is not None:
-            drawn = (self._calibrated(sums) for sums in self._of_cells(self._stream(4), count))
+            drawn = map(self._calibrated, self._of_cells(self._stream(4), count))
         else:
             many = calibrated_claims(self._question.written_out, count, self._seed)
-            drawn = (self._with_outcomes(claims) for claims in many)
+            drawn = map(self._with_outcomes, many)
         return float(np.median([bins.high(estimator, level) for bins in drawn]))
 
     def _with_outcomes(self, claims: FlatClaims | ColumnClaims) -> InBins:
@@ -249,44 +252,35 @@ class InBins:
         if not self.knows_more_rows(estimator):
             return None
         low, factor = 1.0, 2.0
-        while self.high_with(factor, level) >= limit:
+        while self._reach_with(factor, level, limit):
             low, factor = factor, 2.0 * factor
             if factor > _MOST_TIMES:
                 return None
         for _ in range(_HALVINGS):
             middle = float(np.sqrt(low * factor))
-            low, factor = (middle, factor) if self.high_with(middle, level) >= limit else (low, middle)
+            low, factor = (middle, factor) if self._reach_with(middle, level, limit) else (low, middle)
         return float(self._worth.sum()) * factor
 
     def high_with(self, factor: float, level: float) -> float:
         """The median upper end of calibrated models with so many times the rows."""
-        gaps = self._cells_with(factor)
-        s, cells = gaps.score, len(gaps.rows)
-        drawn = s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH)
-        unit, found = float((gaps.weight / gaps.rows).max()), []
-        each = np.square(gaps.weight / unit) / gaps.rows
-        errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, cells)) if gaps.rich else NO_ERRORS
-        for z in np.clip(drawn, 0.0, 1.0):
-            residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
-            noise = Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
-            found.append(absolute_high(replace(gaps, outcome=z), noise, level, errors))
-        return float(np.median(found))
+        drawn, errors = self._calibrated_with(factor)
+        return float(np.median([absolute_high(gaps, noise, level, errors) for gaps, noise in drawn]))
 
-    def _cells_with(self, factor: float) -> CellGaps:
-        """The cells that so many times the rows would be judged in."""
-        gaps, fine = self.gaps, self._fine
-        if fine is None:
-            return replace(gaps, rows=gaps.rows * factor)
-        tally = fine.tally
-        more = replace(fine, tally=Tally(tally.count * factor, tally.score * factor, tally.outcome * factor))
-        sparse = is_sparse(more, more.count, same_rows=False)
-        codes = group_codes(more) if sparse else np.arange(more.count.size).reshape(more.count.shape)
-        weight, count, score, outcome = (
-            np.bincount(codes.ravel(), part.ravel()).astype(np.float64)
-            for part in (more.weight, more.count, more.tally.score, more.tally.outcome)
-        )
-        full = count > 0
-        return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])
+    def _reach_with(self, factor: float, level: float, limit: float) -> bool:
+        """Is ``high_with`` at least the limit? So are most of the ends, and the rest are not asked."""
+        drawn, errors = self._calibrated_with(factor)
+        more = 0
+        for left, (gaps, noise) in zip(reversed(range(_DRAWS_OF_SEARCH)), drawn, strict=True):
+            more += 1 if absolute_high_reaches(gaps, noise, level, errors, limit) else -1
+            if abs(more) > left:
+                break
+        return more > 0
+
+    def _calibrated_with(self, factor: float) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
+        """Cells of calibrated models with so many times the rows, with their noise; and the normal errors shared."""
+        gaps = cells_with(self.gaps, self._fine, factor)
+        errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, len(gaps.rows))) if gaps.rich else NO_ERRORS
+        return calibrated(gaps, self._stream(2), _DRAWS_OF_SEARCH), errors
 
     @cached_property
     def _fine(self) -> BinTable | None:

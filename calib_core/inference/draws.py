@@ -167,8 +167,13 @@ def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any
 
 def labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.unsignedinteger[Any]]:
     """Classes drawn from every row's probabilities, (rows, count), in the smallest type that holds them."""
-    n, k = rows.shape
-    found = np.empty((n, count), dtype=np.min_scalar_type(k - 1))
+    found = no_labels(rows, count)
     for where, _, drawn in classes(rows, rng, count):
         found[where] = drawn
     return found
+
+
+def no_labels(rows: Rows, count: int) -> NDArray[np.unsignedinteger[Any]]:
+    """Room for so many classes a row."""
+    n, k = rows.shape
+    return np.empty((n, count), dtype=np.min_scalar_type(k - 1))

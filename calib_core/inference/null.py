@@ -25,6 +25,7 @@ from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 from calib_core.inference.score_draws import calibrated_scores
+from calib_core.reductions.base import counts
 from calib_core.shared_rows import MOST_CELLS
 
 RESAMPLES = 1000
@@ -123,9 +124,9 @@ def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: in
 def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:
     """Noise floors of questions about the same predictions, notion and bins: outcomes are drawn once for all."""
     smoothed = [traits(q.estimator).judged == "smoothed" for q in questions]
-    if any(smoothed) and not all(
-        smoothed
-    ):  # what few hundred labels at a time are for must not be asked label by label
+    # What few hundred labels at a time are for must not be asked label by label; a summary draws for each score anew.
+    apart = len(set(smoothed)) > 1 or (questions[0].reduction is None and counts(questions[0].predictions) is not None)
+    if apart and len(questions) > 1:
         return [noise_floors([q], resamples, random_state)[0] for q in questions]
     first = questions[0] if _by_cells(questions) else questions[0].written_out
     every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
@@ -143,9 +144,9 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     streams = draws.streams(resamples, random_state)
     question, estimators = questions[0], [q.estimator for q in questions]
     if question.reduction is None:
-        drawn = calibrated_scores(question)
+        drawn = calibrated_scores(questions)
         for count, rng in streams:
-            yield np.array([drawn(rng, count)])
+            yield drawn(rng, count)
         return
     claims = question.claims
     if question.whole or claims.same_rows:

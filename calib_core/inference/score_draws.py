@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -22,27 +22,34 @@ from calib_core.summaries.score_sums import NORMAL
 MANY_CLAIMS = 5_000_000
 """Probabilities beyond which, as beyond ``MANY_ROWS`` rows, a mean over rows is drawn from its normal limit."""
 Drawn: TypeAlias = Callable[[np.random.Generator, int], Float64s]
-"""From a stream and a number of replicates to their scores (replicates,)."""
+"""From a stream and a number of replicates to their values (scores, replicates)."""
 
 
-def calibrated_scores(question: Question) -> Drawn:
-    """How scores (log loss, Brier score, accuracy) are drawn that labels drawn from the predictions lead to.
+def calibrated_scores(questions: Sequence[Question]) -> Drawn:
+    """How scores (log loss, Brier score, accuracy) are drawn that labels drawn from the same predictions lead to.
 
-    Row by row, one label each. Of many rows (``MANY_ROWS``, or ``MANY_CLAIMS`` probabilities) a mean over rows is drawn
-    from the normal law of the same mean and variance, exact sums over rows, where its Berry-Esseen ratio rho is at most
-    ``NORMAL``: the first correction of that law, at most rho / 6 max |z^2 - 1| phi(z) = rho / 15, is then below .0067,
-    the standard error of the 95 % point's level in 1,000 draws.
+    Row by row, one label each for all scores. Of many rows (``MANY_ROWS``, or ``MANY_CLAIMS`` probabilities) a mean
+    over rows is drawn from the normal law of the same mean and variance, exact sums over rows, where its Berry-Esseen
+    ratio rho is at most ``NORMAL``: the first correction of that law, at most rho / 6 max |z^2 - 1| phi(z) = rho / 15,
+    is then below .0067, the standard error of the 95 % point's level in 1,000 draws.
 
     References: Edgeworth's expansion, Feller 1971, XVI.4.
     """
-    predictions = question.predictions
+    predictions = questions[0].predictions
     if (counted := counts(predictions)) is not None:
-        key = ESTIMATORS.recipe(question.estimator).key
-        return lambda rng, count: np.asarray(counted.calibrated_scores(key, rng, count), dtype=np.float64)
+        (key,) = (ESTIMATORS.recipe(q.estimator).key for q in questions)
+        return lambda rng, count: np.asarray([counted.calibrated_scores(key, rng, count)], dtype=np.float64)
     draws.distributions(predictions.kind)
-    if (law := mean_law(question)) is not None:
-        return law.drawn
-    return partial(_losses if traits(question.estimator).judged == "losses" else _relabelled, question)
+    laws = [mean_law(question) for question in questions]
+    by_rows = [question for question, law in zip(questions, laws, strict=True) if law is None]
+
+    def drawn(rng: np.random.Generator, count: int) -> Float64s:
+        # Every score starts the stream anew: what others are asked with it moves nothing.
+        normals = [None if law is None else law.drawn(deepcopy(rng), count) for law in laws]
+        rest = iter(_of_labels(predictions, by_rows, rng, count) if by_rows else ())
+        return np.array([next(rest) if values is None else values for values in normals])
+
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -93,18 +100,29 @@ def _right(rows: Predictions) -> tuple[Float64s, Float64s, Float64s]:
     return h, h * (1 - h), h * (1 - h) * (np.square(h) + np.square(1 - h))
 
 
-def _losses(question: Question, rng: np.random.Generator, count: int) -> Float64s:
-    """What a label does not decide is worked out once, in one look at the matrix for all draws."""
-    predictions = question.predictions
+def _of_labels(
+    predictions: Predictions, questions: Sequence[Question], rng: np.random.Generator, count: int
+) -> Float64s:
+    """Scores (questions, count) under labels drawn row by row."""
     weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
-    total = np.zeros(count)
+    found = np.zeros((len(questions), count))
+    losses = [(q, total) for q, total in zip(questions, found, strict=True) if traits(q.estimator).judged == "losses"]
+    labels = draws.no_labels(predictions.rows, count) if len(losses) < len(questions) else None
+    # What a label does not decide is worked out once, in one look at the matrix for all draws of all scores.
     for where, block, drawn in draws.classes(predictions.rows, rng, count):
-        lost = question.estimator.label_losses(block.astype(np.float64))
-        total += weight[where] @ np.take_along_axis(lost, drawn, axis=1)
-    return np.asarray(total / weight.sum())
-
-
-def _relabelled(question: Question, rng: np.random.Generator, count: int) -> Float64s:
-    labels = draws.labels(question.predictions.rows, rng, count)
-    relabelled = (question.predictions.relabelled(labels[:, r].astype(np.intp)) for r in range(count))
-    return np.array([question.answer(each).value for each in relabelled])
+        rows = block.astype(np.float64) if losses else block
+        for question, total in losses:
+            total += weight[where] @ np.take_along_axis(question.estimator.label_losses(rows), drawn, axis=1)
+        if labels is not None:
+            labels[where] = drawn
+    for _, total in losses:
+        total /= weight.sum()
+    if labels is not None:
+        rest = [
+            (q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"
+        ]
+        for r in range(count):
+            relabelled = predictions.relabelled(labels[:, r].astype(np.intp))
+            for question, values in rest:
+                values[r] = question.answer(relabelled).value
+    return found

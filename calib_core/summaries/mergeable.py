@@ -12,6 +12,7 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s, frozen
 from calib_core._repr import OneLine
 from calib_core._text import count
+from calib_core._value_texts import coded_texts
 from calib_core.claims import ColumnClaims
 from calib_core.predictions import InputError, Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import scope
@@ -145,7 +146,12 @@ class Summary(CountedRows, OneLine):
 
     @property
     def sample(self) -> Predictions:
-        """Some of the rows, chosen by a hash of their number: at most 10,000, fewer where there are many classes."""
+        """Some of the rows, chosen by a hash of their number: at most 10,000, fewer where there are many classes.
+
+        NotAnswerable of a slice, of which none are kept apart.
+        """
+        if not len(self.kept_rows.keys):
+            raise NotAnswerable("a summary keeps some of its rows, and none of a slice apart: take the slice away")
         return self.kept_rows.predictions(self.kind, self.class_names)
 
     def mean_loss(self, score: str) -> float:
@@ -317,15 +323,14 @@ def _about_every_class(rows: Predictions) -> ColumnClaims:
 
 
 def _sliced(rows: Predictions, column: str) -> dict[str, Cells]:
-    """The claims about the class predicted for each value of a column of the metadata, values as text."""
+    """The claims about the class predicted for each value of a column of the metadata, as text; "" where not given."""
     if rows.metadata is None or column not in rows.metadata:
         known = "none" if rows.metadata is None else ", ".join(map(str, rows.metadata.columns))
         raise InputError(f"the rows have no column {column!r} to make slices of; columns that go along: {known}")
-    codes, values = rows.metadata[column].astype(str).factorize(sort=True)
+    codes, values = coded_texts(rows.metadata[column])
     _check_few(column, len(values))
-    return {
-        str(value): Cells.of(rows.confidence[codes == i], rows.correct[codes == i]) for i, value in enumerate(values)
-    }
+    places = {value: codes == i for value, i in sorted([*zip(values, range(len(values)), strict=True), ("", -1)])}
+    return {value: Cells.of(rows.confidence[mine], rows.correct[mine]) for value, mine in places.items() if mine.any()}
 
 
 def _check_few(column: str, values: int) -> None:
