@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._places import placed
 from calib_core.binning import BinTable, cuts, of_interval, tabulate, tabulate_at
 from calib_core.binning.bin_table import padded
 from calib_core.claims import ColumnClaims, FlatClaims
@@ -118,7 +119,10 @@ def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes,
     begin, end = np.zeros((len(upto), 1), dtype=np.intp), np.array([[len(u) + 1] for u in each])
     ends = [np.hstack([begin, part, end]) + first for part in np.split(upto, stops, axis=1)]
     size = width * len(claims.strata)
-    place = _search(each, width)
+
+    def place(strata: Codes, scores: Floats) -> Codes:
+        return placed(each, scores, strata, width)
+
     if size > MOST_CELLS and isinstance(claims, ColumnClaims):
         return partial(_of_columns, claims, size, place), ends
     listed = claims.grain == "rows" and (claims.weights is None or not copies(claims.weights))
@@ -173,13 +177,3 @@ def _in_parts(sums: Iterator[Any], size: int) -> Iterator[Float64s]:
     """Replicates put together, whole numbers as small ones."""
     while part := list(islice(sums, max(1, _AT_ONCE // size))):
         yield np.stack(part).astype(np.int32 if part[0].dtype.kind == "i" else np.float64)
-
-
-def _search(edges: Sequence[Floats], width: int) -> _Place:
-    """From strata and scores to cells: edges are those of each stratum, or the ones all strata share."""
-    if len(edges) == 1:
-        return lambda strata, scores: np.searchsorted(edges[0], scores, side="right") + strata * width
-    # Complex numbers sort by their real part, then by the other one: one sorted search serves all strata.
-    keys = np.concatenate([s + 1j * mine.astype(np.float64) for s, mine in enumerate(edges)])
-    left_out = np.cumsum([0, *(width - len(mine) for mine in edges)])
-    return lambda strata, scores: np.searchsorted(keys, strata + 1j * scores, side="right") + left_out[strata]
