@@ -245,7 +245,7 @@ class InBins:
         return more > 0
 
     def _calibrated_with(self, factor: float) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
-        """Cells of calibrated models with so many times the rows, with their noise; and the normal errors they share."""
+        """Cells of calibrated models with so many times the rows, with their noise, and the errors they share."""
         gaps = self._cells_with(factor)
         s, cells = gaps.score, len(gaps.rows)
         drawn = np.clip(s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH), 0.0, 1.0)

@@ -290,7 +290,8 @@ def _whole_values(questions: Sequence[Question], rng: np.random.Generator, count
     draws.distributions(predictions.kind)
     weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
     found = np.zeros((len(questions), count))
-    losses = [(q, total) for q, total in zip(questions, found, strict=True) if traits(q.estimator).judged == "losses"]
+    pairs = list(zip(questions, found, strict=True))
+    losses = [(q, total) for q, total in pairs if traits(q.estimator).judged == "losses"]
     labels = draws.no_labels(predictions.rows, count) if len(losses) < len(questions) else None
     # What a label does not decide is worked out once, in one look at the matrix for all draws of all scores.
     for where, block, drawn in draws.classes(predictions.rows, rng, count):
@@ -302,7 +303,9 @@ def _whole_values(questions: Sequence[Question], rng: np.random.Generator, count
     for _, total in losses:
         total /= weight.sum()
     if labels is not None:
-        rest = [(q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"]
+        rest = [
+            (q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"
+        ]
         for r in range(count):
             relabelled = predictions.relabelled(labels[:, r].astype(np.intp))
             for question, values in rest:

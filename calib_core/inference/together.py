@@ -20,9 +20,9 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
     """Make every estimate's interval and noise floor, which it then has at hand: the same bits as when asked alone.
 
     Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
-    noise, which is most of the cost: five of them take little longer than one. So do scores of whole predictions the
-    labels drawn for their floors. ``done`` is told, now and then, the share of the work that is finished, in percent. An estimate that has no interval or floor (NotAnswerable) says so
-    when it is asked.
+    noise, which is most of the cost: five of them take little longer than one. Scores of whole predictions share the
+    labels drawn for their floors. ``done`` is told, now and then, the share of the work that is finished, in percent.
+    An estimate that has no interval or floor (NotAnswerable) says so when it is asked.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
@@ -91,20 +91,22 @@ def _refusing(estimate: Estimate, what: str, level: float) -> Job:
 
 
 def _intervals_in_bins(group: list[Estimate], level: float) -> None:
-    first = group[0].question
-    assert first is not None
-    bins = InBins(first, 0)
+    group = [estimate for estimate in group if not estimate.knows("interval", level, 0)]
+    bins = InBins(group[0].question, 0) if group else None  # type: ignore[arg-type]
     for estimate in group:
-        estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
+        estimate.answers.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
 
 
 def _floors(group: list[Estimate]) -> None:
+    group = [estimate for estimate in group if not estimate.knows("floor")]
+    if not group:
+        return
     try:
         floors = noise_floors([each.question for each in group if each.question is not None])
     except NotAnswerable:
         return
     for estimate, floor in zip(group, floors, strict=True):
-        estimate.keep(("floor",), floor)
+        estimate.answers.keep(("floor",), floor)
 
 
 def shares_draws(estimate: Estimate) -> bool:
