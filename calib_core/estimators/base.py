@@ -235,11 +235,11 @@ class Estimate(OneLine):
         object.__setattr__(found, "answers", answers)
         return found
 
-    def _once(self, asked: tuple[Any, ...], make: Callable[[Inference, Question], T]) -> T:
+    def _once(self, what: tuple[Any, ...], make: Callable[[Inference, Question], T]) -> T:
         question = self.question
         if question is None:
             raise RegistryError("this estimate does not know its predictions; make it with estimate(...)")
-        return self.answers.once(asked, lambda: make(_inference(), question))
+        return self.answers.once(what, lambda: make(_inference(), question))
 
     @property
     def table(self) -> pd.DataFrame:

@@ -16,22 +16,22 @@ class Answers:
         self._kept: dict[tuple[Any, ...], Any] = {}
         self._turn = threading.RLock()
 
-    def once(self, asked: tuple[Any, ...], make: Callable[[], T]) -> T:
+    def once(self, what: tuple[Any, ...], make: Callable[[], T]) -> T:
         """The answer; asked from several threads at once, the first makes it and the others wait: it can be large."""
         with self._turn:
-            if asked not in self._kept:
-                self._kept[asked] = make()
-        return cast(T, self._kept[asked])
+            if what not in self._kept:
+                self._kept[what] = make()
+        return cast(T, self._kept[what])
 
-    def keep(self, asked: tuple[Any, ...], value: Any) -> None:
+    def keep(self, what: tuple[Any, ...], value: Any) -> None:
         """Keep an answer that was made for several estimates at once, unless there is one."""
         with self._turn:
-            self._kept.setdefault(asked, value)
+            self._kept.setdefault(what, value)
 
     def know(self, *what: Any) -> bool:
         """Whether something that begins so was answered."""
         with self._turn:
-            return any(asked[: len(what)] == what for asked in self._kept)
+            return any(whole[: len(what)] == what for whole in self._kept)
 
     def __getstate__(self) -> dict[str, Any]:
         """What was answered goes along with a pickle or a copy; a lock cannot."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core import Predictions, estimate
 from calib_core.inference import estimate_lines, estimates, null, primaries
-from calib_core.inference.asked import asked
+from calib_core.inference.recalled import recalled
 
 ASKED = [("confidence", "ece"), ("top-label", "rmsce"), (None, "brier")]
 
@@ -35,11 +35,11 @@ def test_two_tables_draw_once_and_say_what_each_says_alone(monkeypatch):
 def test_questions_are_told_apart():
     rows, other = sample(), sample(1)
     ways = [(rows, "ece", None), (rows, "ece", 5), (rows, "ece", 15), (rows, "mce", None), (other, "ece", None)]
-    found = [asked(predictions, "confidence", key, bins) for predictions, key, bins in ways]
+    found = [recalled(predictions, "confidence", key, bins) for predictions, key, bins in ways]
     assert len({id(each.answers) for each in found}) == len(ways)
     for each, (predictions, key, bins) in zip(found, ways, strict=True):
         assert each.interval() == estimate(predictions, "confidence", key, bins).interval()
-    assert asked(rows, "confidence", "ece").answers is found[0].answers
+    assert recalled(rows, "confidence", "ece").answers is found[0].answers
 
 
 def test_no_answer_keeps_predictions_alive():
@@ -53,10 +53,14 @@ def test_no_answer_keeps_predictions_alive():
     assert gone() is None
 
 
+def by_pickle(one):
+    return pickle.loads(pickle.dumps(one))  # noqa: S301
+
+
 def test_a_copy_has_the_answers_and_makes_others_of_its_own():
-    one = asked(sample(), "confidence", "ece")
-    before = [copy.deepcopy(one), pickle.loads(pickle.dumps(one))]
+    one = recalled(sample(), "confidence", "ece")
+    before = [copy.deepcopy(one), by_pickle(one)]
     told = one.interval()
-    after = [copy.deepcopy(one), pickle.loads(pickle.dumps(one))]
+    after = [copy.deepcopy(one), by_pickle(one)]
     assert [other.knows("interval") for other in (*before, *after)] == [False, False, True, True]
     assert all(other.interval() == told for other in before)

@@ -14,9 +14,8 @@ from calib_core.predictions import Predictions
 _KEPT: WeakKeyDictionary[Predictions, dict[Hashable, Answers]] = WeakKeyDictionary()
 
 
-def asked(predictions: Predictions, notion: Any, estimator: Any, bins: Any = None) -> Estimate:
+def recalled(predictions: Predictions, notion: Any, estimator: Any, bins: Any = None) -> Estimate:
     """``estimate`` of these; what was answered of the same predictions and question before, it has at hand."""
-    made = estimate(predictions, notion, estimator, bins)
-    free = made.question is not None and made.question.free
-    answers = _KEPT.setdefault(predictions, {}).setdefault((made.recipe, free), made.answers)
-    return made.sharing(answers)
+    fresh = estimate(predictions, notion, estimator, bins)
+    free = fresh.question is not None and fresh.question.free
+    return fresh.sharing(_KEPT.setdefault(predictions, {}).setdefault((fresh.recipe, free), fresh.answers))
