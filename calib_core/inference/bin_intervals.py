@@ -247,11 +247,10 @@ class InBins:
     def _calibrated_with(self, factor: float) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
         """Cells of calibrated models with so many times the rows, with their noise, and the errors they share."""
         gaps = self._cells_with(factor)
-        s, cells = gaps.score, len(gaps.rows)
+        s, unit = gaps.score, float((gaps.weight / gaps.rows).max())
         drawn = np.clip(s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH), 0.0, 1.0)
-        unit = float((gaps.weight / gaps.rows).max())
         each = np.square(gaps.weight / unit) / gaps.rows
-        errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, cells)) if gaps.rich else _NO_ERRORS
+        errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, len(s))) if gaps.rich else _NO_ERRORS
 
         def noise(z: Float64s) -> Noise:
             residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
@@ -358,8 +357,10 @@ class InBins:
         count = self._table.count[self._cells]
         outcomes = null_outcomes(self._claims, self._table, self._ranks)
         draws_of = int(np.clip(_DRAWN_ROWS // n, _FEWEST_DRAWS, NULL_DRAWS))
-        sums = [outcomes(rng, part)[:, self._cells] for part, rng in draws.streams(draws_of, self._seed)]
-        return np.asarray(np.concatenate(sums) / count - self.gaps.score)
+        found = np.empty((draws_of, len(count)))
+        for i, (part, rng) in enumerate(draws.streams(draws_of, self._seed)):
+            found[i * draws.CHUNK :][:part] = outcomes(rng, part)[:, self._cells] / count - self.gaps.score
+        return found
 
     @property
     def _normals(self) -> Float64s:
