@@ -52,6 +52,12 @@ tree_of = functools.cache(ast.parse)
 """Every gate asks of the same files."""
 
 
+@functools.cache
+def nodes_of(tree):
+    """Every node of a tree."""
+    return tuple(ast.walk(tree))
+
+
 def dotted(node):
     """`a.b.c` for nested attributes of a plain name, else what can be told of it."""
     parts = []
@@ -62,10 +68,11 @@ def dotted(node):
     return ".".join(reversed(parts))
 
 
+@functools.cache
 def aliases(tree):
     """What a local name stands for: `import numpy as np` gives np -> numpy."""
     names = {}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             # Without `as`, `import a.b` binds a.
             names |= {a.asname: a.name for a in node.names if a.asname}
@@ -82,17 +89,17 @@ def full_name(node, names):
     return f"{resolved}.{rest}" if rest else resolved
 
 
+@functools.cache
 def references(tree):
     """(line, full dotted name) of every name and attribute that is used."""
     names = aliases(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute | ast.Name):
-            yield node.lineno, full_name(node, names)
+    used = (node for node in nodes_of(tree) if isinstance(node, ast.Attribute | ast.Name))
+    return [(node.lineno, full_name(node, names)) for node in used]
 
 
 def imported(tree):
     """(line, module) of every import statement."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, a.name) for a in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -115,7 +122,7 @@ def runs_code_from_data(source):
     for line, name in references(tree):
         if name in RUNS_CODE or name in {"pandas.read_pickle", "numpy.lib.format.read_array"}:
             yield line, f"uses {name}, which runs code found in data"
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and not _is_false(node.value):
             yield node.value.lineno, "allow_pickle may only be False: a pickle runs code when it is loaded"
 
@@ -124,7 +131,7 @@ def raw_html(source):
     """Class names and metadata are users' text: none may reach the page as HTML."""
     tree = tree_of(source)
     names = aliases(tree)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.keyword) and node.arg == "unsafe_allow_html":
             yield (
                 node.value.lineno,
@@ -132,10 +139,10 @@ def raw_html(source):
             )
     framed = {
         id(call.func)
-        for call in ast.walk(tree)
+        for call in nodes_of(tree)
         if isinstance(call, ast.Call) and full_name(call.func, names) == "streamlit.iframe" and _of_data(call, tree)
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Attribute | ast.Name):
             name = full_name(node, names)
             if name == "streamlit.html" or name.startswith("streamlit.components.v1"):
@@ -154,7 +161,7 @@ def _of_data(call, tree):
     if values and isinstance(values[0], ast.Name):
         values = [
             node.value
-            for node in ast.walk(tree)
+            for node in nodes_of(tree)
             if isinstance(node, ast.Assign) and any(ast.unparse(t) == values[0].id for t in node.targets)
         ]
     begins = [value.values[0] if isinstance(value, ast.JoinedStr) else value for value in values]
@@ -474,7 +481,7 @@ VAGUE_NAMES: dict[str, int] = {}
 
 def named_values(source):
     """Every name that a module gives to a value: variables, arguments, functions, fields, attributes, keywords."""
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(tree_of(source)):
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.id if isinstance(node, ast.Name) else node.attr
         elif isinstance(node, ast.arg | ast.keyword) and node.arg:

@@ -18,7 +18,7 @@ from calib_core.calibrators.fitting.softmax_fit import fitted
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 from calib_core.calibrators.insides import Grid, Insides, Number, class_names
 from calib_core.calibrators.profile import Profile
-from calib_core.predictions import Predictions
+from calib_core.predictions import InputError, Predictions
 from calib_core.registry import Flag, Range
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
@@ -260,8 +260,15 @@ def mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64s
     for where, block in source.rows.blocks(_APPLIED_ROWS * k * source.rows.dtype.itemsize):
         m = len(block)
         x[:m] = source.values(block.astype(np.float64))
-        z = logits(x)
-        z -= z.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = logits(x)
+            top = z.max(axis=1, keepdims=True)
+            if not (fit := np.isfinite(top[:m, 0])).all():
+                raise InputError(
+                    f"row {where.start + int(fit.argmin())}: its logits are too large for this map; divide all logits "
+                    "by a common factor"
+                )
+            z -= top
         np.exp(z, out=z)
         z /= z.sum(axis=1, keepdims=True)
         out[where] = z[:m]

@@ -41,8 +41,7 @@ def of_groups(question: Question, values: Float64s, random_state: int) -> Float6
     than row by row (never narrower); each group's residuals multiplied by one standard normal, which leaves their sums
     within groups as they are (wild bootstrap by clusters); and, where surprises are too rare to be seen (``poor``), and
     for the largest error of a bin, outcomes that are alike within groups: the most that a calibrated model's rows can
-    hang together. Errors that look at the rows have the first law, with the widths of both through their smoothing, and
-    the last.
+    hang together. Errors that look at the rows have all three, with the widths of both through their smoothing.
 
     NotAnswerable for fewer than ``FEWEST`` groups, and for estimators that subtract the noise of independent rows,
     look at pairs of rows or at whole vectors.
@@ -117,6 +116,8 @@ def _wild(question: Question, groups: RowGroups, values: Float64s, random_state:
     if counted is None:
         grouped, single = noise_sizes(question, groups, random_state)
         yield values * room * _wider(float(grouped.mean()), float(single.mean()))
+        # A smoothing as wide as the error spreads more where noise is more: stretched draws alone are too much alike.
+        yield room * grouped
         return
     sums = GroupsInCells.of(question.claims, counted.table, groups, question.ranks)
     expected = counted.table.tally.score

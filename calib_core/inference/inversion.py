@@ -358,5 +358,5 @@ def _crossing(law: Law, target: float, top: float) -> float:
 
 
 def _crosses_beyond(law: Law, target: float, top: float, theta: float) -> bool:
-    """Does a falling law pass the target above theta? Where it starts below it passes at 0, and by its top anyway."""
+    """Does a falling law pass the target above theta? One that starts below passes at 0, at the latest at its top."""
     return theta < 0.0 or (theta < top and law(theta) > target and law(0.0) > target)

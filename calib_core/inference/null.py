@@ -19,15 +19,17 @@ from calib_core.estimators import ESTIMATORS, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
-from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
-from calib_core.inference.counted import Counted, check_rows_apart, of_counts
+from calib_core.inference.cell_margins import LEAST_OUTCOMES, shared_outcomes
+from calib_core.inference.cell_sums import claimed_covariance, normal
+from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 from calib_core.reductions.base import counts
+from calib_core.shared_rows import MOST_CELLS
 
 RESAMPLES = 1000
-LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
-"""Expected variance from which a bin's sum counts as normal, and the weight that other bins may have together."""
+POOR_SHARE = 0.01
+"""Weight that bins whose sums are not normal may have together."""
 _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
 _AT_ONCE = 8_000_000
@@ -145,9 +147,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
             yield _whole_values(questions, rng, count)
         return
     claims = question.claims
-    if not question.whole:
-        check_rows_apart(claims)
-    if not isinstance(claims, FlatClaims):
+    if question.whole or claims.same_rows:
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and not _by_cells(questions):
         claims = in_order(claims)
@@ -196,11 +196,14 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
 def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int = 1) -> Any:
     """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
 
-    Drawn row by row; beyond ``MANY_ROWS`` rows, where bins hold outcomes of both kinds, from the normal limit of their
-    sums, with the covariance that rows give them, and elsewhere by fine cells where every row makes one claim.
+    Drawn row by row up to ``MANY_ROWS`` rows. Beyond, and where rows are not known: of rows that make one claim from
+    the normal limit of the bins' sums where bins hold outcomes of both kinds, elsewhere by fine cells; of rows that
+    make several from how their sums vary together (``shared_outcomes``).
     """
-    if ranks == 1 and (normal := _normal_sums(claims, table)) is not None:
-        return normal
+    if (ranks > 1 or claims.same_rows) and (drawn := shared_outcomes(claims, table, ranks)) is not None:
+        return drawn
+    if ranks == 1 and (sums := _normal_sums(claims, table)) is not None:
+        return sums
     if counts_suffice(claims, ranks):
         return FineCells(claims, table).outcomes
     if isinstance(claims, ColumnClaims):
@@ -233,13 +236,13 @@ def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
     expected = table.count * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
     if (table.weight * (expected >= LEAST_OUTCOMES)).sum() < 1.0 - POOR_SHARE:
         return None
-    flat = not isinstance(claims, ColumnClaims)
+    of_rows = normal(claimed_covariance(claims, table)) if isinstance(claims, ColumnClaims) else None
     # Variance of each bin's outcome sum if claims come true as they say.
-    deviation = np.sqrt(table.together(table.moments(claims)).claim.ravel()) if flat else np.zeros(0)
+    deviation = np.zeros(0) if of_rows else np.sqrt(table.together(table.moments(claims)).claim.ravel())
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
-        if isinstance(claims, ColumnClaims):
-            noise = claimed_noise(claims, table, rng, count)
+        if of_rows is not None:
+            noise = of_rows(rng, count)
         else:
             noise = deviation * rng.standard_normal((count, table.count.size))
         return np.asarray(np.clip(noise.reshape(count, *table.count.shape) + table.tally.score, 0.0, table.count))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from calib_core._parallel import one_blas_thread, run
 from calib_core.estimators.base import Estimate
 from calib_core.inference.bin_intervals import InBins
-from calib_core.inference.counted import of_counts, rows_apart
+from calib_core.inference.counted import of_counts
 from calib_core.inference.judged_bins import judged_bins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
@@ -20,7 +21,7 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
     """Make every estimate's interval and noise floor, which it then has at hand: the same bits as when asked alone.
 
     Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
-    noise, which is most of the cost: five of them take little longer than one. Scores of whole predictions share the
+    noise, which is most of the cost: five of them take little longer than one. So do scores of whole predictions the
     labels drawn for their floors. ``done`` is told, now and then, the share of the work that is finished, in percent.
     An estimate that has no interval or floor (NotAnswerable) says so when it is asked.
 
@@ -60,9 +61,7 @@ def _shared(estimate: Estimate) -> Hashable:
 def _draws_once(estimate: Estimate) -> bool:
     """Do estimates like this one have drawn outcomes in common? What may have none is asked alone."""
     question = estimate.question
-    if question is None or question.predictions.row_groups is not None or not shares_draws(estimate):
-        return False
-    return rows_apart(question.claims)
+    return question is not None and question.predictions.row_groups is None and shares_draws(estimate)
 
 
 def _jobs(group: list[Estimate], level: float) -> list[Job]:
@@ -91,10 +90,14 @@ def _refusing(estimate: Estimate, what: str, level: float) -> Job:
 
 
 def _intervals_in_bins(group: list[Estimate], level: float) -> None:
-    group = [estimate for estimate in group if not estimate.knows("interval", level, 0)]
-    bins = InBins(group[0].question, 0) if group else None  # type: ignore[arg-type]
-    for estimate in group:
-        estimate.answers.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
+    open_ones = [estimate for estimate in group if not estimate.knows("interval", level, 0)]
+    if not open_ones:
+        return
+    bins = InBins(open_ones[0].question, 0)  # type: ignore[arg-type]
+    for estimate in open_ones:
+        with suppress(NotAnswerable):
+            interval = bins.interval(estimate.question.estimator, level)  # type: ignore[union-attr]
+            estimate.answers.keep(("interval", level, 0), interval)
 
 
 def _floors(group: list[Estimate]) -> None:

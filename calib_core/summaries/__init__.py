@@ -2,6 +2,7 @@
 
 from calib_core.summaries.counted_claims import CountedClaims
 from calib_core.summaries.in_duckdb import count_in_duckdb, counting_sql
+from calib_core.summaries.kept_rows import kept_together
 from calib_core.summaries.making import summarise
 from calib_core.summaries.mergeable import Summary, merged
 from calib_core.summaries.on_cluster import count_on_cluster
@@ -13,6 +14,7 @@ __all__ = [
     "count_in_duckdb",
     "count_on_cluster",
     "counting_sql",
+    "kept_together",
     "merged",
     "read_summary",
     "summarise",

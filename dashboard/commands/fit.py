@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _aside, _shared
 
 
 @click.command("fit")
@@ -42,6 +42,6 @@ def command(file: Path, key: str, params: tuple[str, ...], output: Path, rows: s
     chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
     given = loaded.rows(chosen)
     text = recipe.build().fit_on(given).to_json()
-    _shared.write(output, text.encode())
+    _aside.write(output, text.encode())
     line = f"{recipe.title} fitted on {given.n_rows:,} rows of {loaded.table.name}: {output}"
     click.echo(_shared.plain(line), err=True)

@@ -83,6 +83,7 @@ class PlanShown(Exhibit):
 class Plans(Exhibit):
     """What is promised with the rows in use, and how many more it takes, a question a line."""
 
+    reads = "counts"
     static = True
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

@@ -23,6 +23,7 @@ _CASE = {"law": "law of the scores", "truth": "truth about them"}
 class Coverage(Exhibit):
     """How often default intervals held the truth in simulations, a line a case."""
 
+    reads = "counts"
     printed = 10
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -47,6 +48,7 @@ class Coverage(Exhibit):
 class Rejection(Exhibit):
     """How often calibrated models were rejected at the 5 % level in simulations, a line a case."""
 
+    reads = "counts"
     printed = 10
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

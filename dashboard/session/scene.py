@@ -126,6 +126,14 @@ class Scene:
         return self.get(self.models.shown[0].division).undivided
 
     @property
+    def rows_kept(self) -> int:
+        """How many rows the summary in use keeps beside its counts; 0 where rows are at hand, or it keeps none."""
+        if not self.undivided:
+            return 0
+        summary: Any = self.get(self.models.shown[0].predictions)
+        return len(summary.kept_rows.keys)
+
+    @property
     def of_all_rows(self) -> str:
         """What is to be known of fitted maps where rows are cross-fitted; empty where they are divided in two."""
         return OF_ALL_ROWS if self.cross_fitted else ""

@@ -36,7 +36,7 @@ def missing() -> str:
     return "these confidences do not say of which class they are" if rows.kind == "confidence" else ""
 
 
-@view("classes", "Classes", 30, room="explore", missing=missing)
+@view("classes", "Classes", 30, room="explore", missing=missing, reads="rows")
 def render() -> None:
     """Draw the view for the present choices."""
     for key in _PICTURES:
@@ -51,8 +51,7 @@ def render() -> None:
     except NotAnswerable as why:
         sentence = markdown_plain(why)
         st.info(f"{begun(sentence)}.")
-        if not scene.undivided:  # no other claims or diagrams are had without rows
-            _options(panels, scene)
+        _options(panels, scene)
         return
     with workspace(scene):
         _headline(exhibit, panels, scene)

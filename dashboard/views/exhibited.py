@@ -24,6 +24,7 @@ from dashboard.glossary import the_words
 from dashboard.selection import Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain, unbroken
+from dashboard.views import kept_rows
 from dashboard.views.sortable import grid
 
 PATIENCE = 1.0
@@ -115,8 +116,16 @@ def exhibited(
         used = [param.name for param in EXHIBITS[key].params] if exhibit.used is None else exhibit.used
         free = [option for option in used if option not in fixed]
         with where:
-            widgets.recipe_controls(recipe, key=f"exhibit.{name}", changed=changed, class_names=names, only=free)
+            lacking = exhibit.of_rows if scene.models.shown and scene.undivided else {}
+            widgets.recipe_controls(
+                recipe, key=f"exhibit.{name}", changed=changed, class_names=names, only=free, without=lacking
+            )
     with progress(scene, bar) as scene:
+        try:
+            exhibit.check(scene)
+        except NotAnswerable as why:
+            kept_rows.needed(str(why), scene, name)
+            return None
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)
             figure = None if drawn is None else scene.get(drawn)

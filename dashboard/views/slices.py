@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
+import calib_core as cc
 from calib_core import InputError, NotAnswerable
 from calib_core._text import begun
 from calib_core.slices import Slice
@@ -33,10 +34,7 @@ def missing() -> str:
         test = session.parts(widgets.selection().source).test
     except InputError:
         return ""
-    if test.grain == "counts":
-        return str(no_columns(test))
-    metadata = test.metadata
-    return "" if metadata is not None and len(metadata.columns) else f"the file carries no other columns. {ADDED}"
+    return "" if cc.slices.columns_of(test) else str(no_columns(test))
 
 
 @view("slices", "Slices", 35, room="explore", missing=missing)
