@@ -47,11 +47,13 @@ class Exhibit:
     which the screen writes as a page does. ``formula``: what its curve is, in TeX. ``costly``:
     of hundreds of classes it takes long, so that screens make it when it is asked for. ``terms``: keys of terms of the
     glossary that a newcomer needs to read it. ``reads``: "counts" where a summary is enough, but for the values of
-    options that are named in ``of_rows``.
+    options that are named in ``of_rows``. ``reads_columns``: it needs columns beside the predictions, which rows that
+    are kept by a summary have not.
     """
 
     reads: ClassVar[Reads] = "rows"
     of_rows: ClassVar[dict[str, tuple[str, ...]]] = {}
+    reads_columns: ClassVar[bool] = False
     printed: ClassVar[int | None] = None
     static: ClassVar[bool] = False
     height: ClassVar[int] = 420
@@ -76,7 +78,7 @@ class Exhibit:
             if isinstance(param.domain, Choice) and value in self.of_rows.get(param.name, ()):
                 what.append(param.domain.title(value))
         if what:
-            kept = scene.rows_kept
+            kept = 0 if self.reads_columns else scene.rows_kept
             sample = f", or look at the {count(kept)} rows that it keeps" if kept else ""
             raise NotAnswerable(
                 f"\u201c{what[0]}\u201d needs rows, and a summary holds counts of them: open the file that it was made "

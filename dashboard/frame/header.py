@@ -123,13 +123,12 @@ def _kept_rows(selection: Selection) -> None:
     except InputError:
         return
     if how.layout == "kept-rows":
-        counts = session.of_kept_rows(selection, kept=False)
         st.button(
             "Rows kept by the summary",
             icon=":material/close:",
             icon_position="right",
             help="Every number is of the rows that the summary keeps. A click goes back to its counts, of all rows.",
-            on_click=lambda: widgets.change(source=counts.source, others=counts.others, zoom=None, between=None),
+            on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection(), kept=False)),
             key="frame.kept",
         )
 

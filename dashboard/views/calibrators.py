@@ -21,10 +21,12 @@ from dashboard.views.on_request import on_request
 @view("calibrators", "Recalibrate", 10, room="recalibrate")
 def render() -> None:
     """Draw the view for the present choices."""
+    scene = session.scene_of(widgets.selection())
     if none := session.unfitted(widgets.selection()):
         st.info(markdown_plain(none))
+        if len(scene.models.shown) > 1:
+            _pairs(scene)
         return
-    scene = session.scene_of(widgets.selection())
     model = looked_at(scene)
     left, right = st.columns([0.54, 0.46], gap="medium")
     with left, st.container(gap="small"):

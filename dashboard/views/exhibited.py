@@ -23,7 +23,7 @@ from dashboard.export import csv_bytes
 from dashboard.glossary import the_words
 from dashboard.selection import Selection
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
 from dashboard.views import kept_rows
 from dashboard.views.sortable import grid
 
@@ -133,7 +133,7 @@ def exhibited(
             st.info(markdown_plain(f"{begun(str(why))}."))
             return None
     if words.headline:
-        finding, *more = (markdown_plain(unbroken(line)) for line in words.headline)
+        finding, *more = (markdown_plain(line) for line in words.headline)
         above.markdown("\n\n".join((f"##### {finding}", *more)))
     click = None
     if figure is not None:

@@ -14,13 +14,17 @@ from dashboard.theme import markdown_plain
 def needed(why: str, scene: Scene, place: str) -> None:
     """Why rows are needed, and the click that looks at those that are kept; ``place`` tells several apart."""
     st.info(markdown_plain(f"{begun(why)}."))
+    offer(scene, place)
+
+
+def offer(scene: Scene, place: str) -> None:
+    """The click alone; nothing where no rows are kept."""
     if scene.rows_kept:
-        rows = session.of_kept_rows(widgets.selection())
         st.button(
             f"Look at the {count(scene.rows_kept)} rows it keeps",
             key=f"kept.{place}",
             help="Every number is then of these rows alone, which are some of those that were counted.",
-            on_click=lambda: widgets.change(source=rows.source, others=rows.others),
+            on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection())),
         )
 
 

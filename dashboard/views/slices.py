@@ -60,9 +60,10 @@ def render() -> None:
     with st.expander("All columns", key="slices.columns", on_change="rerun") as box:
         if box.open:
             exhibited("slice-columns", scene, title=None)
-    with st.expander("Scan of all columns and crossings", key="slices.scan", on_change="rerun") as box:
-        if box.open:
-            on_request("slice-scan", scene, title=None)
+    if not scene.undivided:
+        with st.expander("Scan of all columns and crossings", key="slices.scan", on_change="rerun") as box:
+            if box.open:
+                on_request("slice-scan", scene, title=None)
 
 
 def follow_slice(picture: str) -> None:
@@ -92,18 +93,20 @@ def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:
     first.selectbox(
         "Split by", names, **widgets.tied_to(names, "slices.by", by, lambda name: chosen(by=name, edges=""))
     )
-    others = (_NONE, *(name for name in names if name != by))
+    # A summary does not know how many rows have two values at once.
+    others = (_NONE, *(() if scene.undivided else (name for name in names if name != by)))
     crossed = split.crossed if split.crossed in others else _NONE
-    second.selectbox(
-        "Crossed with",
-        others,
-        **widgets.tied_to(
+    if len(others) > 1:
+        second.selectbox(
+            "Crossed with",
             others,
-            "slices.crossed",
-            crossed,
-            lambda name: chosen(by=by, crossed="" if name == _NONE else name, edges=""),
-        ),
-    )
+            **widgets.tied_to(
+                others,
+                "slices.crossed",
+                crossed,
+                lambda name: chosen(by=by, crossed="" if name == _NONE else name, edges=""),
+            ),
+        )
     with widgets.popover(cut, "Ranges of numbers", key="slices.cut", width="stretch", icon=":material/tune:"):
         recipe = widgets.selection().exhibit("slices")
         widgets.recipe_controls(recipe, key="exhibit.slices", changed=widgets.change_exhibit, only=("parts", "edges"))
