@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -29,15 +28,14 @@ from calib_core.inference.inversion import (
     Noise,
     absolute_ends,
     absolute_high,
-    absolute_high_reaches,
     binomial_null,
     draws_for,
     square_ends,
     square_high,
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
-from calib_core.inference.larger_samples import calibrated, cells_with
 from calib_core.inference.largest_errors import largest_ends
+from calib_core.inference.more_rows import cells_with, middle_high, middle_reaches, times_needed
 from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
 from calib_core.inference.shared_noise import SharedNoise
@@ -48,8 +46,6 @@ from calib_core.shared_rows import SharedRows
 from calib_core.tallies import Moments, copies
 
 _ONE_ROW = 1.0 + 1e-9
-_MOST_TIMES, _HALVINGS, _DRAWS_OF_SEARCH, _ERRORS_OF_SEARCH = 10_000, 4, 5, 500
-"""How rows that would tell are looked for; of an odd number of draws one is in the middle."""
 _WHAT: dict[int | str, str] = {
     1: "the error",
     2: "the root mean square error",
@@ -243,36 +239,16 @@ class InBins:
         """
         if not self.knows_more_rows(estimator):
             return None
-        low, factor = 1.0, 2.0
-        while self._reach_with(factor, level, limit):
-            low, factor = factor, 2.0 * factor
-            if factor > _MOST_TIMES:
-                return None
-        for _ in range(_HALVINGS):
-            middle = float(np.sqrt(low * factor))
-            low, factor = (middle, factor) if self._reach_with(middle, level, limit) else (low, middle)
-        return float(self._worth.sum()) * factor
+        times = times_needed(lambda factor: self.reaches_with(factor, level, limit))
+        return None if times is None else float(self._worth.sum()) * times
 
     def high_with(self, factor: float, level: float) -> float:
         """The median upper end of calibrated models with so many times the rows."""
-        drawn, errors = self._calibrated_with(factor)
-        return float(np.median([absolute_high(gaps, noise, level, errors) for gaps, noise in drawn]))
+        return middle_high(cells_with(self.gaps, self._fine, factor), level, self._stream)
 
-    def _reach_with(self, factor: float, level: float, limit: float) -> bool:
-        """Is ``high_with`` at least the limit? So are most of the ends, and the rest are not asked."""
-        drawn, errors = self._calibrated_with(factor)
-        more = 0
-        for left, (gaps, noise) in zip(reversed(range(_DRAWS_OF_SEARCH)), drawn, strict=True):
-            more += 1 if absolute_high_reaches(gaps, noise, level, errors, limit) else -1
-            if abs(more) > left:
-                break
-        return more > 0
-
-    def _calibrated_with(self, factor: float) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
-        """Cells of calibrated models with so many times the rows, with their noise; and the normal errors shared."""
-        gaps = cells_with(self.gaps, self._fine, factor)
-        errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, len(gaps.rows))) if gaps.rich else NO_ERRORS
-        return calibrated(gaps, self._stream(2), _DRAWS_OF_SEARCH), errors
+    def reaches_with(self, factor: float, level: float, limit: float) -> bool:
+        """Is ``high_with`` at least the limit?"""
+        return middle_reaches(cells_with(self.gaps, self._fine, factor), level, limit, self._stream)
 
     @cached_property
     def _fine(self) -> BinTable | None:
