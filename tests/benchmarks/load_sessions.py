@@ -34,7 +34,7 @@ from websockets.sync.client import connect
 
 ROOT = Path(__file__).parents[2]
 CHIPS, FIELD = "Calibrators, fitted on the calibration rows", "Drop a file of predictions here"
-TOGGLES = ("Temperature scaling", "Top-label histogram binning")
+TOGGLES: tuple[list[str], ...] = ([], ["Temperature scaling"])
 PATIENCE = 300.0
 
 
@@ -147,9 +147,9 @@ def main() -> None:
     """Print what people wait."""
     options = _options()
     with _server(options) as (url, process):
-        before = _memory(process)
+        before, start = _memory(process), time.monotonic()
         uploads, toggles, heavy, errors = _load(url, options)
-        used = _seconds(process)
+        used, whole = _seconds(process), time.monotonic() - start
         say = sys.stdout.write
         say(
             f"{options.sessions} sessions of {options.rows:,} x {options.classes}, a toggle every {options.every:g} s\n"
@@ -160,7 +160,8 @@ def main() -> None:
         say(f"errors: {len(errors)} {sorted(set(errors))[:3]}\n")
         if process:
             time.sleep(10)
-            say(f"server: {used:.0f} s of processor, {before:.0f} MB before, {_memory(process):.0f} MB 10 s after\n")
+            say(f"server: {used:.0f} s of processor in {whole:.0f} s, {before:.0f} MB before, ")
+            say(f"{_memory(process):.0f} MB 10 s after\n")
 
 
 def _load(url: str, options: argparse.Namespace) -> tuple[list[float], list[float], list[float], list[str]]:
@@ -179,7 +180,7 @@ def _load(url: str, options: argparse.Namespace) -> tuple[list[float], list[floa
             tab.run(**{tab.widgets["Room"].id: ["Explore"]})
             ready.wait(PATIENCE)
             until = time.monotonic() + options.seconds
-            sets: Iterator[list[str]] = itertools.cycle([[options.heavy]] if busy else _ticked())
+            sets: Iterator[list[str]] = itertools.cycle([[options.heavy]] if busy else TOGGLES)
             due = time.monotonic() + (0 if busy else options.every * number / options.sessions)
             while time.monotonic() < until:
                 time.sleep(max(due - time.monotonic(), 0))
@@ -202,11 +203,6 @@ def _load(url: str, options: argparse.Namespace) -> tuple[list[float], list[floa
     for thread in threads:
         thread.join()
     return uploads, toggles, heavy, errors
-
-
-def _ticked() -> list[list[str]]:
-    first, second = TOGGLES
-    return [[], [first], [first, second], [first]]
 
 
 def _spread(seconds: list[float]) -> str:
