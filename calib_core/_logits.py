@@ -32,6 +32,7 @@ class Logits(ReadOnly, OneLine):
     def probs(self) -> Floats:
         """Softmax of each row, in the dtype of the logits, computed in float64."""
         z = self.values.astype(np.float64)
-        z = np.exp(z - z.max(axis=1, keepdims=True))
+        with np.errstate(over="ignore"):  # further below the largest than there are numbers is nothing, as it should
+            z = np.exp(z - z.max(axis=1, keepdims=True))
         z /= z.sum(axis=1, keepdims=True)
         return frozen(z.astype(self.values.dtype))

@@ -57,3 +57,7 @@ def _version() -> str:
 @click.version_option(_version(), prog_name="calib", message="%(prog)s %(version)s")
 def main() -> None:
     """Find out whether a classifier's probabilities mean what they say."""
+
+
+if __name__ == "__main__":
+    main()

@@ -100,7 +100,7 @@ class CoverageCurve:
             raise NotAnswerable(
                 f"coverage accuracy {accuracy:g} cannot be reached: on the rows held out it goes from "
                 f"{self.accuracies[-1]:.4g} with every row answered up to {self.accuracies[0]:.4g} with only the "
-                f"surest {self.shares[0] * 100:.2g} % answered"
+                f"surest {self.shares[0] * 100:.3g} % answered"
             )
         i = int(np.flatnonzero(self.accuracies >= accuracy - slack)[-1])
         high, low = self.accuracies[i], self.accuracies[i + 1]
@@ -199,6 +199,6 @@ def _out_of_reach(scores: Float64s, correct: Bools, accuracy: float, risk: float
     return (
         f"coverage accuracy {accuracy:g} cannot be promised at risk {risk:g}: on the {n} rows held out its lower bound "
         f"goes from {bounds[-1]:.4g} with every row answered up to {bounds[best]:.4g} with the surest "
-        f"{rows[last[best]] / n * 100:.2g} % answered, and {needed} rows answered without error "
+        f"{rows[last[best]] / n * 100:.3g} % answered, and {needed} rows answered without error "
         "are the fewest that could do; give more rows, ask for less, or choose rule 'paper'"
     )

@@ -6,9 +6,11 @@ from calib_core.readers.doctor import examine, propose
 from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.finding import Finding
 from calib_core.readers.formats import file_bytes, read_table
-from calib_core.readers.predict import predictions, read_models, read_predictions
+from calib_core.readers.from_file import read_models, read_predictions
+from calib_core.readers.predict import predictions
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import shared_rows, split_rows
+from calib_core.readers.streams import StreamedFile
 from calib_core.readers.table import Table
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "FileFormat",
     "Finding",
     "Reading",
+    "StreamedFile",
     "Table",
     "all_endings",
     "cost_table",

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib_core._text import percent
 from calib_core.predictions import InputError
+from calib_core.readers.about_chance import CHANCE, association
+from calib_core.readers.class_names import digits
 from calib_core.readers.finding import Finding
-from calib_core.readers.labels import coded, coded_labels, label_texts, unknown_label
+from calib_core.readers.labels import coded_labels, label_texts, unknown_label
 from calib_core.readers.score_checks import check_scores
 from calib_core.readers.subject import Subject
 from calib_core.readers.survey import survey
-from calib_core.readers.verbal import SOURCES, confidences, phrases, stands_for
+from calib_core.readers.verbal import SOURCES, confidences, phrases, ratings, shares_of, stands_for
 from calib_core.readers.wording import quoted, shown
+
+_FEWEST_ROWS = 50
+"""Rows below which poor accuracy is no evidence of anything."""
+_MOST_CLASSES = 256
+"""Classes up to which predicted ones are compared with shuffled labels, with a number for every row and class."""
+_BETTER = 0.2
+"""By how much more often another base has to be right, to be evidence by itself."""
 
 
 def confidence(subject: Subject) -> Iterator[Finding]:
@@ -24,14 +35,7 @@ def confidence(subject: Subject) -> Iterator[Finding]:
     try:
         check_scores(subject.table, subject.reading, values)
     except InputError as e:
-        offer = subject.reading.kind == "probabilities" and found.low >= 0 and 1 < found.high <= 100
-        yield Finding(
-            "problem",
-            "range",
-            str(e),
-            {"kind": "percentages"} if offer else None,
-            "Read as percentages" if offer else None,
-        )
+        yield from _out_of_range(subject, str(e), found.low, found.high)
     if subject.reading.kind == "percentages":
         yield Finding(
             "note",
@@ -56,12 +60,13 @@ def _claims(subject: Subject) -> Iterator[Finding]:
     if labels.unknown.any():
         yield Finding("problem", "labels", unknown_label(subject.table, subject.reading, labels))
         return
-    predicted = coded(
-        subject.table.column(str(subject.reading.predicted)), subject.reading.label_coding, subject.reading.classes
-    )
+    claimed = subject.reading.of_predicted
+    predicted = coded_labels(subject.table, claimed)
     if predicted.unknown.any():
-        claimed = subject.reading.replace(label=(str(subject.reading.predicted),))
         yield Finding("problem", "labels", unknown_label(subject.table, claimed, predicted))
+        return
+    if other := _other_base(subject, predicted.codes, labels.codes):
+        yield other
         return
     known = (labels.codes >= 0) & (predicted.codes >= 0)
     if known.any() and not (labels.codes == predicted.codes)[known].any():
@@ -71,3 +76,64 @@ def _claims(subject: Subject) -> Iterator[Finding]:
             "never-right",
             f"No row predicts its label: are predictions ({some}) and labels coded alike?",
         )
+    elif known.sum() >= _FEWEST_ROWS:
+        yield from _by_chance(predicted.codes[known], labels.codes[known], len(subject.reading.classes))
+
+
+def _out_of_range(subject: Subject, why: str, low: float, high: float) -> Iterator[Finding]:
+    if subject.reading.kind == "probabilities" and low >= 0 and 1 < high <= 100:
+        if steps := ratings(values := subject.table.numeric(str(subject.reading.confidence))):
+            numbers = shares_of(steps)
+            yield Finding(
+                "problem",
+                "range",
+                f"{why} {len(pd.unique(values))} whole numbers up to {steps[-1]} look like ratings.",
+                {"kind": "words", "words": numbers},
+                f"Ratings: {numbers[0].replace('=', ' is ')} … {numbers[-1].replace('=', ' is ')}",
+            )
+        message = "Or are they percentages?" if steps else why
+        yield Finding("problem", "range", message, {"kind": "percentages"}, "Read as percentages")
+    else:
+        yield Finding("problem", "range", why)
+
+
+def _other_base(subject: Subject, predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> Finding | None:
+    """Predicted classes that count from 0 where labels count from 1, or the other way round."""
+    reading = subject.reading
+    names = (str(reading.predicted), reading.label[0])
+    if reading.predicted_coding is not None or any(
+        subject.table.column(name).dtype.kind not in "iuf" for name in names
+    ):
+        return None
+    base = int(reading.label_coding == "1-based")
+    claims, truth = predicted[predicted >= 0] + base, labels[labels >= 0] + base
+    right = float(np.mean(predicted == labels))
+    for first, codings in ((0, ("0-based", "1-based")), (1, ("1-based", "0-based"))):
+        moved = float(np.mean(predicted + (1 if first == 0 else -1) == labels))
+        ranges = (claims.min(), truth.min()) == (first, 1 - first) and abs(int(claims.max()) - int(truth.max())) == 1
+        if moved > right and (ranges or moved > right + _BETTER):
+            most = max(int(claims.max()) - first, int(truth.max()) - 1 + first) + 1
+            return Finding(
+                "warning",
+                "labels",
+                f"Predicted classes run from {claims.min()} to {claims.max()} and labels from {truth.min()} to "
+                f"{truth.max()}; accuracy {percent(right)}. With predicted classes counted from {first} and labels "
+                f"from {1 - first} it would be {percent(moved)}.",
+                {"predicted_coding": codings[0], "label_coding": codings[1], "classes": digits(most)},
+                f"Predicted classes count from {first}, labels from {1 - first}",
+            )
+    return None
+
+
+def _by_chance(predicted: NDArray[np.int64], labels: NDArray[np.int64], k: int) -> Iterator[Finding]:
+    """Predicted classes that go with the labels no better than with shuffled ones."""
+    found = association(np.eye(k)[predicted], labels) if k <= _MOST_CLASSES else None
+    if found is None or found >= CHANCE:
+        return
+    shuffled = float(np.bincount(predicted, minlength=k) @ np.bincount(labels, minlength=k)) / len(labels) ** 2
+    yield Finding(
+        "warning",
+        "chance",
+        f"Accuracy is {percent(float(np.mean(predicted == labels)))}, and labels shuffled over the rows would give "
+        f"{percent(shuffled)}: are labels shifted by a row, or in the order of another file?",
+    )

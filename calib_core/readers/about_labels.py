@@ -10,8 +10,9 @@ import scipy
 from numpy.typing import NDArray
 
 from calib_core._text import percent
+from calib_core.readers.class_names import digits, score_classes
 from calib_core.readers.finding import Finding
-from calib_core.readers.labels import plain, unknown_label
+from calib_core.readers.labels import label_texts, plain, unknown_label
 from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.score_checks import score_names
@@ -51,6 +52,20 @@ def _unknown(subject: Subject) -> Finding:
                     {"label_coding": coding},
                     label,
                 )
+    texts = sorted({str(text) for text in label_texts(subject.table.column(subject.reading.label[0]))} - {""})
+    if (
+        subject.reading.label_coding == "names"
+        and len(texts) == subject.k
+        and set(subject.reading.classes) == set(digits(subject.k))
+    ):
+        some = listed(texts, 5)
+        return Finding(
+            "problem",
+            "labels",
+            f"{why} The labels are {some}: which score column is which?",
+            {"classes": tuple(texts)},
+            f"The columns are {listed(texts, 3)}, in alphabetical order",
+        )
     return Finding("problem", "labels", why)
 
 
@@ -121,6 +136,34 @@ def class_order(subject: Subject) -> Iterator[Finding]:
     sentence += f" With the score columns in the order {listed(names, 5)} it would be {percent(best)}."
     change = _reordered(subject, order)
     yield Finding("warning", "class-order", sentence, change, f"Use this order ({percent(best)})" if change else None)
+
+
+def assumed_order(subject: Subject) -> Iterator[Finding]:
+    """Names of labels that no column of the scores has, taken in alphabetical order."""
+    table, reading, k = subject.table, subject.reading, subject.scores.shape[1]
+    if reading.label_coding != "names" or k == 1 or set(reading.classes) <= set(digits(k)):
+        return
+    unnamed = len(reading.scores) < k or score_classes(reading.scores) == digits(k)
+    if not unnamed or any(tuple(map(str, c)) == reading.classes for c in table.columns.values() if len(c) == k):
+        return
+    codes = subject.labels.codes[subject.labels.codes >= 0]
+    here, chance = subject.accuracy(subject.labels.codes), 1 / k
+    best = _best_order(codes, subject.predicted[subject.labels.codes >= 0], k, above=-1.0)[1]
+    surely = here == best and here > chance + 3 * np.sqrt(chance * (1 - chance) / max(1, len(codes)))
+    seen = tuple(dict.fromkeys(reading.classes[code] for code in codes.tolist()))
+    other = seen if len(seen) == k and seen != reading.classes else reading.classes[::-1]
+    order = "in alphabetical order" if list(reading.classes) == sorted(reading.classes) else "in this order"
+    yield Finding(
+        "note" if surely else "warning",
+        "assumed-order",
+        f"The score columns have no class names and are taken {order} for {listed(reading.classes, 5)}: accuracy "
+        f"{percent(here)}"
+        + (
+            ", in no other order higher." if surely else f", and up to {percent(best)} in another. Is that their order?"
+        ),
+        {"classes": other},
+        f"The order is {listed(other, 3)}",
+    )
 
 
 def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int, above: float) -> tuple[list[int], float]:

@@ -13,6 +13,7 @@ from calib_core.readers.finding import Finding, Severity
 from calib_core.readers.number_texts import missing_text, written_as
 from calib_core.readers.predict import as_probabilities
 from calib_core.readers.reading import ScoreKind
+from calib_core.readers.roles import class_of, role
 from calib_core.readers.score_checks import missing_values
 from calib_core.readers.subject import Subject
 from calib_core.readers.survey import evidence
@@ -68,6 +69,7 @@ def kind(subject: Subject) -> Iterator[Finding]:
         yield _one_column(subject)
     if len(subject.reading.classes) == 1:
         yield Finding("problem", "one-class", "There is one class: nothing to calibrate.")
+    yield from _called_otherwise(subject, kind, seen)
     if kind is not None and kind != chosen:
         yield Finding(
             "problem" if subject.refused else "warning",
@@ -86,6 +88,23 @@ def kind(subject: Subject) -> Iterator[Finding]:
             {"kind": "probabilities"},
             "Read as probabilities",
         )
+
+
+def _called_otherwise(subject: Subject, kind: ScoreKind | None, seen: str) -> Iterator[Finding]:
+    """Columns that are called logits and read as probabilities, since their values are such."""
+    name = subject.reading.scores[0]
+    prefix = class_of(name) if len(subject.reading.scores) > 1 else None
+    called = role(prefix[0] if prefix else name)
+    if kind != "probabilities" or subject.reading.kind != kind or called not in ("logits", "log-probabilities"):
+        return
+    yield Finding(
+        # One column of small logits can lie in [0, 1] by itself; rows of them do not sum to 1.
+        "warning" if subject.scores.shape[1] == 1 else "note",
+        "called",
+        f"{quoted(name)} is called {called} and read as probabilities: {seen}.",
+        {"kind": called},
+        f"Read as {called}",
+    )
 
 
 def _one_column(subject: Subject) -> Finding:

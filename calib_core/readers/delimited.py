@@ -23,6 +23,7 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_formats import file_format
 from calib_core.readers.lines import Lines, data_lines
+from calib_core.readers.number_texts import written_as
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.text import utf8
 from calib_core.readers.wording import quoted, size
@@ -31,8 +32,9 @@ INDEX = "index"
 """Name given to a first column without one, as ``DataFrame.to_csv`` writes its index."""
 
 _DELIMITERS = ("\t", ";", ",")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
+_LOOKED_AT = 200
+"""Rows that tell how the numbers of a column are written."""
 _LEADING_ZERO_OR_SIGN = re.compile(rb"[,;\t\n\r \"](?:-?0[0-9]|\+|-0)")
 
 # Before pandas 3.1 the default parser could be off by one unit in the last place.
@@ -201,15 +203,11 @@ def _frame(source: _Source) -> tuple[pd.DataFrame, bool]:
 
 
 def _has_decimal_commas(column: pd.Series[Any]) -> bool:
+    """Does "0,5" stand in it? "1,234" by itself may be 1234, and stays the text it is."""
     if column.dtype.kind in "iufb":
         return False
-    some = [str(v).strip() for v in column.iloc[:200]]
-    written = [v for v in some if v]
-    return (
-        bool(written)
-        and all(_DECIMAL_COMMA.fullmatch(v) or _WHOLE.fullmatch(v) for v in written)
-        and any(_DECIMAL_COMMA.fullmatch(v) for v in written)
-    )
+    some = [str(v).strip() for v in column.iloc[:_LOOKED_AT]]
+    return written_as(np.array([v for v in some if v], dtype=object)) == "comma"
 
 
 def _columns(frame: pd.DataFrame, source: _Source) -> dict[str, Array]:

@@ -6,17 +6,19 @@ import unicodedata
 from collections.abc import Iterator
 
 from calib_core.predictions import InputError
+from calib_core.readers.about_chance import no_better_than_chance
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
-from calib_core.readers.about_labels import class_order, label_coding, leak, unused_classes
+from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_models import several_models
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
+from calib_core.readers.about_weights import unused_weights
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import plain
 from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.subject import Subject
 from calib_core.readers.table import Table
 from calib_core.readers.wording import listed, quoted
@@ -36,7 +38,7 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
     >>> [(f.code, dict(f.change)) for f in examine(t, propose(t)) if f.change_label == "Read as percentages"]
     [('range', {'kind': 'percentages'})]
     """
-    if reading.layout == "summary":
+    if reading.layout in OF_SUMMARIES:
         return _of_summary(table, reading)
     found: list[Finding] = list(several_models(table, reading))
     try:
@@ -54,16 +56,21 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
 
 def _of_summary(table: Table, reading: Reading) -> tuple[Finding, ...]:
     try:
-        n = predictions(table, reading).n_rows
+        n, whole = predictions(table, reading).n_rows, predictions(table, Reading("summary")).n_rows
     except InputError as e:
         return (Finding("problem", "unreadable", str(e)),)
-    return (Finding("note", "summary", f"Counts of {n:,} rows, made by calib summarise: what needs rows says so."),)
+    if reading.layout == "kept-rows":
+        message = f"The {n:,} rows that a summary of {whole:,} keeps, chosen by a hash of their numbers."
+        return (Finding("note", "kept-rows", message, {"layout": "summary"}, "Back to the counts"),)
+    message = f"Counts of {n:,} rows, made by calib summarise: what needs rows says so."
+    return (Finding("note", "summary", message, {"layout": "kept-rows"}, "Look at the rows it keeps"),)
 
 
 def _findings(subject: Subject) -> Iterator[Finding]:
     yield from missing(subject)
     yield from written_texts(subject)
     yield from belonging(subject)
+    yield from unused_weights(subject)
     if subject.reading.layout != "wide":
         yield from confidence(subject)
         return
@@ -74,7 +81,11 @@ def _findings(subject: Subject) -> Iterator[Finding]:
         # Nothing said about accuracy or rows would hold once scores and labels are read as they are meant.
         return
     yield from sums(subject)
-    yield from class_order(subject)
+    mixed_up = list(class_order(subject))
+    yield from mixed_up
+    if not mixed_up:
+        yield from assumed_order(subject)
+        yield from no_better_than_chance(subject)
     yield from unused_classes(subject)
     yield from repeated_rows(subject)
 

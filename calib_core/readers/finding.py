@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,3 +27,12 @@ class Finding:
     message: str
     change: Mapping[str, Any] | None = None
     change_label: str | None = None
+
+    def open_to(self, chosen: Collection[str] = ()) -> bool:
+        """Does it ask for an answer: a warning, or a note on what was assumed, whose fields nobody has ``chosen``?
+
+        >>> note = Finding("note", "weights", "is not used", {"weights": "w"}, "Use it")
+        >>> note.open_to(), note.open_to({"weights"})
+        (True, False)
+        """
+        return self.severity != "note" or (self.change is not None and not set(self.change) <= set(chosen))

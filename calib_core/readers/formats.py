@@ -9,6 +9,7 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits, npy
 from calib_core.readers.file_formats import FileFormat, by_bytes, by_ending, plain_text
 from calib_core.readers.table import Table, file_label
+from calib_core.readers.unicode_form import one_form
 from calib_core.readers.wording import size
 
 _REFUSED = (
@@ -86,7 +87,7 @@ def _table(data: bytes, filename: str) -> Table:
         raise InputError(
             f"{name} is not {expected.title}; it looks like {found.title}: rename it to end in .{found.endings[0]}"
         )
-    return found.parse(data, name)
+    return one_form(found.parse(data, name))
 
 
 def looks_like(data: bytes, name: str) -> FileFormat:

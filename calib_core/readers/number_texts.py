@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
-Writing: TypeAlias = Literal["plain", "percent", "comma"]
-"""How the numbers of a column are written: as numbers, "91 %", or "0,91"."""
+Writing: TypeAlias = Literal["plain", "percent", "comma", "unclear"]
+"""How the numbers of a column are written: as numbers, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
 
 MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?"})
 """What people write where a number is missing; in a column of numbers these, in any capitals, count as NaN."""
@@ -19,6 +19,7 @@ MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n
 _PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 
 
 def missing_text(column: Array) -> NDArray[np.bool_]:
@@ -42,15 +43,18 @@ def written_as(column: Array) -> Writing:
 
     >>> [written_as(np.array(c, dtype=object)) for c in (["91%", "8,5 %", ""], ["0,91", "1"], ["91%", "0.4"])]
     ['percent', 'comma', 'plain']
+    >>> written_as(np.array(["1,234", "999"], dtype=object)), written_as(np.array(["1,234", "0,5"], dtype=object))
+    ('unclear', 'comma')
     """
     if column.dtype != object:
         return "plain"
     texts = [text for text in (str(value).strip() for value in column) if text.casefold() not in MISSING_TEXT]
     if texts and all(map(_PERCENT.fullmatch, texts)):
         return "percent"
-    if texts and all(_COMMA.fullmatch(t) or _WHOLE.fullmatch(t) for t in texts) and any(map(_COMMA.fullmatch, texts)):
-        return "comma"
-    return "plain"
+    commas = [text for text in texts if not _WHOLE.fullmatch(text)]
+    if commas and all(map(_THOUSANDS.fullmatch, commas)):
+        return "unclear"
+    return "comma" if commas and all(map(_COMMA.fullmatch, commas)) else "plain"
 
 
 def numbers_as_written(column: Array) -> NDArray[np.float64]:
@@ -60,7 +64,7 @@ def numbers_as_written(column: Array) -> NDArray[np.float64]:
     [0.91, 0.085]
     """
     writing = written_as(column)
-    if writing == "plain":
+    if writing in ("plain", "unclear"):
         return numbers(column)
     texts = [str(value).strip().removesuffix("%").strip().replace(",", ".") for value in column]
     values = numbers(np.array(texts, dtype=object))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import Any, cast
 
@@ -12,58 +11,16 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError, Predictions
-from calib_core.readers.formats import read_table
-from calib_core.readers.labels import Coded, coded, coded_labels, label_texts, unknown_label
-from calib_core.readers.long_form import model_names, prediction_rows
+from calib_core.readers.labels import Coded, coded_labels, label_texts, unknown_label
+from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.number_texts import numbers
-from calib_core.readers.proposal import propose
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.score_checks import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.table import Array, Table
 from calib_core.readers.verbal import confidences
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "t", "y", "correct"}), frozenset({"0", "false", "no", "f", "n", "wrong"})
-
-
-def read_predictions(source: str | os.PathLike[str] | bytes, name: str | None = None, **changes: Any) -> Predictions:
-    """Predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file, read as its names and values suggest.
-
-    Parameters
-    ----------
-    source : a path, or the bytes of a file together with its ``name``.
-    changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
-
-    >>> p = read_predictions(b"p_cat,p_dog,label\\n0.7,0.3,cat\\n0.4,0.6,cat\\n", name="preds.csv")
-    >>> p.class_names, p.correct.tolist()
-    (('cat', 'dog'), [True, False])
-    """
-    table = read_table(source, name)
-    return predictions(table, propose(table, **changes))
-
-
-def read_models(
-    source: str | os.PathLike[str] | bytes, name: str | None = None, *, models: str = "model", **changes: Any
-) -> dict[str, Predictions]:
-    """Every model's predictions from one file whose column ``models`` names the model, over the same questions.
-
-    Parameters
-    ----------
-    source, name, changes : as in ``read_predictions``; ``question`` names the columns that tell questions apart.
-    models : the column of names; the result has them in the order in which they first appear.
-
-    Row i is the same question for every model, so that they can be compared in pairs. Questions that not every model
-    answers are left out: ``readers.examine`` says how many. Without a column of questions, or with ``question=()``,
-    row i of each model is taken for question i. InputError where a model has two rows for a question, or models differ
-    in its label.
-
-    >>> answers = b"model,id,confidence,correct\\nold,1,.7,1\\nold,2,.6,0\\nnew,2,.9,1\\nnew,1,.8,1\\n"
-    >>> {name: p.confidence.tolist() for name, p in read_models(answers, "answers.csv").items()}
-    {'old': [0.7, 0.6], 'new': [0.8, 0.9]}
-    """
-    table = read_table(source, name)
-    reading = propose(table, models=models, **changes)
-    return {model: predictions(table, reading.replace(model=model)) for model in model_names(table, reading)}
 
 
 def predictions(table: Table, reading: Reading) -> Predictions:
@@ -73,9 +30,10 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     >>> predictions(t, propose(t)).probs.round(1).tolist()
     [[0.3, 0.7], [0.8, 0.2]]
     """
-    if reading.layout == "summary":
+    if reading.layout in OF_SUMMARIES:
         # The layer above knows what counts are; they answer what predictions answer.
-        return cast(Predictions, import_module("calib_core.summaries").summary_of(table))
+        summary = import_module("calib_core.summaries").summary_of(table)
+        return cast(Predictions, summary if reading.layout == "summary" else summary.sample)
     table, reading = prediction_rows(table, reading)
     _check_lengths(table, reading)
     kept = kept_rows(table, reading)
@@ -138,8 +96,8 @@ def _of_confidence(table: Table, reading: Reading, kept: Kept, extras: dict[str,
         correct = _outcomes(table, str(reading.correct))
         return Predictions.from_confidence(confidence, correct if kept is None else correct[kept], **extras)
     labels = _known(table, reading, coded_labels(table, reading))
-    claimed = reading.replace(label=(str(reading.predicted),))
-    predicted = _known(table, claimed, coded(table.column(claimed.label[0]), reading.label_coding, reading.classes))
+    claimed = reading.of_predicted
+    predicted = _known(table, claimed, coded_labels(table, claimed))
     if kept is not None:
         labels, predicted = labels[kept], predicted[kept]
     return Predictions.from_confidence(

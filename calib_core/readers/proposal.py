@@ -22,11 +22,11 @@ from calib_core.readers.class_names import (
 from calib_core.readers.labels import label_texts, plain
 from calib_core.readers.long_form import question_columns
 from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_written
-from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
+from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import SUMMARY, Array, Table
-from calib_core.readers.verbal import in_words
+from calib_core.readers.verbal import in_words, ratings
 from calib_core.readers.wording import listed, quoted
 
 _SAMPLE_ROWS = 5000
@@ -47,7 +47,12 @@ def propose(table: Table, **chosen: Any) -> Reading:
     if SUMMARY in table.columns:
         if set(chosen) - {"layout"}:
             raise InputError(f"{table.name} is a summary, which is read as it is: leave {listed(chosen)} out")
-        return Reading("summary")
+        return Reading("kept-rows" if chosen.get("layout") == "kept-rows" else "summary")
+    if chosen.get("layout") in OF_SUMMARIES:
+        raise InputError(
+            f"{table.name} is no summary, so that it is not read as one; leave the layout out, or make a summary with "
+            "calib summarise"
+        )
     proposed = _Proposal(table, chosen).reading()
     return proposed.replace(**chosen)
 
@@ -307,6 +312,8 @@ class _Proposal:
             return "words"
         values = self.table.numeric(name)
         outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
+        if ratings(values):
+            return "probabilities"  # which they are not: the doctor says what they may stand for
         # Whole percentages from 0 to 100 are not told from broken probabilities by a few values: most must exceed 1.
         percent = outside and np.nanmedian(numbers(values)) > 1 and np.nanmax(numbers(values)) <= 100
         return "percentages" if percent else "probabilities"
@@ -343,14 +350,12 @@ class _Proposal:
 
     def _finished(self, reading: Reading, n: int) -> Reading:
         split = [name for name in named(self.table.columns, "split") if self._is_split(name, n)]
-        weights = [name for name in named(self.table.columns, "weights") if len(self.table.columns[name]) == n]
-        taken = {*reading.used, *weights[:1]}
+        taken = {*reading.used, *self._chosen_names()}
         rest = [name for name, c in self.table.columns.items() if len(c) == n and name not in taken]
         if self.chosen.get("models") and "question" not in self.chosen:
             reading = reading.replace(question=question_columns(self.table, str(self.chosen["models"])))
         return reading.replace(
             split=split[0] if split else None,
-            weights=weights[0] if weights else None,
             metadata=tuple(rest[:_MOST_METADATA]),
         )
 

@@ -12,7 +12,9 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.wording import quoted
 
-Layout = Literal["wide", "top-label", "confidence", "samples", "summary"]
+Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
+OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
+"""How a summary can be read; no other file can be read so."""
 ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages", "words"]
 LabelCoding = Literal["0-based", "1-based", "names", "one-hot"]
 Missing = Literal["error", "exclude"]
@@ -36,15 +38,17 @@ class Reading:
     layout : "wide": one score per class; "top-label": confidence, predicted class and label;
         "confidence": confidence and whether it was correct;
         "samples": several rows a question, of which the share with the most frequent answer is the confidence in it;
-        "summary": the counts of ``calib summarise``, which are read as they are.
+        "summary": the counts of ``calib summarise``, which are read as they are;
+        "kept-rows": the few rows that such a summary keeps beside its counts.
     kind : what the scores (or the confidence) are; "words" are a confidence such as "very likely".
     scores : names of the score columns in class order, or of one matrix; one column is P(the second class).
     label : the label column, or one column (or one matrix) per class for one-hot labels.
     label_coding : how labels name classes.
+    predicted_coding : how predicted classes name them, where they do otherwise than labels.
     confidence, correct, predicted : column names, for the layouts that have them.
     split : column that marks calibration and test rows.
-    weights : column of row weights.
-    group : column that says which rows belong together (a patient, a question, an author); never proposed.
+    weights : column of row weights; never taken unasked.
+    group : column that says which rows belong together (a patient, a question, an author); never taken unasked.
     classes : class names in the order of the score columns.
     missing : what a missing value does: stop, or leave its row out.
     metadata : columns carried along.
@@ -77,11 +81,14 @@ class Reading:
     question: tuple[str, ...] = ()
     models: str | None = None
     model: str | None = None
+    predicted_coding: LabelCoding | None = None
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} is {quoted(getattr(self, name))}; choose one of {', '.join(choices)}")
+        if self.predicted_coding not in (None, "0-based", "1-based", "names"):
+            raise InputError(f"predicted_coding is {quoted(self.predicted_coding)}; choose 0-based, 1-based or names")
         for name in _TUPLES:
             object.__setattr__(self, name, _strings(name, getattr(self, name)))
         for name in _NAMES:
@@ -105,6 +112,7 @@ class Reading:
             "confidence": (("confidence", self.confidence), ("correct", self.correct)),
             "samples": (("question", self.question), ("predicted", self.predicted), ("label", self.label)),
             "summary": (),
+            "kept-rows": (),
         }
         for name, value in needed[self.layout]:
             if not value:
@@ -129,6 +137,12 @@ class Reading:
             known = ", ".join(field.name for field in dataclasses.fields(self))
             raise InputError(f"a reading has no {quoted(sorted(unknown)[0])}; its fields are {known}")
         return dataclasses.replace(self, **changes)
+
+    @property
+    def of_predicted(self) -> Reading:
+        """The reading with the column of predicted classes in place of the labels."""
+        coding = self.predicted_coding or self.label_coding
+        return self.replace(label=(str(self.predicted),), label_coding=coding)
 
     @property
     def used(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import frozen, owned
 from calib_core.predictions import InputError
 from calib_core.readers.file_formats import FILE_FORMATS
-from calib_core.readers.number_texts import has_percent_sign, missing_text, numbers_as_written
+from calib_core.readers.number_texts import has_percent_sign, missing_text, numbers_as_written, written_as
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 Array = NDArray[Any]
@@ -126,6 +126,12 @@ class Table:
                 f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} has a percent sign, "
                 f"and other values have none; {affected(len(wrong), len(column))}: write every value as a share, such "
                 "as 0.5, or every value with a percent sign; or choose another column."
+            )
+        if written_as(column) == "unclear":
+            raise InputError(
+                f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} may be "
+                f"{text.replace(',', '.', 1)} or {text.replace(',', '')}; {affected(len(wrong), len(column))}: write "
+                "numbers without a comma, or choose another column."
             )
         advice = "write numbers with a decimal point"
         raise InputError(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from calib_core.predictions import InputError
 from calib_core.readers.labels import label_texts, plain
+from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import affected, listed, quoted, shown
@@ -67,6 +70,10 @@ SOURCES = (
 )
 
 
+MOST_STEPS = 10
+"""The highest step of a scale that is taken for ratings, and not for percentages."""
+
+
 def phrase_key(text: object) -> str:
     """A phrase without what makes no difference: capitals, spaces, hyphens, and signs at its end.
 
@@ -108,6 +115,30 @@ def in_words(column: Array) -> bool:
     return bool(different) and 2 * len(different & PHRASES.keys()) >= len(different)
 
 
+def ratings(column: Array) -> tuple[int, ...]:
+    """The steps of a scale such as 1 to 5 whose whole numbers a column holds, up to 10; empty where it holds others.
+
+    >>> ratings(np.array([5, 1, 4])), ratings(np.array([0, 10, 7]))[-1], ratings(np.array([70, 1])), ratings(np.ones(2))
+    ((1, 2, 3, 4, 5), 10, (), ())
+    """
+    values = numbers(column)
+    values = values[~np.isnan(values)]
+    if not len(values) or (values != np.floor(values)).any() or values.min() < 0 or not 2 < values.max() <= MOST_STEPS:
+        return ()
+    return tuple(range(min(1, int(values.min())), int(values.max()) + 1))
+
+
+def shares_of(steps: Sequence[int]) -> tuple[str, ...]:
+    """Entries of Reading.words that let each step stand for the middle of its part of [0, 1], of 0 to 10 for tenths.
+
+    >>> shares_of((1, 2)), shares_of(range(11))[:2]
+    (('1=0.25', '2=0.75'), ('0=0', '1=0.1'))
+    """
+    if len(steps) == MOST_STEPS + 1:
+        return tuple(f"{step}={step / MOST_STEPS:g}" for step in steps)
+    return tuple(f"{step}={(i + 0.5) / len(steps):.4g}" for i, step in enumerate(steps))
+
+
 def confidences(table: Table, reading: Reading) -> Array:
     """The confidence column as numbers, (n, 1), words by their table; InputError naming words that are not in it."""
     name = str(reading.confidence)
@@ -126,5 +157,5 @@ def confidences(table: Table, reading: Reading) -> Array:
             f"stand{'s' if len(unknown) == 1 else ''} for; {affected(int(wrong.sum()), len(codes))}. Choose a number "
             f"from 0 to 1 for each phrase, such as {shown(next(iter(unknown)))} = 0.8."
         )
-    numbers = np.array([known.get(key, np.nan) for key in keys], dtype=np.float64)
-    return np.asarray(numbers[codes][:, None])
+    meant = np.array([known.get(key, np.nan) for key in keys], dtype=np.float64)
+    return np.asarray(meant[codes][:, None])

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import io
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -93,6 +94,7 @@ class Loaded:
     reading: Reading
     predictions: Predictions
     where: str = ""
+    chosen: frozenset[str] = frozenset()
 
     @property
     def among(self) -> str:
@@ -150,10 +152,16 @@ def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
 
     ``where`` is the slice of its rows that is judged.
     """
-    from calib_core.readers import predictions
+    from calib_core import InputError
+    from calib_core.readers import examine, predictions
 
-    digest, table, reading = table_of(path, reading_fields(read))
-    return Loaded(path, digest, table, reading, predictions(table, reading), where)
+    fields = reading_fields(read)
+    digest, table, reading = table_of(path, fields)
+    try:
+        return Loaded(path, digest, table, reading, predictions(table, reading), where, frozenset(fields))
+    except InputError as why:
+        settled = [_options(finding) for finding in examine(table, reading) if finding.change]
+        raise InputError(f"{why} {' Or: '.join(settled)}" if settled else str(why)) from why
 
 
 def table_of(path: Path, fields: Mapping[str, Any]) -> tuple[str, Table, Reading]:
@@ -311,34 +319,23 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
 # -- telling --------------------------------------------------------------------------------------------------
 
 
-def write(path: Path, data: bytes) -> None:
-    """The bytes as a file, whole or not at all: a file that was there before stays until they are all written."""
-    import tempfile
-
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            try:
-                file.write(data)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
-        Path(file.name).chmod(0o666 & ~_umask())
-        Path(file.name).replace(path)
-    except OSError as why:
-        fail(f"{path} cannot be written ({why.strerror or why})")
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
-
-
 def warn(loaded: Loaded) -> None:
-    """What stands out in a file, on stderr, one line each; of notes that a column names models, if it is not used."""
+    """What stands out in a file and what was assumed, on stderr, one line each with the option that settles it."""
     for finding in loaded.findings:
-        if finding.severity != "note" or "models" in (finding.change or {}):
-            click.echo(f"{plain(loaded.table.name)}: {finding.severity}: {plain(finding.message)}", err=True)
+        if finding.open_to(loaded.chosen):
+            click.echo(
+                f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}".rstrip(), err=True
+            )
+
+
+def _options(finding: Finding) -> str:
+    """What a finding offers, as options of the command line."""
+    texts = []
+    for name, value in (finding.change or {}).items():
+        each = [str(item) for item in value] if isinstance(value, tuple) else [str(value)]
+        whole = [",".join(each)] if not any("," in item for item in each) or len(each) == 1 else each
+        texts += [f"--read {shlex.quote(f'{name}={item}')}" for item in whole]
+    return f"{finding.change_label}: {' '.join(texts)}" if texts else ""
 
 
 def progress(label: str, length: int) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _aside, _shared
 
 
 @click.command("export")
@@ -38,5 +38,5 @@ def command(calibrator: Path, output: Path, logits: bool) -> None:
         from dashboard.takeaway import onnx_bytes
 
         content = onnx_bytes(fitted, logits=logits)
-    _shared.write(output, content)
+    _aside.write(output, content)
     click.echo(_shared.plain(f"{calibrator} written as {output}"), err=True)

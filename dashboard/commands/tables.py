@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _shared
+from dashboard.commands import _aside, _exhibited, _shared
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -156,8 +156,8 @@ def _write(out: Path, found: dict[str, MethodTable]) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     for key, table in found.items():
-        _shared.write(out / f"{key}.csv", csv_bytes(table.frame()))
-        _shared.write(out / f"{key}.tex", latex(table).encode())
+        _aside.write(out / f"{key}.csv", csv_bytes(table.frame()))
+        _aside.write(out / f"{key}.tex", latex(table).encode())
 
 
 def _show(found: dict[str, MethodTable], form: str) -> None:

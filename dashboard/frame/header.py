@@ -34,6 +34,7 @@ def header(selection: Selection) -> None:
         with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
             label, note = _data_in_use(selection)
             st.button(label, help=note, on_click=lambda: widgets.change(view=DATA), key="frame.data")
+            _kept_rows(selection)
             _slice(selection)
         _rooms(view.room)
         with st.container(horizontal=True, width="content", gap="small"):
@@ -53,7 +54,9 @@ def tabs(selection: Selection) -> None:
     every = views_of(VIEWS[selection.view].room)
     if len(every) < 2:
         return
-    why = {each.key: each.missing() if each.missing else "" for each in every}
+    # Of a summary a view that reads rows says so in its place, with a way to some.
+    counted = session.is_summary(selection.source)
+    why = {v.key: v.missing() if v.missing and not (counted and v.reads == "rows") else "" for v in every}
     keys = [each.key for each in every if not why[each.key] or each.key == selection.view]
     st.segmented_control(
         "View",
@@ -110,6 +113,23 @@ def _slice(selection: Selection) -> None:
             "takes all rows again.",
             on_click=lambda: widgets.change(within="", zoom=None, between=None, cell=None),
             key="frame.slice",
+        )
+
+
+def _kept_rows(selection: Selection) -> None:
+    """That only the rows are looked at that a summary keeps, on a button that goes back to its counts."""
+    try:
+        how = session.reading(selection.source.data, selection.source.reading)
+    except InputError:
+        return
+    if how.layout == "kept-rows":
+        st.button(
+            "Rows kept by the summary",
+            icon=":material/close:",
+            icon_position="right",
+            help="Every number is of the rows that the summary keeps. A click goes back to its counts, of all rows.",
+            on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection(), kept=False)),
+            key="frame.kept",
         )
 
 

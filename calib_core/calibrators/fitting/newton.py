@@ -68,5 +68,11 @@ def minimum(loss: Loss, start: Float64s, slope: float = _SLOPE) -> Minimum:
 def solve(hessian: Float64s, right: Float64s) -> Float64s:
     """Solution of a positive definite system, equilibrated so that scales do not cost digits."""
     root = 1.0 / np.sqrt(np.diag(hessian))
-    factor = cho_factor(hessian * root * root[:, None], lower=True, check_finite=False)
-    return np.asarray(root * cho_solve(factor, root * right, check_finite=False))
+    even = hessian * root * root[:, None]
+    found: Float64s
+    try:
+        found = cho_solve(cho_factor(even, lower=True, check_finite=False), root * right, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        # Rounding left a direction without curvature, as scores that are alike in all rows do: no step goes along it.
+        found = np.asarray(np.linalg.lstsq(even, root * right)[0], dtype=np.float64)
+    return np.asarray(root * found)

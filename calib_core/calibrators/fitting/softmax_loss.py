@@ -14,6 +14,7 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.calibrators.fitting.whitening import Blocks, Scales, Whitening
+from calib_core.errors import InputError
 
 RIDGE = 1e-8
 """Weight of the pull towards the identity map that every fit has, in squared logits.
@@ -26,6 +27,9 @@ _KEPT_BYTES = 1 << 27
 """Inputs are kept in float64 up to 128 MB; beyond that they are read again each time, in their own dtype."""
 
 _BLOCK_VALUES = 1 << 14
+
+_MOST_SPREAD = 1e150
+"""Mean square of the inputs of a row around their mean, up to which the curvature of the loss can be worked out."""
 
 _BLOCK_CLASSES = 256
 """Classes up to which each has a Hessian block of its own to whiten with: 130 MB at most."""
@@ -117,7 +121,14 @@ class SoftmaxLoss:
         self.rows = rows
         self.identity = identity
         # Weights are measured by what they do to logits; a floor, since rows that are all uniform have no spread.
-        self.ridge = np.full(identity.shape, RIDGE * max(rows.spread(), 1e-6))
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = rows.spread()
+        if not spread <= _MOST_SPREAD:
+            raise InputError(
+                f"some logits lie more than {_MOST_SPREAD**0.5:.0e} apart within a row, and this map works out their "
+                "squares: divide all logits by a common factor, or give probabilities"
+            )
+        self.ridge = np.full(identity.shape, RIDGE * max(spread, 1e-6))
         self.ridge[-1] = RIDGE
         self.penalty = 0.5 * self.ridge
 

@@ -88,7 +88,7 @@ def test_the_coverage_curve_by_hand():
         coverage_curve(scores[:9], np.array([1, 0, 1, 1, 0, 0, 0, 0, 0], bool), 3).threshold(0.9)
     assert str(why.value) == (
         "coverage accuracy 0.9 cannot be reached: on the rows held out it goes from 0.3333 with every row answered up "
-        "to 0.6667 with only the surest 33 % answered"
+        "to 0.6667 with only the surest 33.3 % answered"
     )
 
 

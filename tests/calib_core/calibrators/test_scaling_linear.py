@@ -318,3 +318,31 @@ def test_cross_validation_stands_rare_classes_and_few_rows(key):
     for n in (1, 2, 4, 40):
         cal = CALIBRATORS.make(key, cross_validate=True).fit(p[:n], labels[:n])
         assert np.isfinite(cal.predict_proba(p)).all()
+
+
+@pytest.mark.parametrize("key", ["vector", "matrix"])
+@pytest.mark.parametrize("size", [1e160, 1e300, 1e308])
+def test_logits_whose_squares_overflow_are_refused_in_one_sentence(key, size):
+    z = np.random.default_rng(0).normal(size=(60, 3))
+    labels = np.arange(60) % 3
+    ordinary = Predictions.from_logits(z, labels)
+    z[::7, 0], z[::7, 1] = size, -size
+    huge = Predictions.from_logits(z, labels)
+    with pytest.raises(InputError, match=r"some logits lie more than 1e\+75 apart within a row"):
+        CALIBRATORS.make(key).fit_on(huge)
+    fitted_map = CALIBRATORS.make(key).fit_on(ordinary)
+    fitted_map.weights_ = 10.0 * (np.ones(3) if key == "vector" else np.eye(3))
+    if size > 1e307:
+        with pytest.raises(InputError, match="row 0: its logits are too large for this map"):
+            fitted_map.apply(huge)
+    else:
+        assert np.isfinite(fitted_map.apply(huge).probs).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("key", KEYS)
+def test_per_class_scores_alike_in_all_rows_become_the_shares_of_classes(key, value):
+    labels = np.random.default_rng(3).choice(3, 300, p=[0.2, 0.5, 0.3])
+    rows = Predictions.from_scores(np.full((300, 3), value), labels)
+    q = CALIBRATORS.make(key, **FREE[key]).fit_on(rows).apply(rows).probs
+    np.testing.assert_allclose(q, np.tile(np.bincount(labels) / 300, (300, 1)), atol=1e-4)

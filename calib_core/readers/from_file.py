@@ -1,0 +1,76 @@
+"""Whole files as Predictions in one call, which hands over what was assumed."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Collection
+from typing import Any
+
+from calib_core.predictions import Predictions
+from calib_core.readers.doctor import examine
+from calib_core.readers.formats import read_table
+from calib_core.readers.long_form import model_names
+from calib_core.readers.predict import predictions
+from calib_core.readers.proposal import propose
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+
+MOVED = frozenset({"chance", "class-order", "never-right"})
+"""Codes of warnings that no change of the reading settles, and that say numbers are probably not what was meant."""
+
+
+def read_predictions(source: str | os.PathLike[str] | bytes, name: str | None = None, **changes: Any) -> Predictions:
+    """Predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file, read as its names and values suggest.
+
+    Parameters
+    ----------
+    source : a path, or the bytes of a file together with its ``name``.
+    changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
+
+    What is assumed and could be meant otherwise is in ``notes``, a sentence each; what is probably not meant is a
+    UserWarning too. ``readers.examine`` gives the same as findings, with the change that would settle each.
+
+    >>> p = read_predictions(b"p_cat,p_dog,label\\n0.7,0.3,cat\\n0.4,0.6,cat\\n", name="preds.csv")
+    >>> p.class_names, p.correct.tolist()
+    (('cat', 'dog'), [True, False])
+    """
+    table = read_table(source, name)
+    reading = propose(table, **changes)
+    return _handed_over(predictions(table, reading), table, reading, changes)
+
+
+def read_models(
+    source: str | os.PathLike[str] | bytes, name: str | None = None, *, models: str = "model", **changes: Any
+) -> dict[str, Predictions]:
+    """Every model's predictions from one file whose column ``models`` names the model, over the same questions.
+
+    Parameters
+    ----------
+    source, name, changes : as in ``read_predictions``; ``question`` names the columns that tell questions apart.
+    models : the column of names; the result has them in the order in which they first appear.
+
+    Row i is the same question for every model, so that they can be compared in pairs. Questions that not every model
+    answers are left out: ``readers.examine`` says how many. Without a column of questions, or with ``question=()``,
+    row i of each model is taken for question i. InputError where a model has two rows for a question, or models differ
+    in its label.
+
+    >>> answers = b"model,id,confidence,correct\\nold,1,.7,1\\nold,2,.6,0\\nnew,2,.9,1\\nnew,1,.8,1\\n"
+    >>> {name: p.confidence.tolist() for name, p in read_models(answers, "answers.csv").items()}
+    {'old': [0.7, 0.6], 'new': [0.8, 0.9]}
+    """
+    table = read_table(source, name)
+    reading = propose(table, models=models, **changes)
+    each = {model: reading.replace(model=model) for model in model_names(table, reading)}
+    return {model: _handed_over(predictions(table, how), table, how, changes) for model, how in each.items()}
+
+
+def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Collection[str]) -> Predictions:
+    """The predictions with what the file was taken for in their notes; what is probably not meant is warned of."""
+    if reading.layout == "summary":
+        return found
+    asked = [finding for finding in examine(table, reading) if finding.open_to(chosen)]
+    for finding in asked:
+        if finding.severity == "warning" and (finding.change is not None or finding.code in MOVED):
+            warnings.warn(f"{table.name}: {finding.message}", stacklevel=3)
+    return found._with({"notes": tuple(dict.fromkeys((*found.notes, *(finding.message for finding in asked))))})
