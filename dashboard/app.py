@@ -8,6 +8,7 @@ from calib_core import InputError
 from dashboard import frame, session, tour, widgets
 from dashboard.frame.header import tabs
 from dashboard.selection import Selection
+from dashboard.session.turns import TURNS
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, View, data, data_choice, kept_rows, start
 
@@ -72,4 +73,5 @@ def _view(selection: Selection, view: View) -> None:
     view.render()
 
 
-main()
+with TURNS.taken():
+    main()
