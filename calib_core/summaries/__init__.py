@@ -1,5 +1,6 @@
 """Summaries: predictions of any size as counts on a fine grid, merged to the bit, opened like predictions."""
 
+from calib_core.summaries.claim_tally import ClaimTally, tally
 from calib_core.summaries.counted_claims import CountedClaims
 from calib_core.summaries.in_duckdb import count_in_duckdb, counting_sql
 from calib_core.summaries.kept_rows import kept_together
@@ -9,6 +10,7 @@ from calib_core.summaries.on_cluster import count_on_cluster
 from calib_core.summaries.on_disk import read_summary, summary_of, write_summary
 
 __all__ = [
+    "ClaimTally",
     "CountedClaims",
     "Summary",
     "count_in_duckdb",
@@ -19,5 +21,6 @@ __all__ = [
     "read_summary",
     "summarise",
     "summary_of",
+    "tally",
     "write_summary",
 ]

@@ -124,9 +124,9 @@ class CountedClaims(OneLine):
         """What is kept of how the claims of a row go together; NotAnswerable where it is not, or not in such bins."""
         if self.pairs is None:
             raise NotAnswerable(
-                "how the claims of a row about its classes go together is not in this summary, which an older version "
-                "made: intervals and noise floors over all classes need it; make the summary again, or ask for one "
-                "class (class-specific)"
+                "how the claims of a row go together is not in these counts, of too many classes or made by an older "
+                "version: intervals and noise floors in this notion need it; make them again, ask in a notion of one "
+                "claim a row (top-label, class-specific), or go back to the rows"
             )
         return self.pairs.coarsened(edge_sets, self.dtype, joined)
 

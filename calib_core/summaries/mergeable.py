@@ -87,7 +87,7 @@ class Summary(CountedRows, OneLine):
         >>> Summary.of(Predictions([[0.7, 0.3]], [0])).n_rows
         1
         """
-        rows = _summable(predictions)
+        rows = summable(predictions)
         k = rows.n_classes
         known = rows.kind != "confidence"
         h, right = rows.confidence, rows.correct
@@ -287,7 +287,7 @@ def merged(summaries: Sequence[Summary]) -> Summary:
     )
 
 
-def _summable(predictions: Predictions) -> Predictions:
+def summable(predictions: Predictions) -> Predictions:
     """The rows to count, whole-number weights written out; NotAnswerable for what counts would lose."""
     if predictions.row_groups is not None:
         raise NotAnswerable(

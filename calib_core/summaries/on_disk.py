@@ -135,8 +135,10 @@ def _frame(summary: Summary) -> pd.DataFrame:
     lines += [_line("sample", text[i : i + _PIECE], i) for i in range(0, len(text), _PIECE)]
     frames = [_cells_frame(f"cell {key}", cells) for key, cells in _families(summary).items()]
     if (pairs := summary.class_pairs) is not None:
-        lines += [_line("pairs", " ".join(map(str, pairs.numbers)), count=pairs.sums.rows, number=pairs.sums.most)]
-        frames += [_frame_of_pairs(what, *sums) for what, sums in _pair_sums(pairs.sums).items()]
+        of_pairs = [_frame_of_pairs(what, *sums) for what, sums in _pair_sums(pairs.sums).items()]
+        kept, length = " ".join(map(str, pairs.numbers)), sum(map(len, of_pairs))
+        lines += [_line("pairs", kept, length, count=pairs.sums.rows, number=pairs.sums.most)]
+        frames += of_pairs
     return pd.concat([pd.DataFrame(lines), *frames], ignore_index=True)
 
 
@@ -222,7 +224,8 @@ class _Lines:
         residual, claimed = self._symmetric("pair cells", cells)
         sizes = exact_sums.stacked(self._symmetric("pair classes", n_classes))
         rows, most = int(self.of("count", "pairs")[0]), float(self.of("number", "pairs")[0])
-        if not 0 <= most <= n_classes:
+        length = sum(len(self.of("place", what)) for what in ("pair cells", "pair classes"))
+        if not 0 <= most <= n_classes or length != self.of("place", "pairs")[0]:
             raise ValueError("pairs")
         return PairCells(numbers, SharedRows(rows, most, residual, claimed, sizes))
 

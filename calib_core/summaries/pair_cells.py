@@ -1,4 +1,4 @@
-"""What a summary keeps of how the claims of a row about its classes go together: sums over pairs of coarse cells."""
+"""What counts keep of how the claims of a row go together: sums over pairs of coarse cells."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WANTED = ((10, 15, 20), (15,), (10,), (5,))
 """Numbers of equal-width bins whose edges the cells have: the first of these that makes no more than ``MOST_CELLS``."""
 
 
-def numbers_for(n_classes: int) -> tuple[int, ...] | None:
-    """The numbers of bins that are kept for so many classes; None where pairs of any would be too many.
+def numbers_for(strata: int) -> tuple[int, ...] | None:
+    """The numbers of bins that are kept for so many strata; None where pairs of any would be too many.
 
     >>> numbers_for(10), numbers_for(60), numbers_for(1000)
     ((10, 15, 20), (15,), None)
     """
-    fits = (numbers for numbers in WANTED if n_classes * (len(edges_of(numbers)) + 1) <= MOST_CELLS)
+    fits = (numbers for numbers in WANTED if strata * (len(edges_of(numbers)) + 1) <= MOST_CELLS)
     return next(fits, None)
 
 
@@ -36,7 +36,7 @@ def edges_of(numbers: Sequence[int]) -> Float64s:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairCells(OneLine):
-    """Sums over pairs of the cells between the edges of these ``numbers`` of bins, class after class.
+    """Sums over pairs of the cells between the edges of these ``numbers`` of bins, stratum after stratum.
 
     >>> from calib_core.predictions import Predictions
     >>> from calib_core.reductions import ClassWise
@@ -49,12 +49,12 @@ class PairCells(OneLine):
     sums: SharedRows
 
     @classmethod
-    def of(cls, claims: Claims) -> PairCells | None:
-        """Those of claims about every class; None where classes are too many."""
+    def of(cls, claims: Claims, ranks: int = 1) -> PairCells | None:
+        """Those of claims that share rows, ``ranks`` of listed ones each; None where strata are too many."""
         numbers = numbers_for(len(claims.strata))
         if numbers is None:
             return None
-        return cls(numbers, claims.shared([edges_of(numbers).astype(claims.dtype)]))
+        return cls(numbers, claims.shared([edges_of(numbers).astype(claims.dtype)], ranks=ranks))
 
     @classmethod
     def together(cls, several: Sequence[PairCells | None]) -> PairCells | None:
@@ -75,9 +75,9 @@ class PairCells(OneLine):
             edges = edge_sets[0 if len(edge_sets) == 1 else line]
             if not np.isin(edges, grid).all():
                 raise NotAnswerable(
-                    "how the claims of a row about its classes go together is kept here in bins of equal width, "
-                    f"{' or '.join(map(str, self.numbers))} of them: choose these for intervals and noise floors over "
-                    "all classes, ask for one class (class-specific), or go back to the rows"
+                    "how the claims of a row go together is kept here in bins of equal width, "
+                    f"{' or '.join(map(str, self.numbers))} of them: choose these for intervals and noise floors in "
+                    "this notion, ask in one of one claim a row (top-label, class-specific), or go back to the rows"
                 )
             codes[s] = line * width + np.searchsorted(edges, np.append(0.0, grid), side="right")
         return self.sums.grouped(codes.ravel(), n_lines(strata, joined) * width)

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib_core import InputError
+from calib_core import InputError, Predictions
 from calib_core.calibrators import Calibrator
 from calib_core.readers import propose, streams
 from dashboard.commands import _aside, _shared
@@ -67,6 +67,7 @@ def recalibrate(
     words among numbers, writing begins anew. Labels of an NPY matrix come from the file ``labels``.
     """
     kinds: dict[str, np.dtype[Any]] = {}
+    _first_rows(file, labels, fields)
     while True:
         told = Told()
         try:
@@ -75,6 +76,48 @@ def recalibrate(
         except _WiderError:
             continue
         return told
+
+
+def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> _shared.Loaded:
+    """The first of the rows, which decide how all are read: what stands out in them is said on stderr."""
+    first = next(iter(streams.parts(file, labels=labels, **fields)))
+    rows = _shared.Loaded(file, "", first.run.table, first.reading, first.predictions, chosen=frozenset(fields))
+    _shared.warn(rows)
+    return rows
+
+
+def fit(
+    calibrator: Calibrator, file: Path, labels: Path | None, rows: str, fields: Mapping[str, Any]
+) -> tuple[int, str]:
+    """How many rows a calibrator is fitted on, a part at a time, and the calibrator as text.
+
+    ``rows`` are "all", those a column marks "calibration", or "auto": these where a column marks them.
+    """
+    first = _first_rows(file, labels, fields)
+    if rows == "auto":
+        rows = "all" if first.reading.split is None else "calibration"
+    watched = _Watched(file, {"labels": labels, "rows": rows, **fields})
+    fitted = calibrator.fit_parts(watched)
+    return watched.rows, fitted.to_json()
+
+
+@dataclass
+class _Watched:
+    """The parts of a file, each reading of it with a bar of its own, and how many rows it has."""
+
+    path: Path
+    how: Mapping[str, Any]
+    rows: int = 0
+
+    def __iter__(self) -> Iterator[Predictions]:
+        rows = 0
+        with _shared.progress("Reading rows", 1000) as bar:
+            for part in streams.streamed(
+                self.path, progress=lambda share: bar.update(int(1000 * share) - bar.pos), **self.how
+            ):
+                rows += part.n_rows
+                self.rows = max(rows, self.rows)
+                yield part
 
 
 def _every_part(

@@ -105,6 +105,33 @@ def test_labels_may_lie_beside_a_matrix(many):
     assert "are written in parts; end -o in .csv, .parquet, .jsonl, .npy" in refused
 
 
+@pytest.mark.parametrize("key", ["temperature", "vector", "class-wise-hb"])
+def test_a_fit_in_parts_is_that_of_the_rows_marked_for_it(many, key):
+    frame = table(300, split=True)
+    written("in.csv", frame)
+    many()
+    stderr = run("fit", "in.csv", "--calibrator", key, "--parts", "-o", "cal.json").stderr
+    whole = cc.read_predictions("in.csv")
+    fit = whole.take(np.arange(0, 300, 3))
+    assert f"on {fit.n_rows} rows of in.csv" in stderr
+    wanted = cc.CALIBRATORS.make(key).fit_on(cc.Summary.of(fit) if key.endswith("hb") else fit)
+    np.testing.assert_allclose(cc.load_calibrator("cal.json").apply(whole).probs, wanted.apply(whole).probs, atol=1e-9)
+    refused = run("fit", "in.csv", "--calibrator", "venn-abers", "--parts", "-o", "x.json", code=2).stderr
+    assert "looks at all calibration rows at once" in refused
+
+
+def test_a_summary_is_fitted_like_data():
+    written("in.csv", rows())
+    run("summarise", "in.csv", "-o", "counts.parquet")
+    run("fit", "counts.parquet", "--calibrator", "top-label-hb", "-o", "cal.json")
+    wanted = cc.CALIBRATORS.make("top-label-hb").fit_on(cc.read_summary("counts.parquet"))
+    assert cc.load_calibrator("cal.json").to_json() == wanted.to_json()
+    refused = run("fit", "counts.parquet", "--calibrator", "temperature", "-o", "x.json", code=2).stderr
+    assert "fitting Temperature scaling needs rows, and a summary holds counts" in refused
+    assert "leave --rows" in run("fit", "counts.parquet", "--calibrator", "vector", "--rows", "all", "-o", "x.json",
+                                 code=2).stderr  # fmt: skip
+
+
 def test_what_is_read_is_not_lost(many):
     written("in.csv", rows())
     run("fit", "in.csv", "--calibrator", "temperature", "-o", "cal.json")

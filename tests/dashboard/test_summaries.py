@@ -48,7 +48,8 @@ def test_an_audit_of_a_summary_says_what_needs_rows():
     ended = run("audit", "counts.parquet")
     assert ended.exit_code == 0, ended.output
     assert "Top-label ECE" in ended.stdout
-    assert "over all classes need rows" in ended.stdout
+    assert "Class-wise ECE" in ended.stdout
+    assert "needs rows" in ended.stdout
     again = run("summarise", "counts.parquet", "counts.parquet", "-o", "twice.parquet")
     assert again.exit_code == 0
     assert cc.read_summary("twice.parquet").n_rows == 2 * cc.read_summary("counts.parquet").n_rows
