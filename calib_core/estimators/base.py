@@ -91,7 +91,7 @@ class Traits:
 
     @property
     def reads(self) -> Literal["rows", "counts"]:
-        """Whether a summary is enough for it: counts in bins, or the sums of a score of whole predictions."""
+        """Whether a summary is enough for it."""
         return "counts" if self.counts != "never" or "predictions" in self.takes else "rows"
 
 
