@@ -18,7 +18,7 @@ from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference.cell_draws import FineCells, counts_suffice
 from calib_core.inference.cell_margins import Outcomes, shared_outcomes
-from calib_core.inference.cell_sums import shared_of
+from calib_core.inference.cell_sums import outcome_sums, shared_of
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval
@@ -105,16 +105,8 @@ class InBins:
         """
         if self.disjoint:
             return self._with(self._table.moments(claims))
-        table, _ = self._table, (self._unit, self._unanswered)
-        if isinstance(claims, FlatClaims):
-            weight, hits = claims.weights, claims.outcomes.astype(np.float64)
-            cell = table.cells(claims.scores, claims.codes)
-            sums = np.bincount(cell, hits if weight is None else hits * weight, table.count.size)
-        else:
-            row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
-            cell = table.cells(claims.rows.base[row, claims.hit], claims.hit)
-            sums = np.bincount(cell, claims.weights, table.count.size)
-        other = self._of(sums.reshape(table.count.shape).astype(np.float64))
+        _ = self._unit, self._unanswered
+        other = self._of(outcome_sums(claims, self._table))
         other._claims = claims
         # What is known of cells is of the outcomes that were seen: what these rows move is looked up in the rows.
         other.__dict__["_shared"] = None
@@ -125,7 +117,7 @@ class InBins:
         other, known, cells = self._of(outcome), self._shared, self._cells.ravel()
         assert known is not None
         moved, each = self._noise, np.square(self._table.weight.ravel()[cells] / self._table.count.ravel()[cells])
-        seen, claimed = (float(each @ np.diag(s.value)[cells]) for s in (known.residual, known.claimed))
+        seen, claimed = (max(0.0, float(each @ np.diag(s.value)[cells])) for s in (known.residual, known.claimed))
         residual = moved.residual * claimed / seen if seen > 0 else moved.residual
         other.__dict__["_noise"] = Noise(moved.unit, residual, residual)
         return other
