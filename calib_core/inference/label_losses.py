@@ -20,7 +20,7 @@ class LabelLosses:
     """Of every row, (n,), what its loss can be when a label l of probability p_l loses S_l.
 
     ``expected`` is sum_l p_l S_l; ``variance`` and ``third`` are sum_l p_l |S_l - expected|^m, m = 2 and 3; ``least``
-    and ``most`` the ends of S_l; ``total`` is sum_l p_l, 1 but for rounding.
+    and ``most`` the ends of S_l.
     """
 
     expected: Float64s
@@ -28,7 +28,6 @@ class LabelLosses:
     third: Float64s
     least: Float64s
     most: Float64s
-    total: Float64s
 
 
 def label_losses(score: Any, predictions: Predictions) -> LabelLosses:
@@ -36,7 +35,7 @@ def label_losses(score: Any, predictions: Predictions) -> LabelLosses:
     known = _KEPT.setdefault(predictions, {})
     if score in known:
         return known[score]
-    sums = np.empty((6, predictions.n_rows))
+    sums = np.empty((5, predictions.n_rows))
     for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
         sums[:, where] = _of_block(score, block)
     found = LabelLosses(*sums)
@@ -50,12 +49,11 @@ def _of_block(score: Any, block: Floats) -> list[Float64s]:
     lost = score.label_losses(p)
     expected = np.einsum("ij,ij->i", p, lost)
     least, most = lost.min(axis=1), lost.max(axis=1)
-    total = p.sum(axis=1)
     away = np.abs(np.subtract(lost, expected[:, None], out=lost), out=lost)
     # Products, since a power of floats takes thirty times as long, and is rounded differently by every machine.
     p *= away
     p *= away
-    return [expected, p.sum(axis=1), np.einsum("ij,ij->i", p, away), least, most, total]
+    return [expected, p.sum(axis=1), np.einsum("ij,ij->i", p, away), least, most]
 
 
 _KEPT: WeakKeyDictionary[Predictions, dict[Any, LabelLosses]] = WeakKeyDictionary()

@@ -86,17 +86,14 @@ def mean_law(question: Question) -> MeanLaw | None:
 
 
 def _lost(question: Question, rows: Predictions) -> tuple[Float64s, Float64s, Float64s]:
-    """Mean, variance and third absolute moment of each row's loss, of probabilities divided by their sum."""
+    """Mean, variance and third absolute moment of each row's loss."""
     each = label_losses(question.estimator, rows)
-    mean = each.expected / each.total
-    variance = each.variance / each.total - np.square(mean - each.expected)
-    return mean, np.maximum(variance, 0.0), each.third / each.total
+    return each.expected, each.variance, each.third
 
 
 def _right(rows: Predictions) -> tuple[Float64s, Float64s, Float64s]:
     """The same of being right."""
-    total = np.concatenate([block.sum(axis=1, dtype=np.float64) for _, block in rows.rows.blocks()])
-    h = rows.confidence / total
+    h = rows.confidence.astype(np.float64)
     return h, h * (1 - h), h * (1 - h) * (np.square(h) + np.square(1 - h))
 
 

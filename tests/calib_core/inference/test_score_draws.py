@@ -73,16 +73,17 @@ def test_few_rows_decide_and_the_labels_are_drawn(every_row_is_many, key):
     assert law_of(Predictions(spread(300, 3, 0).probs, np.zeros(300, dtype=int), weights=heavy), key) is None
 
 
-def test_rows_that_do_not_quite_sum_to_one_are_drawn_from_what_they_share_out(monkeypatch):
-    """Labels are drawn from rows divided by their sum, and so is their law."""
-    p = spread(4000, 4, 3)
-    off = Predictions(p.probs * 0.9995, p.labels)
+def test_the_law_is_that_of_every_label_of_every_row(every_row_is_many):
+    """By hand, label by label; accuracies too."""
+    p = spread(2000, 4, 3)
     for key in SCORES:
-        drawn = noise_floor(estimate(off, None, key).question, 4000, random_state=1).draws
-        with monkeypatch.context() as patch:
-            patch.setattr(score_draws, "MANY_ROWS", 0)
-            law = law_of(off, key)
-        assert law.mean == pytest.approx(drawn.mean(), abs=4 * law.spread / np.sqrt(4000))
+        score = estimate(p, None, key).question.estimator
+        hit = np.arange(4) == p.predicted[:, None]
+        lost = hit.astype(float) if key == "accuracy" else score.label_losses(p.probs)
+        mean = (p.probs * lost).sum(1)
+        variance = (p.probs * np.square(lost - mean[:, None])).sum(1)
+        law = law_of(p, key)
+        assert (law.mean, law.spread) == pytest.approx((mean.mean(), np.sqrt(variance.sum()) / 2000), rel=1e-9)
 
 
 def test_few_rows_are_drawn_one_by_one(monkeypatch):
