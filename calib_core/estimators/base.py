@@ -356,8 +356,7 @@ def estimate(
     if reduction is None:
         if "predictions" not in traits(method).takes:
             raise RegistryError(f"{ESTIMATORS.recipe(method).title} needs a notion: give reduction=")
-        question = Question(predictions, None, method)
-        none = np.empty(0)
+        question, none = Question(predictions, None, method), np.empty(0)
         return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
     notion = as_reduction(reduction)
     claims = notion.split(predictions)

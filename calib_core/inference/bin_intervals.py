@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
+from calib_core.binning import BinTable, EqualWidth, cuts
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned
@@ -18,7 +18,7 @@ from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
 from calib_core.inference.cell_draws import FineCells, counts_suffice
 from calib_core.inference.cell_margins import Outcomes, shared_outcomes
-from calib_core.inference.cell_sums import shared_of, unit_noise
+from calib_core.inference.cell_sums import outcome_sums, shared_of, unit_noise
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval
@@ -34,7 +34,7 @@ from calib_core.inference.inversion import (
     square_ends,
     square_high,
 )
-from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
+from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, cells_with, facts_of, is_sparse, judged_bins, target
 from calib_core.inference.largest_errors import largest_ends
 from calib_core.inference.more_rows import middle_high, middle_reaches, times_needed
 from calib_core.inference.null import calibrated_claims, null_outcomes
@@ -43,7 +43,7 @@ from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
 from calib_core.shared_rows import SharedRows
-from calib_core.tallies import Moments, Tally, copies
+from calib_core.tallies import Moments, copies
 
 _ONE_ROW = 1.0 + 1e-9
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
@@ -104,16 +104,8 @@ class InBins:
         """
         if self.disjoint:
             return self._with(self._table.moments(claims))
-        table, _ = self._table, (self._unit, self._unanswered)
-        if isinstance(claims, FlatClaims):
-            weight, hits = claims.weights, claims.outcomes.astype(np.float64)
-            cell = table.cells(claims.scores, claims.codes)
-            sums = np.bincount(cell, hits if weight is None else hits * weight, table.count.size)
-        else:
-            row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
-            cell = table.cells(claims.rows.base[row, claims.hit], claims.hit)
-            sums = np.bincount(cell, claims.weights, table.count.size)
-        other = self._of(sums.reshape(table.count.shape).astype(np.float64))
+        _ = self._unit, self._unanswered
+        other = self._of(outcome_sums(claims, self._table))
         other._claims = claims
         # What is known of cells is of the outcomes that were seen: what these rows move is looked up in the rows.
         other.__dict__["_shared"] = None
@@ -124,7 +116,7 @@ class InBins:
         other, known, cells = self._of(outcome), self._shared, self._cells.ravel()
         assert known is not None
         moved, each = self._noise, np.square(self._table.weight.ravel()[cells] / self._table.count.ravel()[cells])
-        seen, claimed = (float(each @ np.diag(s.value)[cells]) for s in (known.residual, known.claimed))
+        seen, claimed = (max(0.0, float(each @ np.diag(s.value)[cells])) for s in (known.residual, known.claimed))
         residual = moved.residual * claimed / seen if seen > 0 else moved.residual
         other.__dict__["_noise"] = Noise(moved.unit, residual, residual)
         return other
@@ -255,27 +247,11 @@ class InBins:
 
     def high_with(self, factor: float, level: float) -> float:
         """The median upper end of calibrated models with so many times the rows."""
-        return middle_high(self._cells_with(factor), level, self._stream)
+        return middle_high(cells_with(self.gaps, self._fine, factor), level, self._stream)
 
     def reaches_with(self, factor: float, level: float, limit: float) -> bool:
         """Is ``high_with`` at least the limit?"""
-        return middle_reaches(self._cells_with(factor), level, limit, self._stream)
-
-    def _cells_with(self, factor: float) -> CellGaps:
-        """The cells that so many times the rows would be judged in."""
-        gaps, fine = self.gaps, self._fine
-        if fine is None:
-            return replace(gaps, rows=gaps.rows * factor)
-        tally = fine.tally
-        more = replace(fine, tally=Tally(tally.count * factor, tally.score * factor, tally.outcome * factor))
-        sparse = is_sparse(more, more.count, same_rows=False)
-        codes = group_codes(more) if sparse else np.arange(more.count.size).reshape(more.count.shape)
-        weight, count, score, outcome = (
-            np.bincount(codes.ravel(), part.ravel()).astype(np.float64)
-            for part in (more.weight, more.count, more.tally.score, more.tally.outcome)
-        )
-        full = count > 0
-        return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])
+        return middle_reaches(cells_with(self.gaps, self._fine, factor), level, limit, self._stream)
 
     @cached_property
     def _fine(self) -> BinTable | None:

@@ -118,6 +118,18 @@ def _totals(rows: Rows, times: Float64s) -> Float64s:
     return total
 
 
+def outcome_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Float64s:
+    """Sums of the claims' outcomes over the table's cells, (strata, bins)."""
+    terms: Float64s | None
+    if isinstance(claims, FlatClaims):
+        weight, hits = claims.weights, claims.outcomes.astype(np.float64)
+        cell, terms = table.cells(claims.scores, claims.codes), hits if weight is None else hits * weight
+    else:
+        row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
+        cell, terms = table.cells(claims.rows.base[row, claims.hit], claims.hit), claims.weights
+    return np.bincount(cell, terms, table.count.size).astype(np.float64).reshape(table.count.shape)
+
+
 def shared_of(claims: Claims, table: BinTable, ranks: int) -> SharedRows | None:
     """What rows of several claims add to pairs of cells; None where rows weigh unequally, or cells are too many.
 

@@ -9,13 +9,15 @@ import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core._checks import whole
-from calib_core.binning import BinTable, Groups, cuts, of_interval, tabulate
+from calib_core.binning import BinTable, Groups, cuts, group_codes, of_interval, tabulate
 from calib_core.estimators import Binned, traits
 from calib_core.estimators.base import Question, error_scale
 from calib_core.estimators.debiased import worth
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts
+from calib_core.inference.inversion import CellGaps
 from calib_core.reductions import REDUCTIONS
+from calib_core.tallies import Tally
 
 OF_BINS = "bins"
 """The order of the largest error of a bin over its classes."""
@@ -79,3 +81,19 @@ def judged_bins(question: Question) -> Question:
     if claims.same_rows and np.count_nonzero(tabulate(claims, [Groups()])[0].count) < _FEWEST_GROUPS:
         return question
     return replace(question, estimator=replace(question.estimator, binning=Groups()))
+
+
+def cells_with(gaps: CellGaps, fine: BinTable | None, factor: float) -> CellGaps:
+    """The cells that so many times the rows would be judged in; ``fine``, the bins that groups are made of, if any."""
+    if fine is None:
+        return replace(gaps, rows=gaps.rows * factor)
+    tally = fine.tally
+    more = replace(fine, tally=Tally(tally.count * factor, tally.score * factor, tally.outcome * factor))
+    sparse = is_sparse(more, more.count, same_rows=False)
+    codes = group_codes(more) if sparse else np.arange(more.count.size).reshape(more.count.shape)
+    weight, count, score, outcome = (
+        np.bincount(codes.ravel(), part.ravel()).astype(np.float64)
+        for part in (more.weight, more.count, more.tally.score, more.tally.outcome)
+    )
+    full = count > 0
+    return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])

@@ -16,11 +16,13 @@ from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
+from calib_core.inference.cell_draws import counts_suffice
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
 from calib_core.shared_rows import MOST_CELLS
+from calib_core.tallies import copies
 
 _AT_ONCE = 1_000_000
 """Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
@@ -47,9 +49,11 @@ def floors(
     Estimators that look at counts in bins share draws counted once into the cells between all their edges, of which
     every binning's bins are runs; others are drawn for one by one.
     """
-    question = Question(predictions, reduction, None).written_out
-    claims = question.claims
+    question = Question(predictions, reduction, None)
     alone = question.whole or predictions.row_groups is not None
+    if alone or not counts_suffice(question.claims, question.ranks):
+        question = question.written_out
+    claims = question.claims
     counted = [None] * len(estimators) if alone else sweep_tables(claims, estimators)
     members = [c for c in counted if c is not None]
     shared = iter(_shared(question, members, resamples, random_state))
@@ -117,7 +121,8 @@ def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes,
     place = _search(each, width)
     if size > MOST_CELLS and isinstance(claims, ColumnClaims):
         return partial(_of_columns, claims, size, place), ends
-    if size > MOST_CELLS and ranks == 1 and claims.grain == "rows" and len(claims.scores) * draws.CHUNK <= _HELD:
+    listed = claims.grain == "rows" and (claims.weights is None or not copies(claims.weights))
+    if size > MOST_CELLS and ranks == 1 and listed and len(claims.scores) * draws.CHUNK <= _HELD:
         return partial(_of_list, claims, size, place(claims.codes, claims.scores)), ends
     if alike:
         fine = tabulate_at(claims, each[0])
