@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _outputs, _shared
 
 ENDINGS = ("csv", "parquet", "npz", "npy")
 
@@ -14,8 +14,8 @@ ENDINGS = ("csv", "parquet", "npz", "npy")
 @click.command("apply")
 @click.argument("calibrator", type=_shared.FILE)
 @click.argument("file", type=_shared.FILE)
-@click.option("-o", "--output", type=_shared.FILE, required=True,
-              help="Where the predictions go: .csv, .parquet, .npz or .npy.")  # fmt: skip
+@click.option("-o", "--output", type=_shared.OUTPUT, required=True,
+              help="Where the predictions go: .csv, .parquet, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
 @_shared.reading_options
 @_shared.careful
 def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -> None:
@@ -33,17 +33,17 @@ def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -
     from calib_core import load_calibrator
     from dashboard.commands import _written
 
-    ending = output.suffix.lower().removeprefix(".")
+    ending = "csv" if str(output) == _outputs.STDIO else output.suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
-        named = _shared.plain(output.name)
+        named = _outputs.plain(output.name)
         raise click.BadParameter(f"{named!r} does not end in one of .{', .'.join(ENDINGS)}.", param_hint="-o")
     fitted = load_calibrator(calibrator)
     loaded = _shared.load(file, read)
     _shared.warn(loaded)
     answer = fitted.apply(loaded.predictions)
-    _shared.write(output, _written.content(loaded, answer, ending))
+    _outputs.write(output, _written.content(loaded, answer, ending))
     line = f"{answer.n_rows:,} rows of {loaded.table.name} recalibrated: {output}"
     from calib_core._text import percent
 
     abstained = "" if answer.coverage == 1 else f" ({percent(1 - answer.coverage)} abstained)"
-    click.echo(_shared.plain(line + abstained), err=True)
+    click.echo(_outputs.plain(line + abstained), err=True)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _outputs, _shared
 
 
 @click.command("fit")
 @click.argument("file", type=_shared.FILE)
 @click.option("--calibrator", "key", required=True, help="Which calibrator, such as temperature or top-label-hb.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the calibrator.")
-@click.option("-o", "--output", type=_shared.FILE, required=True, help="Where the fitted calibrator goes (.json).")
+@click.option("-o", "--output", type=_shared.OUTPUT, required=True, help="Where the fitted calibrator goes (.json).")
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
@@ -42,6 +42,6 @@ def command(file: Path, key: str, params: tuple[str, ...], output: Path, rows: s
     chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
     given = loaded.rows(chosen)
     text = recipe.build().fit_on(given).to_json()
-    _shared.write(output, text.encode())
+    _outputs.write(output, text.encode())
     line = f"{recipe.title} fitted on {given.n_rows:,} rows of {loaded.table.name}: {output}"
-    click.echo(_shared.plain(line), err=True)
+    click.echo(_outputs.plain(line), err=True)

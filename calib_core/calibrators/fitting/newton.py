@@ -73,5 +73,5 @@ def solve(hessian: Float64s, right: Float64s) -> Float64s:
         found = cho_solve(cho_factor(even, lower=True, check_finite=False), root * right, check_finite=False)
     except scipy.linalg.LinAlgError:
         # Rounding left a direction without curvature, as scores that are alike in all rows do: no step goes along it.
-        found = np.linalg.lstsq(even, root * right)[0]
+        found = np.asarray(np.linalg.lstsq(even, root * right)[0], dtype=np.float64)
     return np.asarray(root * found)
