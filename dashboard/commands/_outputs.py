@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calib_core._whole_files import write_whole
-
 if TYPE_CHECKING:  # heavy: a command imports it when it runs
     import pandas as pd
 
@@ -45,12 +43,9 @@ def check(context: click.Context) -> None:
             raise click.BadParameter(f"{plain(path)} is a file this command reads or writes already; "
                                      "give another name.", context, param)  # fmt: skip
         folder = path.resolve().parent
-        if not folder.is_dir():
-            raise click.BadParameter(f"{plain(path)}: there is no folder {plain(folder)}.", context, param)
-        if not os.access(folder, os.W_OK):
-            reason = os.strerror(errno.EACCES)
-            raise click.BadParameter(f"{plain(path)} cannot be written ({reason}): choose another folder.",
-                                     context, param)  # fmt: skip
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)
+            raise click.BadParameter(f"{plain(path)} cannot be written ({reason}: {plain(folder)}).", context, param)
 
 
 def _paths(value: Any) -> list[Path]:
@@ -73,6 +68,8 @@ def write(path: Path, data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
+    from calib_core._whole_files import write_whole
+
     try:
         write_whole(path, data)
     except OSError as why:
