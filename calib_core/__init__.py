@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.registry import Recipe, RegistryError
     from calib_core.side_by_side import measured
     from calib_core.study import evaluate, stacked
-    from calib_core.summaries import Summary, read_summary, summarise
+    from calib_core.summaries import Summary, read_summary, summarise, tally
     from calib_core.three_classes import corners
 
 __all__ = [
@@ -115,6 +115,7 @@ __all__ = [
     "study",
     "summaries",
     "summarise",
+    "tally",
     "three_corners",
     "uses",
     "with_options",
@@ -182,6 +183,7 @@ _FROM = {
         "Summary",
         "read_summary",
         "summarise",
+        "tally",
     ),
     "three_classes": ("corners",),
 }

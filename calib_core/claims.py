@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from calib_core import exact_sums
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
 from calib_core._parallel import chunks, shared_out
+from calib_core._places import n_lines, placed, placed_in_lines
 from calib_core._repr import OneLine
 from calib_core.exact_sums import ExactSums
 from calib_core.predictions import Grain
+from calib_core.shared_rows import AT_ONCE, FEW_CLASSES, SMALL, RowClaims, SharedRows
 from calib_core.tallies import Moments, Tally, copies
 
 _Kind = TypeVar("_Kind", bound=Tally)
@@ -156,6 +158,13 @@ class Claims(Protocol):
         One set of edges for all strata, or one a stratum; cells that a stratum does not have hold nothing.
         """
 
+    def shared(self, edge_sets: Sequence[Floats], joined: Codes | None = None, ranks: int = 1) -> SharedRows:
+        """What rows of several claims of weight 1 add to pairs of the cells between inner edges, as of ``moments``.
+
+        Cells are numbered stratum after stratum, as many for each; strata that are ``joined`` go to the line of edges
+        that it says. ``ranks`` of listed claims belong to one row.
+        """
+
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
         """Edges as of ``moments`` that hold these, and between them as many as tell scores apart well enough.
 
@@ -198,6 +207,17 @@ class FlatClaims(OneLine):
 
     def moments(self, edge_sets: Sequence[Floats]) -> Moments:
         return self._summed(edge_sets, Moments, copies(self.weights))
+
+    def shared(self, edge_sets: Sequence[Floats], joined: Codes | None = None, ranks: int = 1) -> SharedRows:
+        n, width = len(self.scores) // ranks, 1 + max(map(len, edge_sets))
+        lines, score, hit = self.codes.reshape(ranks, n), self.scores.reshape(ranks, n), self.outcomes.reshape(ranks, n)
+
+        def part(where: slice) -> RowClaims:
+            cell = placed_in_lines(edge_sets, joined, score[:, where], lines[:, where])
+            return RowClaims(cell, score[:, where].astype(np.float64), hit[:, where])
+
+        size = n_lines(len(self.strata), joined) * width
+        return SharedRows.of(map(part, _chunks(n, AT_ONCE)), size, apart=joined is None)
 
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
         return _with_equal_parts(self, edge_sets)
@@ -278,6 +298,19 @@ class ColumnClaims(OneLine):
     def moments(self, edge_sets: Sequence[Floats]) -> Moments:
         return self._listed(edge_sets, Moments)
 
+    def shared(self, edge_sets: Sequence[Floats], joined: Codes | None = None, ranks: int = 1) -> SharedRows:
+        k, width = len(self.strata), 1 + max(map(len, edge_sets))
+
+        def part(where: slice) -> RowClaims:
+            score = self.rows.part(where).array().T
+            hit = self.hit[where] == np.arange(k)[:, None]
+            cell = placed_in_lines(edge_sets, joined, score, np.broadcast_to(np.arange(k)[:, None], score.shape))
+            kept = (score >= SMALL) | hit if k > FEW_CLASSES else None
+            return RowClaims(cell, score.astype(np.float64), hit, kept)
+
+        size = n_lines(len(self.strata), joined) * width
+        return SharedRows.of(map(part, _chunks(len(self.hit), AT_ONCE)), size, apart=joined is None)
+
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
         return _with_equal_parts(self, edge_sets)
 
@@ -337,22 +370,6 @@ def each_stratum(claims: Claims) -> Iterator[Stratum]:
     for first in range(0, len(claims.strata), _COLUMNS):
         for s, scores in enumerate(claims.rows.columns(slice(first, first + _COLUMNS)), first):
             yield Stratum(scores, claims.hit == s, claims.weights)
-
-
-def placed(edge_sets: Sequence[Floats], scores: Floats, codes: Codes, cells: int) -> Codes:
-    """Position among the strata * cells of claims (m,) with these scores in these strata, by inner edges.
-
-    One set of edges for all strata, or one a stratum.
-    """
-    if len(edge_sets) == 1:
-        return np.asarray(np.searchsorted(edge_sets[0], scores, side="right") + codes * cells)
-    found = np.empty(len(scores), dtype=np.intp)
-    order = np.argsort(codes, kind="stable")
-    stops = np.searchsorted(codes[order], np.arange(len(edge_sets) + 1))
-    for s in np.unique(codes):
-        here = order[stops[s] : stops[s + 1]]
-        found[here] = np.searchsorted(edge_sets[s], scores[here], side="right") + s * cells
-    return found
 
 
 def _with_equal_parts(claims: Claims, edge_sets: Sequence[Floats]) -> list[Floats]:

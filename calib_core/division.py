@@ -19,7 +19,7 @@ from calib_core.cross_fitting import CROSS_FITTED, in_folds, over_folds
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
 from calib_core.slices import Slice, as_slice
-from calib_core.slices.conditions import places
+from calib_core.slices.conditions import part, places
 from calib_core.three_classes import corners
 
 NO_MAP = "no calibrator is fitted on a summary: it holds counts, and a map is fitted to rows"
@@ -241,6 +241,10 @@ def divide(
     (89, 89, 'split at random, class by class')
     """
     if whole.grain == "counts":
+        if like is not None and not like.undivided:
+            raise NotAnswerable(
+                "a summary is compared with summaries, as a whole: the first file holds rows; summarise them"
+            )
         return _undivided(whole, other=test is not None or marked is not None or folds is not None)
     if folds is not None and not (share is None and like is None and test is None and marked is None):
         raise InputError(
@@ -283,6 +287,10 @@ def _parts(whole: Predictions, fit_rows: Codes, test_rows: Codes, rule: str) -> 
 
 def _alike(first: Predictions, like: Division) -> Division:
     """The rows of another model's predictions, divided as those they are compared with."""
+    if like.undivided:
+        raise NotAnswerable(
+            "the first file is a summary, which is compared with summaries: summarise this one, too (calib summarise)"
+        )
     if like.whole is None:
         raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
     check_same_rows(like.whole, first)
@@ -332,13 +340,13 @@ def within(division: Division, where: str | Slice) -> Division:
     >>> law.fit.n_rows == rows.fit.n_rows, law.test.n_rows, law.where
     (True, 318, 'subject = law')
     """
-    part = as_slice(where)
-    kept = places(division.test, part)
+    wanted = as_slice(where)
+    test = part(division.test, wanted)
     return replace(
         division,
-        test=division.test.take(kept),
-        test_rows=division.test_rows[kept],
-        where=", ".join(filter(None, (division.where, part.title))),
+        test=test,
+        test_rows=division.test_rows if division.undivided else division.test_rows[places(division.test, wanted)],
+        where=", ".join(filter(None, (division.where, wanted.title))),
     )
 
 

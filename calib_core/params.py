@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -89,6 +89,16 @@ class Choice:
         if isinstance(option, tuple):
             return ", ".join(f"{number:g}" for number in option)
         return in_words(option) if isinstance(option, str) else str(option)
+
+    def without(self, options: Collection[Any]) -> Choice:
+        """The same choice of fewer options.
+
+        >>> Choice(("kl", "cosine"), titles=("Kullback–Leibler", "Angle")).without(["kl"]).titles
+        ('Angle',)
+        """
+        kept = [i for i, option in enumerate(self.options) if option not in options]
+        titles = tuple(self.titles[i] for i in kept) if self.titles else ()
+        return replace(self, options=tuple(self.options[i] for i in kept), titles=titles)
 
     def check(self, value: Any) -> str | None:
         if self.or_numbers and isinstance(value, tuple):

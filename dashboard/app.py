@@ -9,7 +9,7 @@ from dashboard import frame, session, tour, widgets
 from dashboard.frame.header import tabs
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, View, data, data_choice, start
+from dashboard.views import VIEWS, View, data, data_choice, kept_rows, start
 
 # Views on which a file can be opened. (A docstring here would be printed on the page.)
 _OPENS = ("start", "data")
@@ -66,6 +66,8 @@ def _view(selection: Selection, view: View) -> None:
         except InputError as why:
             st.error(markdown_plain(why), icon=":material/error:")
             st.button("Choose data", on_click=lambda: widgets.change(view="data"))
+            return
+        if view.reads == "rows" and kept_rows.whole_view(view.title):
             return
     view.render()
 

@@ -5,12 +5,15 @@ import importlib
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dashboard.session.house_rules import Terms
 
 APP = Path(__file__).with_name("app.py")
 
 _HEAVY = (
-    "dashboard.chart.serving",
+    "dashboard.hosting.application",
     "pandas",
     "plotly.graph_objects",
     "scipy.optimize",
@@ -37,6 +40,18 @@ def settings(*, port: int | None, headless: bool) -> dict[str, Any]:
     """
     chosen: dict[str, Any] = {"server.headless": headless}
     return chosen if port is None else {**chosen, "server.port": port}
+
+
+def hosted(address: str, port: int, under: "Terms") -> dict[str, Any]:
+    """Return Streamlit's options for a server under these terms."""
+    return {
+        **settings(port=port, headless=True),
+        "server.address": address,
+        "server.allowedHosts": list(under.hosts),
+        "server.baseUrlPath": under.base.strip("/"),
+        "server.maxUploadSize": under.file_bytes >> 20,
+        "server.trustedUserHeaders": {under.user_header: "name"} if under.user_header else {},
+    }
 
 
 def preload() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from calib_core.registry import RegistryError
 
 Render = Callable[[], None]
+Reads = Literal["rows", "counts"]
 Missing = Callable[[], str]
 """Says why a view could only be empty for the present choices; an empty text where it is not."""
 
@@ -32,7 +34,8 @@ class View:
     """One page of a room: its key in links, its title, its place among the room's, and what draws it.
 
     ``needs_data``: in its place stands the reason where the chosen data cannot be used. ``listed``: it is reached by
-    its title beside the room's other views, unless ``missing`` says why it could only be empty.
+    its title beside the room's other views, unless ``missing`` says why it could only be empty. ``reads``: "rows" where
+    a summary could show nothing of it: in its place stands that it needs rows.
     """
 
     key: str
@@ -43,6 +46,7 @@ class View:
     needs_data: bool = True
     listed: bool = True
     missing: Missing | None = None
+    reads: Reads = "counts"
 
 
 VIEWS: dict[str, View] = {}
@@ -58,6 +62,7 @@ def view(
     needs_data: bool = True,
     listed: bool = True,
     missing: Missing | None = None,
+    reads: Reads = "counts",
 ) -> Callable[[Render], Render]:
     """Decorator that adds a view to a room; the function draws it for the present choices.
 
@@ -73,7 +78,7 @@ def view(
     def add(render: Render) -> Render:
         if key in VIEWS:
             raise RegistryError(f"there is a view {key!r} already")
-        every = [*VIEWS.values(), View(key, title, order, render, room, needs_data, listed, missing)]
+        every = [*VIEWS.values(), View(key, title, order, render, room, needs_data, listed, missing, reads)]
         VIEWS.clear()
         VIEWS.update((each.key, each) for each in sorted(every, key=lambda each: (rooms.index(each.room), each.order)))
         return render

@@ -12,14 +12,14 @@ def markdown_plain(text: object) -> str:
 
     Every ASCII punctuation mark is escaped, so that images, links, colours and formulas are shown as they were
     written. What is replaced after the escapes are read (bare addresses, `:icon:` names, `->` and its like) is
-    broken by a zero-width space.
+    broken by a zero-width space. A percent sign stays on the line of its number (``unbroken``).
 
     >>> print(markdown_plain("![x](y) $a$"))
     \!\[x\]\(y\) \$a\$
     >>> "://" in markdown_plain("https://example.org").replace("\\", "")
     False
     """
-    broken = _LATE_MARKUP.sub("\u200b", without_controls(text))
+    broken = _LATE_MARKUP.sub("\u200b", unbroken(without_controls(text)))
     return _PUNCTUATION.sub(r"\\\g<0>", broken)
 
 

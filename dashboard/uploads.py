@@ -6,6 +6,7 @@ release of Streamlit) the file stays and everything still works; tests/dashboard
 """
 
 import logging
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,46 @@ if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 _LOGGER = logging.getLogger(__name__)
+
+
+class Waiting:
+    """Files that were received, or are on their way, and not read yet: bytes by session and file."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[tuple[str, str], int] = {}
+        self._lock = threading.Lock()
+
+    def files(self, session: str) -> int:
+        """How many of a session."""
+        with self._lock:
+            return sum(of == session for of, _ in self._bytes)
+
+    def come(self, session: str, file: str, size: int, room: int) -> bool:
+        """A file is about to be sent; False where there is no room for it. One alone always has room."""
+        with self._lock:
+            if self._bytes and sum(self._bytes.values()) + size > room:
+                return False
+            self._bytes[session, file] = size
+            return True
+
+    def gone(self, session: str, file: str) -> None:
+        """A file was read, or did not arrive."""
+        with self._lock:
+            self._bytes.pop((session, file), None)
+
+    def tidy(self) -> None:
+        """Forget what sessions had that are over."""
+        from streamlit import runtime
+
+        if not runtime.exists():
+            return
+        here = runtime.get_instance().is_active_session
+        with self._lock:
+            self._bytes = {(session, file): size for (session, file), size in self._bytes.items() if here(session)}
+
+
+WAITING = Waiting()
+"""Those of this process."""
 
 
 def uploader(label: str, *, key: str, types: Sequence[str], help: str | None = None) -> "UploadedFile | None":
@@ -53,6 +94,7 @@ def _released(file_id: str) -> bool:
         if context is None:
             return False
         # `remove_file` rather than `remove_session_files`: another uploader of the page may hold a file unread.
+        WAITING.gone(context.session_id, file_id)
         store: Any = context.uploaded_file_mgr
         store.remove_file(context.session_id, file_id)
     except (ImportError, AttributeError, TypeError):

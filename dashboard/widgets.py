@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Protocol
 
@@ -194,8 +194,12 @@ def recipe_controls(
     changed: Callable[[Recipe], None],
     class_names: tuple[str, ...] = (),
     only: Collection[str] | None = None,
+    without: Mapping[str, tuple[str, ...]] | None = None,
 ) -> None:
-    """Controls for the declared parameters of a recipe's member, or ``only`` some; ``changed`` gets the new recipe."""
+    """Controls for the declared parameters of a recipe's member, or ``only`` some; ``changed`` gets the new recipe.
+
+    ``without``: options of some of them that are not offered.
+    """
     registry = FAMILIES[recipe.family]
     values = dict(recipe.params)
 
@@ -209,6 +213,9 @@ def recipe_controls(
         if only is not None and param.name not in only:
             continue
         default = param.default
+        lacking = (without or {}).get(param.name, ())
+        if lacking and isinstance(param.domain, Choice) and values.get(param.name, default) not in lacking:
+            param = replace(param, domain=param.domain.without(lacking))
         if isinstance(param.domain, Part) and default is not None:
             default = FAMILIES[param.domain.family].recipe(default)
         control = _Control(param, values.get(param.name, default), f"{key}.{param.name}", put, class_names)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._places import placed
 from calib_core._repr import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
-from calib_core.claims import Claims, Ordered, each_stratum, placed
+from calib_core.claims import Claims, Ordered, each_stratum
 from calib_core.predictions import NotAnswerable
 from calib_core.tallies import Moments, Tally
 

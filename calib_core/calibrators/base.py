@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,11 +14,16 @@ from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core._checks import check_weights
 from calib_core._frames import plain
 from calib_core.calibrators.abstaining import with_abstentions
+from calib_core.calibrators.fitting.parted_rows import Parts
+from calib_core.calibrators.grid_claims import Counts, claims_of, summary_of_parts
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.profile import Profile
+from calib_core.claims import Stratum
 from calib_core.guarantees import NONE, Cells, Promise
-from calib_core.predictions import InputError, Logits, Predictions
+from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.registry import Recipe, Registry
+from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedStratum
+from calib_core.summaries.fine_grid import starts_of
 
 Output = Literal["full", "per-class", "top-label", "top-k", "same"]
 
@@ -124,6 +129,30 @@ class BinaryCalibrator(Adjustable):
         check_is_fitted(self)
         return np.clip(self._map(check_scores(scores)), 0.0, 1.0)
 
+    def fit_counts(self, stratum: CountedStratum) -> Self:
+        """Fit on one stratum of a summary's claims; NotAnswerable where it needs rows, or other edges than the grid's.
+
+        >>> from calib_core.calibrators import BINARY_CALIBRATORS
+        >>> from calib_core.reductions import Confidence
+        >>> from calib_core.summaries import Summary
+        >>> counts = Summary.of(Predictions.from_confidence([0.7, 0.7, 0.9, 0.9], [True, False, True, True]))
+        >>> histogram = BINARY_CALIBRATORS.make("equal-width-histogram", bins=5)
+        >>> histogram.fit_counts(Confidence().split(counts).stratum(0)).transform([0.65, 0.95]).tolist()
+        [0.5, 1.0]
+        """
+        claims = self.listed(stratum)
+        return self.fit(claims.scores, claims.outcomes, sample_weight=claims.weights)
+
+    def listed(self, stratum: CountedStratum) -> Stratum:
+        """Claims of a summary as it is fitted on them: whole weights, each with the score that stands for it."""
+        starts_of(self._grid_edges)
+        return claims_of(stratum, BINARY_CALIBRATORS.flags(self).counts)
+
+    @property
+    def _grid_edges(self) -> Float64s:
+        """Edges that it places without looking at scores, and a summary's grid must have."""
+        return np.empty(0)
+
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         raise NotImplementedError
 
@@ -152,13 +181,56 @@ class Calibrator(Adjustable):
     binary_maps: ClassVar[bool] = False
     """Is it a binary map a stratum (``strata_``, ``maps_``), so that rows it is applied to need not sum to one?"""
 
+    by_sums: ClassVar[bool] = False
+    """Is it fitted by sums over the rows, which then may come in parts (``_fit_parts``)?"""
+
+    @property
+    def reads_counts(self) -> bool:
+        """Can it be fitted on a ``Summary``: are counts in cells of a grid all it looks at?"""
+        return False
+
     def fit(self, X: ArrayLike | Logits, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on probabilities (n, K) and labels 0..K-1 (n,)."""
         return self.fit_on(_predictions(X, y, sample_weight))
 
     def fit_on(self, predictions: Predictions) -> Self:
-        """Fit on the rows of these predictions that the model answers: all of them unless it abstains."""
+        """Fit on the rows of these predictions that the model answers: all of them unless it abstains.
+
+        A ``Summary`` will do where ``reads_counts``; NotAnswerable elsewhere.
+        """
+        if predictions.grain == "counts" and not self.reads_counts:
+            raise NotAnswerable(NEEDS_ROWS.format(f"fitting {CALIBRATORS.recipe(self).title}"))
         self._fit(predictions.answered)
+        return self._fitted_on(predictions)
+
+    def fit_parts(self, parts: Iterable[Predictions]) -> Self:
+        """Fit on rows that come in parts, such as those of a file larger than memory, which is read several times.
+
+        Parameters
+        ----------
+        parts : a list of predictions, or a ``cc.readers.StreamedFile``: whatever gives the parts each time anew.
+
+        What ``by_sums`` says is fitted by sums of gradients and curvatures over the parts: the map is that of all rows
+        at once, but for rounding. Else what ``reads_counts`` says is fitted on the ``Summary`` of the parts, made on
+        the way: its scores are those of the grid. NotAnswerable for all others, which need every row at once, and for
+        weights that are no counts of copies.
+
+        >>> from calib_core.calibrators import CALIBRATORS
+        >>> p = Predictions([[0.9, 0.1]] * 10, [0] * 8 + [1] * 2)
+        >>> cal = CALIBRATORS.make("temperature").fit_parts([p.take(range(5)), p.take(range(5, 10))])
+        >>> cal.predict_proba([[0.9, 0.1]]).round(6).tolist()
+        [[0.8, 0.2]]
+        """
+        if self.by_sums:
+            rows = Parts(parts)
+            self._fit_parts(rows)
+            return self._fitted_on(next(iter(rows)))
+        if not self.reads_counts:
+            title = CALIBRATORS.recipe(self).title
+            raise NotAnswerable(f"{title} looks at all calibration rows at once, and cannot be fitted in parts")
+        return self.fit_on(cast(Predictions, summary_of_parts(parts)))
+
+    def _fitted_on(self, predictions: Predictions) -> Self:
         self.__dict__.pop("groups_", None)  # of an earlier fit
         if predictions.row_groups is not None:
             self.groups_ = predictions.row_groups.words
@@ -171,6 +243,8 @@ class Calibrator(Adjustable):
         They carry the mark ``discrete`` where this calibrator declares that it returns few values.
         """
         check_is_fitted(self)
+        if predictions.grain == "counts":
+            raise NotAnswerable(NEEDS_ROWS.format("recalibrating"))
         k = predictions.n_classes
         if k is not None and k != len(self.classes_):
             raise InputError(f"{k} classes given; this calibrator was fitted with {len(self.classes_)}")
@@ -244,6 +318,9 @@ class Calibrator(Adjustable):
     def _fit(self, predictions: Predictions) -> None:
         raise NotImplementedError
 
+    def _fit_parts(self, parts: Parts) -> None:
+        raise NotImplementedError
+
     def _apply(self, predictions: Predictions) -> Predictions:
         raise NotImplementedError
 
@@ -252,12 +329,16 @@ class Calibrator(Adjustable):
 class Shape:
     """What a binary calibrator declares of its map; ``smooth``: it has few parameters and never decreases.
 
-    ``bins`` and ``rows`` name the parameter that says how many bins it has, or how many rows each holds.
+    ``bins`` and ``rows`` name the parameter that says how many bins it has, or how many rows each holds. ``counts``:
+    whether it is fitted on counts in cells of a grid as on rows, and which score then stands for a claim: the lower
+    end of its cell ("edges"), the mean of all claims of its cell ("cells"), or of those that came true, or did not, as
+    the claim itself ("outcomes").
     """
 
     smooth: bool = False
     bins: str = ""
     rows: str = ""
+    counts: Counts = "never"
 
 
 BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS", flags=Shape())

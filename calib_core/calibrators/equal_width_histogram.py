@@ -18,7 +18,7 @@ from calib_core.registry import Range
     "equal-width-histogram",
     "Equal-width histogram binning",
     reference="Zadrozny & Elkan 2001",
-    flags=Shape(bins="bins"),
+    flags=Shape(bins="bins", counts="edges"),
 )
 @dataclass(eq=False, repr=False)
 class EqualWidthHistogram(BinaryCalibrator):
@@ -45,6 +45,10 @@ class EqualWidthHistogram(BinaryCalibrator):
 
     def insides(self) -> Insides:
         return shares_table(EqualWidth(self.bins).fixed_edges(), self.values_, self.counts_)
+
+    @property
+    def _grid_edges(self) -> Float64s:
+        return EqualWidth(self.bins).fixed_edges()
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         codes = self._codes(scores)

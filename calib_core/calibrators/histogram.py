@@ -26,7 +26,7 @@ keeps most rows with a quarter to a fifth; with more, 20 a bin place edges about
     "histogram",
     "Histogram binning",
     reference="P1 Alg. 8; Gupta & Ramdas 2021, Alg. 1-2",
-    flags=Shape(bins="bins", rows="points_per_bin"),
+    flags=Shape(bins="bins", rows="points_per_bin", counts="edges"),
 )
 @dataclass(eq=False, repr=False)
 class Histogram(BinaryCalibrator):

@@ -8,12 +8,14 @@ import numpy as np
 import scipy
 
 from calib_core._arrays import Bools, Float64s, Floats
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.claims import Stratum
 
 
-@BINARY_CALIBRATORS.register("isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002")
+@BINARY_CALIBRATORS.register(
+    "isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002", flags=Shape(counts="cells")
+)
 @dataclass(eq=False, repr=False)
 class Isotonic(BinaryCalibrator):
     """The non-decreasing map of scores that lies closest to the outcomes.

@@ -14,11 +14,12 @@ from calib_core._parallel import one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import Input, LogRows
 from calib_core.calibrators.fitting.odir_choice import chosen_odir
-from calib_core.calibrators.fitting.softmax_fit import fitted
+from calib_core.calibrators.fitting.parted_rows import PartedRows, Parts
+from calib_core.calibrators.fitting.softmax_fit import Fitted, fitted
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 from calib_core.calibrators.insides import Grid, Insides, Number, class_names
 from calib_core.calibrators.profile import Profile
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry import Flag, Range
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
@@ -70,12 +71,23 @@ class VectorScaling(Calibrator):
     [[0.8, 0.2]]
     """
 
+    by_sums: ClassVar[bool] = True
+
     def _fit(self, predictions: Predictions) -> None:
         source = LogRows.best(predictions)
         self.input_: Input = source.kind
         with one_blas_thread():
             loss = DiagonalLoss(Rowwise(source, predictions.true_labels, predictions.weights))
-            found = fitted(loss)
+            self._take(fitted(loss))
+
+    def _fit_parts(self, parts: Parts) -> None:
+        rows = PartedRows(parts, LogRows.best)
+        self.input_ = rows.source.kind
+        with one_blas_thread():
+            first = fitted(DiagonalLoss(rows.sample))
+            self._take(fitted(DiagonalLoss(rows), first.parameters))
+
+    def _take(self, found: Fitted) -> None:
         self.weights_, self.intercepts_ = found.parameters
         self.status_ = found.status
 
@@ -120,16 +132,32 @@ class _Affine(Calibrator):
     random_state: Annotated[int, Range(0, 2**31 - 1, 1), "Seed of chance", "seed of the folds"] = 0
 
     takes_logits: ClassVar[bool]
+    by_sums: ClassVar[bool] = True
 
     def _fit(self, predictions: Predictions) -> None:
-        source = LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)
+        source = self._source(predictions)
         self.input_: Input = source.kind
         odir = Odir(float(self.off_diagonal), float(self.intercept))
         with one_blas_thread():
             rows = Rowwise(source, predictions.true_labels, predictions.weights)
             if self.cross_validate:
                 odir = chosen_odir(rows, odir, self.folds, self.random_state, predictions.row_groups)
-            found = fitted(AffineLoss(rows, odir))
+            self._take(fitted(AffineLoss(rows, odir)), odir)
+
+    def _fit_parts(self, parts: Parts) -> None:
+        if self.cross_validate:
+            raise NotAnswerable("cross-validation divides all rows into folds, and needs them at once: fit without it")
+        rows = PartedRows(parts, self._source)
+        self.input_ = rows.source.kind
+        odir = Odir(float(self.off_diagonal), float(self.intercept))
+        with one_blas_thread():
+            first = fitted(AffineLoss(rows.sample, odir))
+            self._take(fitted(AffineLoss(rows, odir), first.parameters), odir)
+
+    def _source(self, predictions: Predictions) -> LogRows:
+        return LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)
+
+    def _take(self, found: Fitted, odir: Odir) -> None:
         self.off_diagonal_, self.intercept_ = odir.off_diagonal, odir.intercept
         self.weights_ = np.ascontiguousarray(found.parameters[:-1].T)
         self.intercepts_ = found.parameters[-1]

@@ -12,7 +12,7 @@ import numpy as np
 from calib_core._adjustable import check_is_fitted, clone
 from calib_core._arrays import Codes, Float64s, Floats, Rows, frozen
 from calib_core._row_groups import refuse_groups
-from calib_core.calibrators.base import BinaryCalibrator, Calibrator
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import row_count
@@ -21,6 +21,7 @@ from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, TopLabel, scope
 from calib_core.registry import Choice, Counts, Flag, Part
+from calib_core.summaries import CountedClaims
 
 
 @dataclass(eq=False, repr=False)
@@ -72,6 +73,11 @@ class Reduced(Calibrator):
 
     binary_maps: ClassVar[bool] = True
 
+    @property
+    def reads_counts(self) -> bool:
+        claimed = scope(self.reduction).of in ("top", "classes", "class")
+        return claimed and BINARY_CALIBRATORS.flags(self.binary).counts != "never"
+
     def discrete(self, given: bool = False) -> bool:
         return self.binary.discrete(given) and not self.normalise
 
@@ -85,7 +91,7 @@ class Reduced(Calibrator):
         if any(binary.divides for binary in parts):
             refuse_groups(predictions, "a map fitted on thirds of the rows", "use all rows for every step")
         few: list[tuple[int, BinaryCalibrator, Stratum]] = []
-        for s, (binary, stratum) in enumerate(zip(parts, _strata(claims), strict=True)):
+        for s, (binary, stratum) in enumerate(zip(parts, _strata(claims, self.binary), strict=True)):
             if _rows(stratum) < (max(2, binary.min_rows) if len(claims.strata) > 1 else 2):
                 few.append((s, binary, stratum))
             else:
@@ -213,12 +219,10 @@ class Reduced(Calibrator):
             groups=predictions.grouping,
         )
 
-    def _claims(self, predictions: Predictions) -> FlatClaims | ColumnClaims:
+    def _claims(self, predictions: Predictions) -> Any:
         if scope(self.reduction).of == "vector":
             raise NotAnswerable("this notion makes no binary claims; a binary calibrator cannot be lifted through it")
-        split: Any = self.reduction.split(predictions)
-        claims: FlatClaims | ColumnClaims = split
-        return claims
+        return self.reduction.split(predictions)
 
 
 def _ranked(values: Floats, predictions: Predictions) -> Predictions:
@@ -251,8 +255,11 @@ def _normalised(out: Floats) -> Floats:
     return frozen(out)
 
 
-def _strata(claims: FlatClaims | ColumnClaims) -> Iterator[Stratum]:
-    """The strata in turn, however many there are with one look at every claim."""
+def _strata(claims: FlatClaims | ColumnClaims | CountedClaims, binary: BinaryCalibrator) -> Iterator[Stratum]:
+    """The strata in turn, however many there are with one look at every claim; counted ones as a map lists them."""
+    if isinstance(claims, CountedClaims):
+        yield from (binary.listed(claims.stratum(s)) for s in range(len(claims.strata)))
+        return
     weights = claims.weights
     if isinstance(claims, ColumnClaims):
         for which, columns in _column_blocks(claims.rows):

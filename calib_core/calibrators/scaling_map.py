@@ -7,7 +7,7 @@ import numpy as np
 from calib_core._arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
 from calib_core.calibrators.base import BinaryCalibrator, Shape
 
-SMOOTH = Shape(smooth=True)
+SMOOTH = Shape(smooth=True, counts="outcomes")
 
 
 def is_smooth(flags: Shape) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
 from calib_core._parallel import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.parted_rows import Parts, weight
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import row_count
@@ -96,11 +98,18 @@ class Temperature(Calibrator):
 none is best: T stays at 1.'
     """
 
+    by_sums: ClassVar[bool] = True
+
     def _fit(self, predictions: Predictions) -> None:
-        loss = _Loss.of(predictions)
         self.floored_ = _floored(predictions)
-        few = row_count(predictions.weights, predictions.n_rows) < FEWEST_ROWS
-        inverse, self.status_ = (1.0, "too few rows") if few else _root(loss)
+        self._solve(_Loss.of(predictions), row_count(predictions.weights, predictions.n_rows))
+
+    def _fit_parts(self, parts: Parts) -> None:
+        self.floored_ = sum(map(_floored, parts))
+        self._solve(_PartedLoss(parts), parts.mass)
+
+    def _solve(self, loss: _Sum, rows: float) -> None:
+        inverse, self.status_ = (1.0, "too few rows") if rows < FEWEST_ROWS else _root(loss)
         # The last digits of a sum depend on the order of its terms. Scores tied before are tied or parted after by
         # these digits, so that T is kept to the digits that the order of the rows cannot change.
         self.temperature_ = float(f"{1.0 / inverse:.11g}")
@@ -152,6 +161,34 @@ def softened(predictions: Predictions, temperature: float) -> Floats:
 
     list(shared_out(work, chunks(len(out), _CHUNK_ROWS)))
     return frozen(out)
+
+
+class _Sum(Protocol):
+    """First and second derivative of the mean log loss, however the rows are read."""
+
+    separable: bool
+    tolerance: float
+
+    def __call__(self, b: float) -> tuple[float, float]: ...
+    def every(self, stride: int) -> _Loss | None: ...
+
+
+class _PartedLoss:
+    """The same of rows in parts, read again each time; the first guesses are of a sample."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._sample = _Loss.of(parts.sample)
+        self.separable = all(_Loss.of(part).separable for part in parts)
+        self.tolerance = self._sample.tolerance
+
+    def __call__(self, b: float) -> tuple[float, float]:
+        sums = np.sum([weight(part) * np.array(_Loss.of(part)(b)) for part in self.parts], axis=0)
+        return float(sums[0] / self.parts.mass), float(sums[1] / self.parts.mass)
+
+    def every(self, stride: int) -> _Loss | None:
+        """The sample, as the finest of the strides."""
+        return None if stride > _STRIDES[-1] or self._sample.separable else self._sample
 
 
 class _Loss:
@@ -225,7 +262,7 @@ class _Loss:
             yield where, logs
 
 
-def _root(loss: _Loss) -> tuple[float, str]:
+def _root(loss: _Sum) -> tuple[float, str]:
     """The 1/T where the derivative vanishes, sought on some of the rows before all are looked at."""
     if loss.separable:
         uniform = loss(1.0) == (0.0, 0.0)
@@ -254,7 +291,7 @@ class _Start:
     error: float = 1.0  # of the third derivative, relative: of the order of the distance it was found over, squared
 
 
-def _newton(loss: _Loss, start: _Start, tolerance: float) -> _Start:
+def _newton(loss: _Sum, start: _Start, tolerance: float) -> _Start:
     """Newton steps with the third derivative seen between the last two points, inside a bracket of the root."""
     low, high = _INVERSE_BOUNDS
     b, third, error = start.b, start.third, start.error

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from calib_core._arrays import Float64s
 from calib_core._checks import worth_of_a_unit
 from calib_core.binning import BinningScheme, as_binning, tabulate
-from calib_core.claims import FlatClaims
+from calib_core.claims import Claims, FlatClaims
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
@@ -86,9 +86,7 @@ def reliability_bands(
     """
     question = Question(predictions.written_out(), as_reduction(reduction), None)
     claims, groups = claims_of(question.predictions, reduction), groups_of(question)
-    part = claims.stratum(stratum)
-    codes = np.zeros(len(part.scores), dtype=np.intp)
-    mine = FlatClaims(part.scores, part.outcomes, codes, (claims.strata[stratum],), np.ones(1), part.weights)
+    mine, weights = _alone(claims, stratum), claims.stratum(stratum).weights
     table = tabulate(mine, [as_binning(bins)])[0]
     sample = null_outcomes(mine, table)
     rows = table.count[0]
@@ -98,7 +96,7 @@ def reliability_bands(
     filled = rows > 0
     ends = (1 - level) / 2, (1 + level) / 2
     low[filled], high[filled] = np.quantile(shares[:, filled], ends, axis=0)
-    worth = worth_of_a_unit(part.weights)
+    worth = worth_of_a_unit(weights)
     sure = wilson(table.tally.outcome[0] * worth, rows * worth, level)
     if groups is not None:
         own = groups.take(rows_of(claims, stratum, question.ranks))
@@ -106,9 +104,19 @@ def reliability_bands(
             least, most = np.quantile(sums[:, filled] / rows[filled], ends, axis=0)
             low[filled] = np.clip(np.minimum(low[filled], least), 0.0, 1.0)
             high[filled] = np.clip(np.maximum(high[filled], most), 0.0, 1.0)
-        sure = share_ends_of(GroupsInCells.of(mine, table, own), part.weights is None, level)
+        sure = share_ends_of(GroupsInCells.of(mine, table, own), weights is None, level)
     parts = (rows, table.mean_score[0], table.mean_outcome[0], *sure, low, high)
     return ReliabilityBands(table.lower[0], table.upper[0], *parts, level)
+
+
+def _alone(claims: Claims, stratum: int) -> Any:
+    """The claims of one stratum by themselves."""
+    part: Any = claims.stratum(stratum)
+    if claims.grain == "counts":
+        counted: Any = claims
+        return replace(counted, cells=part.cells, strata=(claims.strata[stratum],), shares=np.ones(1))
+    codes = np.zeros(len(part.scores), dtype=np.intp)
+    return FlatClaims(part.scores, part.outcomes, codes, (claims.strata[stratum],), np.ones(1), part.weights)
 
 
 def banded_bins(diagram: ReliabilityDiagram, bands: ReliabilityBands) -> pd.DataFrame:

@@ -119,7 +119,9 @@ class LocalAnswer(OneLine):
             return "no gap shown"
         says = in_percent(self.claimed)
         of = "" if says == in_percent(self.confidence) else f" of {says}" if self.gap > 0 else f" than {says}"
-        return f"{points(self.gap)} {'short' if self.gap > 0 else 'more'}{of}"
+        # Of the shares as they are written, so that whoever subtracts them finds the same.
+        written = abs(shown(says) - shown(in_percent(self.right))) or abs(self.gap)
+        return f"{points(written)} {'short' if self.gap > 0 else 'more'}{of}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -352,6 +354,15 @@ def _windows(rows: _Rows, places: Float64s) -> tuple[Places, Places, Float64s]:
         reach = np.where(fits, width / 100, reach)
         enough |= fits & (rows.worth(near, far) >= ENOUGH)
     return first, last, reach
+
+
+def shown(percentage: str) -> float:
+    """The share that a percentage says.
+
+    >>> shown("63 %")
+    0.63
+    """
+    return float(percentage.removesuffix(" %")) / 100
 
 
 def points(difference: float) -> str:

@@ -89,6 +89,11 @@ class Traits:
     together: Callable[[Any], bool] = lambda estimator: False
     redrawn: bool = False
 
+    @property
+    def reads(self) -> Literal["rows", "counts"]:
+        """Whether a summary is enough for it: counts in bins, or the sums of a score of whole predictions."""
+        return "counts" if self.counts != "never" or "predictions" in self.takes else "rows"
+
 
 ESTIMATORS: Registry[Estimator] = Registry("ESTIMATORS", flags=Traits())
 
@@ -147,6 +152,8 @@ class Question(OneLine):
     def ranks(self) -> int:
         """How many of the listed claims belong to one row: k for the top-k notions, which list rank after rank."""
         listed = self.reduction is not None and scope(self.reduction).of == "ranks"
+        if listed and self.claims.grain == "counts":
+            return int(self.claims.ranks)
         return len(self.claims.scores) // self.predictions.answered.n_rows if listed else 1
 
     @cached_property

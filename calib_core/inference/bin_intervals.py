@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Float64s
 from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims
@@ -17,10 +18,11 @@ from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
 from calib_core.inference import draws
 from calib_core.inference.cell_draws import FineCells, counts_suffice
-from calib_core.inference.cell_sums import unit_noise
-from calib_core.inference.counted import check_rows_apart, of_counts
+from calib_core.inference.cell_margins import Outcomes, shared_outcomes
+from calib_core.inference.cell_sums import shared_of, unit_noise
+from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
-from calib_core.inference.intervals import Interval, clopper_pearson
+from calib_core.inference.intervals import Interval
 from calib_core.inference.inversion import (
     NULL_DRAWS,
     CellGaps,
@@ -28,17 +30,20 @@ from calib_core.inference.inversion import (
     Noise,
     absolute_ends,
     absolute_high,
+    absolute_high_reaches,
     binomial_null,
     draws_for,
     square_ends,
     square_high,
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
+from calib_core.inference.largest_errors import largest_ends
 from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
+from calib_core.shared_rows import SharedRows
 from calib_core.tallies import Moments, Tally, copies
 
 _ONE_ROW = 1.0 + 1e-9
@@ -46,7 +51,7 @@ _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 """Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
 _NO_ERRORS = np.zeros((0, 0))
 _MOST_TIMES, _HALVINGS, _DRAWS_OF_SEARCH, _ERRORS_OF_SEARCH = 10_000, 4, 5, 500
-"""How a number of rows that would tell is looked for."""
+"""How rows that would tell are looked for; of an odd number of draws one is in the middle."""
 _WHAT: dict[int | str, str] = {
     1: "the error",
     2: "the root mean square error",
@@ -73,7 +78,6 @@ class InBins:
         question = question if one_claim_a_row(question) else question.written_out
         self._question = judged_bins(question)
         self._claims, self._ranks = question.claims, question.ranks
-        check_rows_apart(self._claims)
         counted = of_counts(Binned(self._question.estimator.binning), self._claims)
         assert counted is not None
         self._table = counted.table
@@ -88,10 +92,12 @@ class InBins:
         """The upper end calibrated models have in the middle, over so many draws of all outcomes."""
         if counts_suffice(self._claims, self._ranks):
             every = FineCells(self._claims, self._table).moments(self._stream(4), count)
-            drawn = (self._with(moments) for moments in every)
+            drawn = map(self._with, every)
+        elif not self.disjoint and self._of_cells is not None:
+            drawn = map(self._calibrated, self._of_cells(self._stream(4), count))
         else:
             many = calibrated_claims(self._question.written_out, count, self._seed)
-            drawn = (self._with_outcomes(claims) for claims in many)
+            drawn = map(self._with_outcomes, many)
         return float(np.median([bins.high(estimator, level) for bins in drawn]))
 
     def _with_outcomes(self, claims: FlatClaims | ColumnClaims) -> InBins:
@@ -112,6 +118,18 @@ class InBins:
             sums = np.bincount(cell, claims.weights, table.count.size)
         other = self._of(sums.reshape(table.count.shape).astype(np.float64))
         other._claims = claims
+        # What is known of cells is of the outcomes that were seen: what these rows move is looked up in the rows.
+        other.__dict__["_shared"] = None
+        return other
+
+    def _calibrated(self, outcome: Float64s) -> InBins:
+        """With outcome sums of calibrated models, whose rows' residuals move cells as the scores claim."""
+        other, known, cells = self._of(outcome), self._shared, self._cells.ravel()
+        assert known is not None
+        moved, each = self._noise, np.square(self._table.weight.ravel()[cells] / self._table.count.ravel()[cells])
+        seen, claimed = (float(each @ np.diag(s.value)[cells]) for s in (known.residual, known.claimed))
+        residual = moved.residual * claimed / seen if seen > 0 else moved.residual
+        other.__dict__["_noise"] = Noise(moved.unit, residual, residual)
         return other
 
     def _with(self, moments: Moments) -> InBins:
@@ -133,11 +151,23 @@ class InBins:
         return self._table.moments(self._claims)
 
     @cached_property
+    def _shared(self) -> SharedRows | None:
+        """How the cells vary together, where that is small enough to be written down."""
+        return shared_of(self._claims, self._table, self._ranks)
+
+    @cached_property
+    def _of_cells(self) -> Outcomes | None:
+        """Outcomes drawn from that; None where rows are drawn one by one."""
+        return shared_outcomes(self._claims, self._table, self._ranks, self._shared)
+
+    @cached_property
     def _unanswered(self) -> Float64s | None:
         return unanswered(self._claims) if isinstance(self._claims, ColumnClaims) else None
 
     @cached_property
     def _unit(self) -> float:
+        if not self.disjoint and self._shared is not None:
+            return self._shared.reach(self._each_line)
         if not self.disjoint or not copies(self._claims.weights):
             return reach(self._claims, self._ranks)
         return float(self._each.max())
@@ -147,6 +177,12 @@ class InBins:
         """What a weight of 1 moves the aggregate by, (strata of the claims,), 0 in those without claims."""
         total = self._moments.count.sum(axis=-1)
         return np.asarray(np.divide(self._claims.shares, total, out=np.zeros(len(total)), where=total > 0))
+
+    @property
+    def _each_line(self) -> Float64s:
+        """The same by the claims a row makes, (lines,): those of one rank weigh alike, whatever their class."""
+        assert self._shared is not None
+        return np.asarray(self._each.reshape(self._shared.lines, -1).max(axis=1))
 
     @cached_property
     def gaps(self) -> CellGaps:
@@ -218,28 +254,44 @@ class InBins:
         if not self.knows_more_rows(estimator):
             return None
         low, factor = 1.0, 2.0
-        while self.high_with(factor, level) >= limit:
+        while self._reach_with(factor, level, limit):
             low, factor = factor, 2.0 * factor
             if factor > _MOST_TIMES:
                 return None
         for _ in range(_HALVINGS):
             middle = float(np.sqrt(low * factor))
-            low, factor = (middle, factor) if self.high_with(middle, level) >= limit else (low, middle)
+            low, factor = (middle, factor) if self._reach_with(middle, level, limit) else (low, middle)
         return float(self._worth.sum()) * factor
 
     def high_with(self, factor: float, level: float) -> float:
         """The median upper end of calibrated models with so many times the rows."""
+        drawn, errors = self._calibrated_with(factor)
+        return float(np.median([absolute_high(gaps, noise, level, errors) for gaps, noise in drawn]))
+
+    def _reach_with(self, factor: float, level: float, limit: float) -> bool:
+        """Is ``high_with`` at least the limit? So are most of the ends, and the rest are not asked."""
+        drawn, errors = self._calibrated_with(factor)
+        more = 0
+        for left, (gaps, noise) in zip(reversed(range(_DRAWS_OF_SEARCH)), drawn, strict=True):
+            more += 1 if absolute_high_reaches(gaps, noise, level, errors, limit) else -1
+            if abs(more) > left:
+                break
+        return more > 0
+
+    def _calibrated_with(self, factor: float) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
+        """Cells of calibrated models with so many times the rows, with their noise; and the normal errors shared."""
         gaps = self._cells_with(factor)
         s, cells = gaps.score, len(gaps.rows)
-        drawn = s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH)
-        unit, found = float((gaps.weight / gaps.rows).max()), []
+        drawn = np.clip(s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH), 0.0, 1.0)
+        unit = float((gaps.weight / gaps.rows).max())
         each = np.square(gaps.weight / unit) / gaps.rows
         errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, cells)) if gaps.rich else _NO_ERRORS
-        for z in np.clip(drawn, 0.0, 1.0):
+
+        def noise(z: Float64s) -> Noise:
             residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
-            noise = Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
-            found.append(absolute_high(replace(gaps, outcome=z), noise, level, errors))
-        return float(np.median(found))
+            return Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
+
+        return ((replace(gaps, outcome=z), noise(z)) for z in drawn), errors
 
     def _cells_with(self, factor: float) -> CellGaps:
         """The cells that so many times the rows would be judged in."""
@@ -306,6 +358,9 @@ class InBins:
     @cached_property
     def _noise(self) -> Noise:
         unit = self._unit
+        if not self.disjoint and self._shared is not None:
+            residual = self._shared.squared_reach(self._each_line / unit)
+            return Noise(unit, residual, residual)
         if not self.disjoint:
             residual = float(np.square(influence(self._claims, self._ranks, self._unanswered) / unit).sum())
             return Noise(unit, residual, residual)
@@ -336,11 +391,10 @@ class InBins:
         if self.disjoint or self._question.predictions.kind == "per-class":
             # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
             return binomial_null(self.gaps, self._stream(0))
-        n, count = (
-            len(self._claims.hit if self._claims.same_rows else self._claims.scores),
-            self._table.count[self._cells],
-        )
-        outcomes = null_outcomes(self._claims, self._table, self._ranks)
+        count, claims = self._table.count[self._cells], self._claims
+        known = self._shared
+        n = len(claims.hit if claims.same_rows else claims.scores) if known is None else known.rows * self._ranks
+        outcomes = self._of_cells or null_outcomes(self._claims, self._table, self._ranks)
         draws_of = int(np.clip(_DRAWN_ROWS // n, _FEWEST_DRAWS, NULL_DRAWS))
         sums = [outcomes(rng, part)[:, self._cells] for part, rng in draws.streams(draws_of, self._seed)]
         return np.asarray(np.concatenate(sums) / count - self.gaps.score)
@@ -356,28 +410,8 @@ class InBins:
         cells = len(self.gaps.rows)
         if self.disjoint:
             return self._stream(1).standard_normal((draws_for(cells), cells))
-        every = unit_noise(self._claims, self._table, self._ranks, self._stream(1), NULL_DRAWS)
+        every = unit_noise(self._claims, self._table, self._ranks, self._stream(1), NULL_DRAWS, self._shared)
         return every[:, self._cells.ravel()]
 
     def _stream(self, which: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(which,)))
-
-
-def largest_ends(gaps: CellGaps, level: float, bins: Codes | None = None) -> Ends:
-    """Bounds for the largest gap: all cells' bounds hold at once, whatever their dependence (Bonferroni).
-
-    With ``bins`` (cells,): for the largest mean, by weight, of the gaps of a bin's cells.
-    """
-    low, high = clopper_pearson(gaps.outcome * gaps.rows, gaps.rows, 1 - (1 - level) / len(gaps.rows))
-    least = np.maximum(np.maximum(low - gaps.score, gaps.score - high), 0.0)
-    most = np.maximum(high - gaps.score, gaps.score - low)
-
-    def largest(each: Float64s) -> float:
-        if bins is None:
-            return float(each.max())
-        share = np.bincount(bins, gaps.weight)
-        mean = np.bincount(bins, gaps.weight * each) / np.where(share > 0, share, np.inf)
-        return float(mean.max())
-
-    end, start = min(largest(most), 1.0), largest(least)
-    return Ends(start, float(np.clip(largest(np.abs(gaps.gap)), start, end)), end)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -12,15 +12,12 @@ import scipy
 from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core._parallel import chunks, one_blas_thread
 from calib_core.binning import BinTable
-from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.claims import Claims, ColumnClaims, FlatClaims
+from calib_core.shared_rows import FEW_CLASSES, MOST_CELLS, SMALL, SharedRows
 from calib_core.tallies import Tally
 
-MOST_CELLS = 1000
-"""Most cells whose covariance is written down; for more, rows' noise is added up draw by draw."""
-_SMALL = 0.01
-"""Probabilities below this move a cell's noise by at most a hundredth of what its outcomes do, and are left out."""
-_FEW_CLASSES = 20
-"""Up to so many classes they are not."""
+_ROUNDING = 1e-10
+"""Variance in some direction, as a share of the largest in any, that is rounding."""
 _AT_ONCE = 1 << 19
 """Claims written out at once."""
 
@@ -121,40 +118,63 @@ def _totals(rows: Rows, times: Float64s) -> Float64s:
     return total
 
 
+def shared_of(claims: Claims, table: BinTable, ranks: int) -> SharedRows | None:
+    """What rows of several claims add to pairs of cells; None where rows weigh unequally, or cells are too many.
+
+    Claims known by counts say themselves which bins they know it for.
+    """
+    if claims.grain == "rows" and (claims.weights is not None or table.count.size > MOST_CELLS):
+        return None
+    return claims.shared(table.edge_sets(claims.dtype), table.joined, ranks)
+
+
 def unit_noise(
-    claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int, rng: np.random.Generator, count: int
+    claims: Claims,
+    table: BinTable,
+    ranks: int,
+    rng: np.random.Generator,
+    count: int,
+    known: SharedRows | None = None,
 ) -> Float64s:
     """Standard normal errors (count, strata * bins) of the cells' sums, correlated as the rows' residuals are.
 
     The law of sum_i g_i (z_i - s_i) over a cell's claims, g standard normal, one a row, each cell divided by its root
-    mean square; 0 for cells without noise. From the cells' covariance where it is small, else row by row in parts.
+    mean square; 0 for cells without noise. From the cells' covariance where it is small (``known``, where it is at
+    hand), else row by row in parts.
     """
-    parts = (_sparse(*part, table.count.size) for part in _entries(claims, table, ranks))
-    error: Float64s
-    if table.count.size <= MOST_CELLS:
-        covariance = _products(parts, table.count.size)
-        error, spread = _normal(covariance, rng, count), np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    known = shared_of(claims, table, ranks) if known is None else known
+    if known is not None or table.count.size <= MOST_CELLS:
+        covariance = _products(_rows(claims, table, ranks), table.count.size) if known is None else known.residual.value
+        error, spread = normal(covariance)(rng, count), np.sqrt(np.maximum(np.diag(covariance), 0.0))
     else:
         sums = np.zeros((table.count.size, count))
-        for part in parts:
+        for part in _rows(claims, table, ranks):
             sums += part.T @ rng.standard_normal((part.shape[0], count))
         error, spread = sums.T, np.sqrt(np.square(sums).mean(axis=1))
     return np.asarray(np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
 
 
-def claimed_noise(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
-    """Normal errors (count, strata * bins) of the cells' outcome sums as if every row's class followed its scores.
+def claimed_covariance(claims: ColumnClaims, table: BinTable) -> Float64s:
+    """Covariance of the cells' outcome sums if every row's class followed its scores.
 
-    Covariance sum_i w_i^2 (diag(p_i) - p_i p_i') over cells: the normal limit of drawing a class for every row.
+    sum_i w_i^2 (diag(p_i) - p_i p_i') over cells, of rows that weigh unequally; of others it is that of ``shared_of``.
     """
     size = table.count.size
     own = np.zeros(size)
     covariance = np.zeros((size, size))
-    for row, cell, score, _, weight, n in _entries(claims, table, 1):
+    for row, cell, score, _, weight, n in _entries(claims, table, 1, small=0.0):
         own += np.bincount(cell, weight * weight * score, size)
         part = scipy.sparse.csr_array((weight * score, (row, cell)), shape=(n, size))
         covariance -= (part.T @ part).toarray()
-    return _normal(covariance + np.diag(own), rng, count)
+    return covariance + np.diag(own)
+
+
+def normal(covariance: Float64s) -> Callable[[np.random.Generator, int], Float64s]:
+    """Normal draws (count, cells) with this covariance, from a stream and their number."""
+    values, vectors = np.linalg.eigh(covariance)
+    # What is left of directions without noise, as when rows' residuals add up to 0, is rounding.
+    root = vectors * np.sqrt(np.where(values > _ROUNDING * values.max(initial=0.0), values, 0.0))
+    return lambda rng, count: np.asarray(rng.standard_normal((count, len(values))) @ root.T)
 
 
 _Entries: TypeAlias = tuple[Codes, Codes, Float64s, Float64s, Float64s, int]
@@ -167,11 +187,8 @@ def _products(parts: Iterable[scipy.sparse.csr_array], size: int) -> Float64s:
     return total
 
 
-def _normal(covariance: Float64s, rng: np.random.Generator, count: int) -> Float64s:
-    """Normal draws (count, cells) with this covariance."""
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(rng.standard_normal((count, len(values))) @ root.T)
+def _rows(claims: Any, table: BinTable, ranks: int) -> Iterator[scipy.sparse.csr_array]:
+    return (_sparse(*part, table.count.size) for part in _entries(claims, table, ranks))
 
 
 def _sparse(
@@ -181,10 +198,12 @@ def _sparse(
     return scipy.sparse.csr_array((weight * (hit - score), (row, cell)), shape=(n, size))
 
 
-def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> Iterator[_Entries]:
+def _entries(
+    claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int, small: float = SMALL
+) -> Iterator[_Entries]:
     """Claims in parts: row (from 0 on), cell, score, outcome and weight of each, and the number of rows.
 
-    Of claims about many classes those below ``_SMALL`` that did not come true are left out.
+    Of claims about many classes those below ``small`` that did not come true are left out.
     """
     if isinstance(claims, FlatClaims):
         rows = len(claims.scores) // ranks
@@ -205,7 +224,7 @@ def _entries(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int) -> 
         came_true = np.zeros(block.shape, dtype=bool)
         known = np.flatnonzero(hit >= 0)
         came_true[known, hit[known]] = True
-        row, column = np.nonzero((block >= (_SMALL if k > _FEW_CLASSES else 0.0)) | came_true)
+        row, column = np.nonzero((block >= (small if k > FEW_CLASSES else 0.0)) | came_true)
         score, weight = block[row, column], np.ones(len(row)) if claims.weights is None else claims.weights[where][row]
         cell = table.cells(score, column)
         yield row, cell, score.astype(np.float64), came_true[row, column].astype(np.float64), weight, len(block)

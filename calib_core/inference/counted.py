@@ -9,9 +9,8 @@ from typing import Any
 from calib_core._arrays import Float64s
 from calib_core._checks import whole
 from calib_core.binning import BinTable, tabulate
-from calib_core.claims import Claims, ColumnClaims, FlatClaims
+from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimator, traits
-from calib_core.predictions import NotAnswerable
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +27,6 @@ class Counted:
     def values(self, outcomes: Float64s) -> Float64s:
         """The estimate for each of the outcome sums (replicates, strata, bins) in place of the table's own."""
         return self.many(self.table, outcomes)
-
-
-def rows_apart(claims: Claims) -> bool:
-    """Are claims known one by one, or share no row? How claims of a row go together is not in counts."""
-    return claims.grain == "rows" or not claims.same_rows
-
-
-def check_rows_apart(claims: Claims) -> None:
-    """NotAnswerable unless intervals and noise floors can be made; values need no more than counts."""
-    if not rows_apart(claims):
-        raise NotAnswerable(
-            "how the claims of a row about its classes go together is not in a summary's counts: intervals and noise "
-            "floors over all classes need rows; ask for one class (class-specific), or for top-label"
-        )
 
 
 def of_counts(estimator: Estimator, claims: FlatClaims | ColumnClaims, table: BinTable | None = None) -> Counted | None:

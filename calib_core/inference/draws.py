@@ -22,6 +22,9 @@ _PARTS = 64
 _FEW_CLASSES, _ROWS_OF_FEW = 50, 256
 """Up to so many classes a uniform is compared with each bound in turn, so many rows at a time, which stay in cache."""
 
+MOST_TOTAL = 1.0 + 1e-3
+"""What a row's probabilities may add up to, rounding and all."""
+
 
 class Uniforms(Protocol):
     """What outcomes are drawn with: uniform numbers, row after row."""
@@ -73,11 +76,8 @@ def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterat
     NotAnswerable where a row's claims add up to more than 1: no outcome can fulfil them all.
     """
     upto = np.cumsum(scores.astype(np.float64).reshape(ranks, -1), axis=0)
-    if (upto[-1] > 1.0 + 1e-3).any():
-        raise NotAnswerable(
-            "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; "
-            "normalise them, or choose a notion with one claim a row"
-        )
+    if (upto[-1] > MOST_TOTAL).any():
+        raise no_distribution()
     n = upto.shape[1]
     below = np.vstack([np.zeros(n), upto])
     for start in range(0, n, _BLOCK_ROWS):
@@ -85,6 +85,14 @@ def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterat
         u = rng.random((len(rows), count))
         parts = [(u >= below[r, rows, None]) & (u < below[r + 1, rows, None]) for r in range(ranks)]
         yield np.concatenate([rows + r * n for r in range(ranks)]), np.concatenate(parts)
+
+
+def no_distribution() -> NotAnswerable:
+    """Why rows whose claims add up to more than 1 have no noise."""
+    return NotAnswerable(
+        "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; "
+        "normalise them, or choose a notion with one claim a row"
+    )
 
 
 def listed(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterator[tuple[slice | Codes, Bools]]:
@@ -159,8 +167,13 @@ def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any
 
 def labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.unsignedinteger[Any]]:
     """Classes drawn from every row's probabilities, (rows, count), in the smallest type that holds them."""
-    n, k = rows.shape
-    found = np.empty((n, count), dtype=np.min_scalar_type(k - 1))
+    found = no_labels(rows, count)
     for where, _, drawn in classes(rows, rng, count):
         found[where] = drawn
     return found
+
+
+def no_labels(rows: Rows, count: int) -> NDArray[np.unsignedinteger[Any]]:
+    """Room for so many classes a row."""
+    n, k = rows.shape
+    return np.empty((n, count), dtype=np.min_scalar_type(k - 1))

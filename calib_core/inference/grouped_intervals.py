@@ -8,12 +8,12 @@ from calib_core._row_groups import RowGroups, made_for_single_rows
 from calib_core.estimators import traits
 from calib_core.estimators.base import Question
 from calib_core.inference import wild
-from calib_core.inference.bin_intervals import largest_ends
 from calib_core.inference.clusters import FEWEST, GroupsInCells, few_groups, together, widened
 from calib_core.inference.counted import of_counts
 from calib_core.inference.intervals import IN_BINS, NOISELESS, Interval, around
 from calib_core.inference.inversion import CellGaps
 from calib_core.inference.judged_bins import OF_BINS, target
+from calib_core.inference.largest_errors import largest_ends
 from calib_core.inference.null import noise_floor
 from calib_core.inference.poisson_limits import beyond
 from calib_core.predictions import NotAnswerable

@@ -19,10 +19,15 @@ LADDER = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """The p-values told where intervals are held against each other: the smallest of these at which they part."""
 
 
-def of_intervals(questions: tuple[Question, Question], level: float, random_state: int) -> PairedDifference:
-    """Two errors compared by each model's own interval at level 1 - (1 - level) / 2."""
+def of_intervals(
+    questions: tuple[Question, Question], level: float, random_state: int, *, same_rows: bool = True
+) -> PairedDifference:
+    """Two errors compared by each model's own interval at level 1 - (1 - level) / 2.
+
+    It holds whatever the two models' rows have in common; ``same_rows``: they are the same, one by one.
+    """
     first, second = (q.answer(q.predictions).value for q in questions)
-    if alike(questions[0].claims, questions[1].claims):
+    if same_rows and alike(questions[0].claims, questions[1].claims):
         return PairedDifference.of_same_claims((first, second), level)
     intervals = [_intervals(q, random_state) for q in questions]
 
@@ -34,7 +39,8 @@ def of_intervals(questions: tuple[Question, Question], level: float, random_stat
     low, high, tested = ends(1 - level)
     point = float(np.clip(first - second, low, high))
     difference = Difference(point, low, high, _parts_at(ends))
-    method = "extremes of both models' own intervals, conservative"
+    whatever = "" if same_rows else ", whatever rows they have in common"
+    method = f"extremes of both models' own intervals{whatever}, conservative"
     about = "the difference of the two true errors, each as its own interval says"
     return PairedDifference.of((first, second), difference, level, method, tested, about)
 

@@ -153,6 +153,26 @@ def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) 
     return _inverted_high(gaps, 1, level, gaps.deviation * errors) + noise.unit * surplus(noise.outcome, tail)
 
 
+def absolute_high_reaches(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, limit: float) -> bool:
+    """Is ``absolute_high`` at least ``limit``? Where that is plain, laws are read near the limit alone, not all along.
+
+    The same answer as by the end itself: within the precision of its bisection the end is made.
+    """
+    if not gaps.rich or _size(gaps, gaps.gap, 1) == 0.0:
+        return absolute_high(gaps, noise, level, errors) >= limit
+    tail = (1.0 - level) / 2
+    more = noise.unit * surplus(noise.outcome, tail)
+    if limit - more > 1.0:
+        return False
+    laws, top = _high_laws(gaps, 1, gaps.deviation * errors)
+    near = False
+    for law in laws:
+        if _crosses_beyond(law, tail, top, limit - more + _PRECISE):
+            return True
+        near = near or _crosses_beyond(law, tail, top, limit - more - _PRECISE)
+    return near and min(1.0, max(_crossing(law, tail, top) for law in laws)) + more >= limit
+
+
 def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s) -> Ends:
     """Interval for (sum_b w_b gap_b^2)^(1/2) over cells of many rows: test inversion, its upper end raised by u D.
 
@@ -219,10 +239,17 @@ def _inverted_high(gaps: CellGaps, order: int, level: float, errors: Float64s) -
     if size == 0.0:
         # No direction is seen: any cell could hold the error that noise happens to hide.
         return min(1.0, _size(gaps, float(norm.isf(tail)) * gaps.deviation, order))
-    middle = float(np.median(np.abs(errors) ** order @ gaps.weight)) ** (1 / order)
-    shown, top = max(size, middle), _top(gaps, max(size, middle))
-    laws = [_law(gaps, way / _size(gaps, way, order), shown, order, errors) for way in _high_ways(gaps, order)]
+    laws, top = _high_laws(gaps, order, errors)
     return min(1.0, max(_crossing(law, tail, top) for law in laws))
+
+
+def _high_laws(gaps: CellGaps, order: int, errors: Float64s) -> tuple[list[Law], float]:
+    """The laws an upper end is read from, and their last theta."""
+    sizes = np.abs(errors)
+    middle = float(np.median(np.power(sizes, order, out=sizes) @ gaps.weight)) ** (1 / order)
+    shown = max(_size(gaps, gaps.gap, order), middle)
+    ways = _high_ways(gaps, order)
+    return [_law(gaps, way / _size(gaps, way, order), shown, order, errors) for way in ways], _top(gaps, shown)
 
 
 def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int = NULL_DRAWS) -> Float64s:
@@ -293,6 +320,8 @@ def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s
     """P(T_theta <= T) over the noise draws; for squares a polynomial of theta in every draw."""
     if order == 1:
         moved = way != 0
+        if moved.all():
+            return _shifted_law(gaps.weight, way, size, noise, np.zeros(len(noise)))
         still = np.abs(noise[:, ~moved]) @ gaps.weight[~moved]
         return _shifted_law(gaps.weight[moved], way[moved], size, noise[:, moved], still)
     limit = size**order * (1.0 + 1e-12)
@@ -326,3 +355,8 @@ def _crossing(law: Law, target: float, top: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if law(middle) > target else (low, middle)
     return (low + high) / 2
+
+
+def _crosses_beyond(law: Law, target: float, top: float, theta: float) -> bool:
+    """Does a falling law pass the target above theta? One that starts below passes at 0, at the latest at its top."""
+    return theta < 0.0 or (theta < top and law(theta) > target and law(0.0) > target)

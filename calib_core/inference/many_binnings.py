@@ -16,11 +16,11 @@ from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
-from calib_core.inference.cell_sums import MOST_CELLS
-from calib_core.inference.counted import Counted, check_rows_apart, of_counts
+from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
+from calib_core.shared_rows import MOST_CELLS
 
 _AT_ONCE = 1_000_000
 """Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
@@ -82,7 +82,6 @@ def _shared(question: Question, members: list[Counted], resamples: int, random_s
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and claims.grain == "rows":
         claims = in_order(claims)
-    check_rows_apart(claims)
     outcomes, ends = _finest(claims, [counted.table for counted in members], question.ranks)
     found: list[list[Float64s]] = [[] for _ in members]
     for count, rng in draws.streams(resamples, random_state):

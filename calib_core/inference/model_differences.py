@@ -58,6 +58,9 @@ def paired_difference(
       smallest of ``LADDER`` at which the two intervals part. Grouped rows always come here, or to Student's interval
       of group sums for scores, since pairs of rows and folds are made for independent ones.
 
+    Of a summary the rows are gone, so that nobody knows which of them two models have in common: each model's own
+    interval decides, which is valid whatever these are. Rows that both keep can be paired (``kept_together``).
+
     ``bins_of`` "first" or "second" puts every row in that model's cell for both models; both must then make claims
     about the same outcomes. Where no bins are given (``declared_bins``): a model that is declared discrete and one that
     is not are both judged one bin a value of the discrete one, as the base model of a recalibration has to be (P1 App.
@@ -81,6 +84,8 @@ def paired_difference(
     """
     if not 0 < level < 1:
         raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    if "counts" in (a.grain, b.grain):
+        return _of_counts(a, b, reduction, estimator, bins, bins_of, level, random_state)
     first, second = same_rows(a, b)
     if reduction is None:
         return _of_scores(first, second, as_estimator(estimator, bins), level)
@@ -97,6 +102,26 @@ def paired_difference(
             "debiased squared error"
         )
     return of_intervals(questions, level, random_state)
+
+
+def _of_counts(
+    a: Predictions,
+    b: Predictions,
+    reduction: str | Reduction | None,
+    estimator: str | Estimator,
+    bins: int | str | BinningScheme | None,
+    bins_of: BinsOf,
+    level: float,
+    random_state: int,
+) -> PairedDifference:
+    """The difference where one of the two is a summary, whose rows cannot be paired with others."""
+    if bins_of != "each":
+        raise NotAnswerable("one model's bins can be used for both only where rows are known, and a summary has none")
+    method, notion = as_estimator(estimator, bins), None if reduction is None else as_reduction(reduction)
+    if notion is None and "predictions" not in traits(method).takes:
+        raise RegistryError("this estimator needs a notion: give reduction=")
+    first, second = (Question(p.written_out().answered, notion, method) for p in (a, b))
+    return of_intervals((first, second), level, random_state, same_rows=False)
 
 
 def declared_bins(

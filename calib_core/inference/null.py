@@ -19,15 +19,17 @@ from calib_core.estimators import ESTIMATORS, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
-from calib_core.inference.cell_sums import MOST_CELLS, claimed_noise
-from calib_core.inference.counted import Counted, check_rows_apart, of_counts
+from calib_core.inference.cell_margins import LEAST_OUTCOMES, shared_outcomes
+from calib_core.inference.cell_sums import claimed_covariance, normal
+from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 from calib_core.reductions.base import counts
+from calib_core.shared_rows import MOST_CELLS
 
 RESAMPLES = 1000
-LEAST_OUTCOMES, POOR_SHARE = 30.0, 0.01
-"""Expected variance from which a bin's sum counts as normal, and the weight that other bins may have together."""
+POOR_SHARE = 0.01
+"""Weight that bins whose sums are not normal may have together."""
 _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
 _AT_ONCE = 8_000_000
@@ -121,9 +123,9 @@ def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: in
 def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:
     """Noise floors of questions about the same predictions, notion and bins: outcomes are drawn once for all."""
     smoothed = [traits(q.estimator).judged == "smoothed" for q in questions]
-    if any(smoothed) and not all(
-        smoothed
-    ):  # what few hundred labels at a time are for must not be asked label by label
+    # What few hundred labels at a time are for must not be asked label by label; a summary draws for each score anew.
+    apart = len(set(smoothed)) > 1 or (questions[0].reduction is None and counts(questions[0].predictions) is not None)
+    if apart and len(questions) > 1:
         return [noise_floors([q], resamples, random_state)[0] for q in questions]
     first = questions[0] if _by_cells(questions) else questions[0].written_out
     every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
@@ -142,12 +144,10 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     question, estimators = questions[0], [q.estimator for q in questions]
     if question.reduction is None:
         for count, rng in streams:
-            yield np.array([_whole_values(question, rng, count)])
+            yield _whole_values(questions, rng, count)
         return
     claims = question.claims
-    if not question.whole:
-        check_rows_apart(claims)
-    if not isinstance(claims, FlatClaims):
+    if question.whole or claims.same_rows:
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and not _by_cells(questions):
         claims = in_order(claims)
@@ -196,11 +196,14 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
 def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int = 1) -> Any:
     """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
 
-    Drawn row by row; beyond ``MANY_ROWS`` rows, where bins hold outcomes of both kinds, from the normal limit of their
-    sums, with the covariance that rows give them, and elsewhere by fine cells where every row makes one claim.
+    Drawn row by row up to ``MANY_ROWS`` rows. Beyond, and where rows are not known: of rows that make one claim from
+    the normal limit of the bins' sums where bins hold outcomes of both kinds, elsewhere by fine cells; of rows that
+    make several from how their sums vary together (``shared_outcomes``).
     """
-    if ranks == 1 and (normal := _normal_sums(claims, table)) is not None:
-        return normal
+    if (ranks > 1 or claims.same_rows) and (drawn := shared_outcomes(claims, table, ranks)) is not None:
+        return drawn
+    if ranks == 1 and (sums := _normal_sums(claims, table)) is not None:
+        return sums
     if counts_suffice(claims, ranks):
         return FineCells(claims, table).outcomes
     if isinstance(claims, ColumnClaims):
@@ -233,13 +236,13 @@ def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
     expected = table.count * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
     if (table.weight * (expected >= LEAST_OUTCOMES)).sum() < 1.0 - POOR_SHARE:
         return None
-    flat = not isinstance(claims, ColumnClaims)
+    of_rows = normal(claimed_covariance(claims, table)) if isinstance(claims, ColumnClaims) else None
     # Variance of each bin's outcome sum if claims come true as they say.
-    deviation = np.sqrt(table.together(table.moments(claims)).claim.ravel()) if flat else np.zeros(0)
+    deviation = np.zeros(0) if of_rows else np.sqrt(table.together(table.moments(claims)).claim.ravel())
 
     def outcomes(rng: np.random.Generator, count: int) -> Float64s:
-        if isinstance(claims, ColumnClaims):
-            noise = claimed_noise(claims, table, rng, count)
+        if of_rows is not None:
+            noise = of_rows(rng, count)
         else:
             noise = deviation * rng.standard_normal((count, table.count.size))
         return np.asarray(np.clip(noise.reshape(count, *table.count.shape) + table.tally.score, 0.0, table.count))
@@ -281,24 +284,35 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
     return draws.outcomes(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
 
 
-def _whole_values(question: Question, rng: np.random.Generator, count: int) -> Float64s:
-    """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels."""
-    predictions = question.predictions
+def _whole_values(questions: Sequence[Question], rng: np.random.Generator, count: int) -> Float64s:
+    """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels, (questions, count)."""
+    predictions = questions[0].predictions
     if (counted := counts(predictions)) is not None:
-        key = ESTIMATORS.recipe(question.estimator).key
-        return np.asarray(counted.calibrated_scores(key, rng, count), dtype=np.float64)
+        (key,) = (ESTIMATORS.recipe(q.estimator).key for q in questions)
+        return np.asarray([counted.calibrated_scores(key, rng, count)], dtype=np.float64)
     draws.distributions(predictions.kind)
-    if traits(question.estimator).judged == "losses":
-        # What a label does not decide is worked out once, in one look at the matrix for all draws.
-        weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
-        total = np.zeros(count)
-        for where, block, drawn in draws.classes(predictions.rows, rng, count):
-            lost = question.estimator.label_losses(block.astype(np.float64))
-            total += weight[where] @ np.take_along_axis(lost, drawn, axis=1)
-        return np.asarray(total / weight.sum())
-    labels = draws.labels(predictions.rows, rng, count)
-    relabelled = (predictions.relabelled(labels[:, r].astype(np.intp)) for r in range(count))
-    return np.array([question.answer(each).value for each in relabelled])
+    weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+    found = np.zeros((len(questions), count))
+    losses = [(q, total) for q, total in zip(questions, found, strict=True) if traits(q.estimator).judged == "losses"]
+    labels = draws.no_labels(predictions.rows, count) if len(losses) < len(questions) else None
+    # What a label does not decide is worked out once, in one look at the matrix for all draws of all scores.
+    for where, block, drawn in draws.classes(predictions.rows, rng, count):
+        rows = block.astype(np.float64) if losses else block
+        for question, total in losses:
+            total += weight[where] @ np.take_along_axis(question.estimator.label_losses(rows), drawn, axis=1)
+        if labels is not None:
+            labels[where] = drawn
+    for _, total in losses:
+        total /= weight.sum()
+    if labels is not None:
+        rest = [
+            (q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"
+        ]
+        for r in range(count):
+            relabelled = predictions.relabelled(labels[:, r].astype(np.intp))
+            for question, values in rest:
+                values[r] = question.answer(relabelled).value
+    return found
 
 
 def in_order(claims: FlatClaims) -> FlatClaims:

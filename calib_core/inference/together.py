@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from calib_core._parallel import one_blas_thread, run
 from calib_core.estimators.base import Estimate
 from calib_core.inference.bin_intervals import InBins
-from calib_core.inference.counted import of_counts, rows_apart
+from calib_core.inference.counted import of_counts
 from calib_core.inference.judged_bins import judged_bins, target
 from calib_core.inference.null import noise_floors
 from calib_core.predictions import NotAnswerable
@@ -20,9 +21,9 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
     """Make every estimate's interval and noise floor, which it then has at hand: the same bits as when asked alone.
 
     Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
-    noise, which is most of the cost: five of them take little longer than one. ``done`` is told, now and then, the
-    share of the work that is finished, in percent. An estimate that has no interval or floor (NotAnswerable) says so
-    when it is asked.
+    noise, which is most of the cost: five of them take little longer than one. So do scores of whole predictions the
+    labels drawn for their floors. ``done`` is told, now and then, the share of the work that is finished, in percent.
+    An estimate that has no interval or floor (NotAnswerable) says so when it is asked.
 
     >>> from calib_core import Predictions, estimate
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
@@ -34,15 +35,17 @@ def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[i
     groups: dict[Hashable, list[Estimate]] = {}
     for estimate in estimates:
         groups.setdefault(_shared(estimate), []).append(estimate)
-    jobs = [job for group in groups.values() for job in _jobs(group, level, in_bins=_draws_once(group[0]))]
+    jobs = [job for group in groups.values() for job in _jobs(group, level)]
     with one_blas_thread():
         run(jobs, lambda i: done(100 * i // len(jobs)))
 
 
 def _shared(estimate: Estimate) -> Hashable:
-    """Equal for estimates that read the same bins of the same claims; an estimate that does not is alone."""
+    """Equal for estimates that read the same bins of the same claims, and for scores; an estimate else is alone."""
     question = estimate.question
-    if question is None or question.reduction is None or question.whole:
+    if question is not None and _is_score(estimate):
+        return id(question.predictions), None
+    if question is None or question.whole:
         return id(estimate)
     if target(question.estimator) is None or of_counts(question.estimator, question.claims, estimate.bins) is None:
         return id(estimate)
@@ -58,15 +61,20 @@ def _shared(estimate: Estimate) -> Hashable:
 def _draws_once(estimate: Estimate) -> bool:
     """Do estimates like this one have drawn outcomes in common? What may have none is asked alone."""
     question = estimate.question
-    if question is None or question.predictions.row_groups is not None or not shares_draws(estimate):
-        return False
-    return rows_apart(question.claims)
+    return question is not None and question.predictions.row_groups is None and shares_draws(estimate)
 
 
-def _jobs(group: list[Estimate], level: float, in_bins: bool) -> list[Job]:
-    if in_bins:
-        return [lambda: _intervals_in_bins(group, level), lambda: _floors_in_bins(group)]
-    return [job for each in group for job in (_refusing(each, "interval", level), _refusing(each, "floor", level))]
+def _jobs(group: list[Estimate], level: float) -> list[Job]:
+    if _draws_once(group[0]):
+        return [lambda: _intervals_in_bins(group, level), lambda: _floors(group)]
+    intervals = [_refusing(each, "interval", level) for each in group]
+    if _is_score(group[0]):
+        return [*intervals, lambda: _floors(group)]
+    return [*intervals, *(_refusing(each, "floor", level) for each in group)]
+
+
+def _is_score(estimate: Estimate) -> bool:
+    return estimate.question is not None and estimate.question.reduction is None
 
 
 def _refusing(estimate: Estimate, what: str, level: float) -> Job:
@@ -86,10 +94,11 @@ def _intervals_in_bins(group: list[Estimate], level: float) -> None:
     assert first is not None
     bins = InBins(first, 0)
     for estimate in group:
-        estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
+        with suppress(NotAnswerable):
+            estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
 
 
-def _floors_in_bins(group: list[Estimate]) -> None:
+def _floors(group: list[Estimate]) -> None:
     try:
         floors = noise_floors([each.question for each in group if each.question is not None])
     except NotAnswerable:
@@ -100,4 +109,4 @@ def _floors_in_bins(group: list[Estimate]) -> None:
 
 def shares_draws(estimate: Estimate) -> bool:
     """Are the estimate's interval and noise floor a matter of counts in bins, and so quickly made?"""
-    return isinstance(_shared(estimate), tuple)
+    return not _is_score(estimate) and isinstance(_shared(estimate), tuple)

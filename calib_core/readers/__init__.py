@@ -10,6 +10,7 @@ from calib_core.readers.from_file import read_models, read_predictions
 from calib_core.readers.predict import predictions
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import shared_rows, split_rows
+from calib_core.readers.streams import StreamedFile
 from calib_core.readers.table import Table
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "FileFormat",
     "Finding",
     "Reading",
+    "StreamedFile",
     "Table",
     "all_endings",
     "cost_table",

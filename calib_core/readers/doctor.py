@@ -18,7 +18,7 @@ from calib_core.readers.labels import plain
 from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.subject import Subject
 from calib_core.readers.table import Table
 from calib_core.readers.wording import listed, quoted
@@ -38,7 +38,7 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
     >>> [(f.code, dict(f.change)) for f in examine(t, propose(t)) if f.change_label == "Read as percentages"]
     [('range', {'kind': 'percentages'})]
     """
-    if reading.layout == "summary":
+    if reading.layout in OF_SUMMARIES:
         return _of_summary(table, reading)
     found: list[Finding] = list(several_models(table, reading))
     try:
@@ -56,10 +56,14 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
 
 def _of_summary(table: Table, reading: Reading) -> tuple[Finding, ...]:
     try:
-        n = predictions(table, reading).n_rows
+        n, whole = predictions(table, reading).n_rows, predictions(table, Reading("summary")).n_rows
     except InputError as e:
         return (Finding("problem", "unreadable", str(e)),)
-    return (Finding("note", "summary", f"Counts of {n:,} rows, made by calib summarise: what needs rows says so."),)
+    if reading.layout == "kept-rows":
+        message = f"The {n:,} rows that a summary of {whole:,} keeps, chosen by a hash of their numbers."
+        return (Finding("note", "kept-rows", message, {"layout": "summary"}, "Back to the counts"),)
+    message = f"Counts of {n:,} rows, made by calib summarise: what needs rows says so."
+    return (Finding("note", "summary", message, {"layout": "kept-rows"}, "Look at the rows it keeps"),)
 
 
 def _findings(subject: Subject) -> Iterator[Finding]:

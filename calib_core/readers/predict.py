@@ -14,7 +14,7 @@ from calib_core.predictions import InputError, Predictions
 from calib_core.readers.labels import Coded, coded_labels, label_texts, unknown_label
 from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.number_texts import numbers
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.score_checks import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.table import Array, Table
 from calib_core.readers.verbal import confidences
@@ -30,9 +30,10 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     >>> predictions(t, propose(t)).probs.round(1).tolist()
     [[0.3, 0.7], [0.8, 0.2]]
     """
-    if reading.layout == "summary":
+    if reading.layout in OF_SUMMARIES:
         # The layer above knows what counts are; they answer what predictions answer.
-        return cast(Predictions, import_module("calib_core.summaries").summary_of(table))
+        summary = import_module("calib_core.summaries").summary_of(table)
+        return cast(Predictions, summary if reading.layout == "summary" else summary.sample)
     table, reading = prediction_rows(table, reading)
     _check_lengths(table, reading)
     kept = kept_rows(table, reading)

@@ -22,7 +22,7 @@ from calib_core.readers.class_names import (
 from calib_core.readers.labels import label_texts, plain
 from calib_core.readers.long_form import question_columns
 from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_written
-from calib_core.readers.reading import LabelCoding, Reading, ScoreKind
+from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import SUMMARY, Array, Table
@@ -47,7 +47,12 @@ def propose(table: Table, **chosen: Any) -> Reading:
     if SUMMARY in table.columns:
         if set(chosen) - {"layout"}:
             raise InputError(f"{table.name} is a summary, which is read as it is: leave {listed(chosen)} out")
-        return Reading("summary")
+        return Reading("kept-rows" if chosen.get("layout") == "kept-rows" else "summary")
+    if chosen.get("layout") in OF_SUMMARIES:
+        raise InputError(
+            f"{table.name} is no summary, so that it is not read as one; leave the layout out, or make a summary with "
+            "calib summarise"
+        )
     proposed = _Proposal(table, chosen).reading()
     return proposed.replace(**chosen)
 

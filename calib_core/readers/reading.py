@@ -12,7 +12,9 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.wording import quoted
 
-Layout = Literal["wide", "top-label", "confidence", "samples", "summary"]
+Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
+OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
+"""How a summary can be read; no other file can be read so."""
 ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages", "words"]
 LabelCoding = Literal["0-based", "1-based", "names", "one-hot"]
 Missing = Literal["error", "exclude"]
@@ -36,7 +38,8 @@ class Reading:
     layout : "wide": one score per class; "top-label": confidence, predicted class and label;
         "confidence": confidence and whether it was correct;
         "samples": several rows a question, of which the share with the most frequent answer is the confidence in it;
-        "summary": the counts of ``calib summarise``, which are read as they are.
+        "summary": the counts of ``calib summarise``, which are read as they are;
+        "kept-rows": the few rows that such a summary keeps beside its counts.
     kind : what the scores (or the confidence) are; "words" are a confidence such as "very likely".
     scores : names of the score columns in class order, or of one matrix; one column is P(the second class).
     label : the label column, or one column (or one matrix) per class for one-hot labels.
@@ -109,6 +112,7 @@ class Reading:
             "confidence": (("confidence", self.confidence), ("correct", self.correct)),
             "samples": (("question", self.question), ("predicted", self.predicted), ("label", self.label)),
             "summary": (),
+            "kept-rows": (),
         }
         for name, value in needed[self.layout]:
             if not value:

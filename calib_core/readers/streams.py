@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import rows_for_testing
 from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
+from calib_core.readers.utf8_blocks import utf8_blocks
 from calib_core.readers.wording import quoted, size
 
 VALUES, FEWEST_ROWS, MOST_ROWS = 4_000_000, 4096, 1 << 18
@@ -63,19 +64,75 @@ def streamed(
 
     How the file is read is decided from its first run: names of classes that come up later need ``classes=``.
     """
+    for part in parts(path, labels=labels, columns=columns, **changes):
+        table, reading, predicted = part.run.table, part.reading, part.predictions
+        if not part.run.first:
+            _check_rows(table, reading, rows)
+        kept = None
+        if reading.split is not None and rows != "all":
+            kept = np.flatnonzero(rows_for_testing(table, reading) == (rows != "calibration"))
+        progress(part.run.share)
+        if kept is None or len(kept):
+            yield predicted if kept is None else predicted.take(kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A run of a file's rows, how it is read (all runs alike), and its predictions."""
+
+    run: Run
+    reading: Reading
+    predictions: Predictions
+
+
+def parts(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    columns: Sequence[str] = (),
+    **changes: Any,
+) -> Iterator[Part]:
+    """The runs of a file with their predictions; arguments as of ``streamed``. InputError where it has no rows.
+
+    Samples of a question, and the rows of several models, belong together and are read as a whole or not at all.
+    """
     reading: Reading | None = None
     for run in runs(path, labels):
         if reading is None:
             reading = propose(run.table, **changes).replace(metadata=tuple(columns))
-            _check_rows(run.table, reading, rows)
-        found, kept = predictions(run.table, reading), None
-        if reading.split is not None and rows != "all":
-            kept = np.flatnonzero(rows_for_testing(run.table, reading) == (rows != "calibration"))
-        progress(run.share)
-        if kept is None or len(kept):
-            yield found if kept is None else found.take(kept)
+        if run.share < 1 and (reading.layout == "samples" or reading.models is not None):
+            raise InputError(
+                f"{run.table.name} holds {'samples of questions' if reading.models is None else 'several models'}, "
+                "whose rows belong together, and is too long to be read at once; save each model's confidences alone"
+            )
+        yield Part(run, reading, predictions(run.table, reading))
     if reading is None:
         raise InputError(f"{file_label(os.fspath(path))} has 0 rows; save at least one prediction")
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedFile:
+    """The predictions of a file of any size, run by run, again whenever they are iterated over.
+
+    Parameters
+    ----------
+    path : CSV, JSON Lines, Parquet or NPY, as for ``cc.summarise``.
+    how : arguments of ``streamed``: ``rows``, ``labels``, ``progress`` and fields of Reading.
+
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.csv")
+    ...     _ = path.write_text("p,label\\n0.7,1\\n0.2,0\\n")
+    ...     file = StreamedFile(path)
+    ...     [part.n_rows for part in file], [part.n_rows for part in file]
+    ([2], [2])
+    """
+
+    path: str | os.PathLike[str]
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Predictions]:
+        return streamed(self.path, **self.how)
 
 
 def _check_rows(table: Table, reading: Reading, rows: str) -> None:
@@ -184,16 +241,9 @@ def _lines_of_json(path: Path, name: str, total: int) -> Iterator[Run]:
 
 def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterator[Run]:
     """Blocks of whole lines; of a delimited text each behind its header line."""
+    head, line, first = b"", 0, 0
     with path.open("rb") as file:
-        head, line, first, read = b"", 0, 0, 0
-        rest, last = b"", False
-        while not last:
-            block = file.read(TEXT_BYTES)
-            last = len(block) < TEXT_BYTES
-            read += len(block)
-            block = rest + block
-            end = len(block) if last else _end_of_line(block, name, quoted_ends)
-            block, rest = block[:end], block[end:]
+        for block, read in _whole_lines(utf8_blocks(file, TEXT_BYTES, name, quoted_ends), name, quoted_ends):
             if not block.strip():
                 line += block.count(b"\n")
                 continue
@@ -209,6 +259,18 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
             if table.format == "csv" and not head:
                 start = len(block) - len(block.lstrip(b"\xef\xbb\xbf \r\n"))
                 head = block[block.rfind(b"\n", 0, start) + 1 : block.find(b"\n", start) + 1]
+
+
+def _whole_lines(blocks: Iterator[tuple[bytes, int]], name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
+    """The same text in blocks that end where a line does."""
+    following = next(blocks, None)
+    rest = b""
+    while following is not None:
+        (block, read), following = following, next(blocks, None)
+        block = rest + block
+        end = len(block) if following is None else _end_of_line(block, name, quoted_ends)
+        block, rest = block[:end], block[end:]
+        yield block, read
 
 
 def _end_of_line(block: bytes, name: str, quoted_ends: bool) -> int:

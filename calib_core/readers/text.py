@@ -6,7 +6,8 @@ import codecs
 
 from calib_core.predictions import InputError
 
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+"""Encodings by their byte order mark."""
 _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
@@ -18,8 +19,8 @@ def utf8(data: bytes, name: str) -> bytes:
     """
     if data[:4] in _UTF32:
         raise InputError(f"{name} is UTF-32 text; save it as UTF-8")
-    if data[:2] in _UTF16:
-        data = _from_utf16(data, _UTF16[data[:2]], name)
+    if data[:2] in UTF16:
+        data = _from_utf16(data, UTF16[data[:2]], name)
     data = data.removeprefix(codecs.BOM_UTF8)
     nul = data.find(b"\0")
     if nul >= 0:

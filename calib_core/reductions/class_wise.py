@@ -55,11 +55,12 @@ class ClassWise:
 
     def split(self, predictions: Predictions) -> ColumnClaims:
         if (counted := counts(predictions)) is not None:
-            return cast(ColumnClaims, counted.class_claims(self._shares(predictions)))
+            return cast(ColumnClaims, counted.claims(self))
         rows, names = predictions.rows, predictions.class_names or ()
-        return ColumnClaims(rows, predictions.true_labels, names, self._shares(predictions), predictions.weights)
+        return ColumnClaims(rows, predictions.true_labels, names, self.shares(predictions), predictions.weights)
 
-    def _shares(self, predictions: Predictions) -> Float64s:
+    def shares(self, predictions: Predictions) -> Float64s:
+        """The weights of the classes, (K,), summing to 1."""
         k = predictions.n_classes or 0
         if self.weights == "equal":
             return np.full(k, 1.0 / max(k, 1))
@@ -98,7 +99,7 @@ class ClassSpecific:
         if predictions.n_classes is not None and not 0 <= self.cls < len(names):
             raise InputError(f"cls is {self.cls}; the classes are 0..{len(names) - 1}")
         if counted is not None:
-            return cast(FlatClaims, counted.one_class(self.cls))
+            return cast(FlatClaims, counted.claims(self))
         rows = predictions.rows
         scores, hits = rows.column(self.cls), predictions.true_labels == self.cls
         codes = np.zeros(len(scores), dtype=np.intp)

@@ -35,7 +35,7 @@ class Confidence:
 
     def split(self, predictions: Predictions) -> FlatClaims:
         if (counted := counts(predictions)) is not None:
-            return cast(FlatClaims, counted.top_claims(by_class=False))
+            return cast(FlatClaims, counted.claims(self))
         predictions = predictions.answered
         codes = np.zeros(predictions.n_rows, dtype=np.intp)
         return FlatClaims(
@@ -72,7 +72,7 @@ class TopLabel:
 
     def split(self, predictions: Predictions) -> FlatClaims:
         if (counted := counts(predictions)) is not None:
-            return cast(FlatClaims, counted.top_claims(by_class=True))
+            return cast(FlatClaims, counted.claims(self))
         predictions = predictions.answered
         codes, names = predictions.predicted, predictions.class_names or ()
         shares = row_shares(codes, len(names), predictions.weights)
@@ -109,6 +109,8 @@ class TopKConfidence:
     k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
 
     def split(self, predictions: Predictions) -> FlatClaims:
+        if (counted := counts(predictions)) is not None:
+            return cast(FlatClaims, counted.claims(self))
         predictions = predictions.answered
         k = _ranks(self.k, predictions)
         classes, probs = predictions.top(k)
@@ -147,6 +149,8 @@ class TopKLabel:
     k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
 
     def split(self, predictions: Predictions) -> FlatClaims:
+        if (counted := counts(predictions)) is not None:
+            return cast(FlatClaims, counted.claims(self))
         predictions = predictions.answered
         k = _ranks(self.k, predictions)
         classes, probs = predictions.top(k)

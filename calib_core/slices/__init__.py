@@ -1,6 +1,6 @@
 """Who is it wrong about? Slices of the rows by what the file's other columns say, and what is off in them."""
 
-from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice, part
+from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice, columns_of, part
 from calib_core.slices.cut import cut
 from calib_core.slices.gaps import by_column, table
 from calib_core.slices.panels import panels
@@ -14,6 +14,7 @@ __all__ = [
     "Value",
     "as_slice",
     "by_column",
+    "columns_of",
     "cut",
     "panels",
     "part",

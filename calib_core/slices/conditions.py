@@ -7,14 +7,17 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._arrays import Bools
+from calib_core._value_texts import coded_texts, is_number, text_of
 from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions.base import counts
+from calib_core.slices.counted_values import kept_column, part_of_counts
 
 MOST_CONDITIONS = 2
 _IN_QUOTES = r'"(?:[^"]|"")*"'
@@ -166,18 +169,31 @@ def as_slice(where: str | Slice) -> Slice:
 def part(predictions: Predictions, where: str | Slice) -> Predictions:
     """The rows of a slice alone; NotAnswerable where there are none, or no such column.
 
+    Of a summary the counts of the values of the column that lie in it, where it keeps these: of the predicted class's
+    confidence and whether it was right, and of no other class.
+
     >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"age": [39, 40]}))
     >>> part(p, "age=40..").n_rows
     1
     """
-    return predictions.take(places(predictions, as_slice(where)))
+    wanted, summary = as_slice(where), counts(predictions)
+    found = places(predictions, wanted)
+    if summary is None:
+        return predictions.take(found)
+    return cast(Predictions, part_of_counts(summary, wanted.columns[0], found.tolist()))
 
 
 def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
-    """Positions of the rows of a slice; NotAnswerable where there are none."""
+    """Positions of the rows of a slice, of a summary those of the values that it keeps; NotAnswerable without any."""
+    if counts(predictions) is not None and len(where.conditions) > 1:
+        raise NotAnswerable(
+            f"a summary counts the values of one column at a time, and not where {' and '.join(where.columns)} meet: "
+            "give one condition, or open the file that it was made of"
+        )
     found = np.flatnonzero(where.rows(predictions))
     if not len(found):
-        raise NotAnswerable(f"no row is in the slice {where.title}: choose another value, or take the slice away")
+        kept = f"; kept are {listed(predictions, where.columns[0])}" if counts(predictions) is not None else ""
+        raise NotAnswerable(f"no row is in the slice {where.title}{kept}: choose another value, or take the slice away")
     if predictions.weights is not None and not predictions.weights[found].any():
         raise NotAnswerable(
             f"every row in the slice {where.title} carries the weight 0, so that none counts: choose another value, or "
@@ -188,71 +204,46 @@ def places(predictions: Predictions, where: Slice) -> NDArray[np.intp]:
 
 def no_columns(rows: Predictions) -> NotAnswerable:
     """Why there is nothing to slice these rows by, and what to do about it."""
-    if rows.grain == "counts":
+    if counts(rows) is not None:
         return NotAnswerable(
-            "a summary carries no columns to slice by: open the file that it was made of; counts of the values of a "
-            "column are kept by calib summarise --column, and read in Python by Summary.slice_claims"
+            "this summary keeps no slices: open the file that it was made of, or make it again by calib summarise "
+            "--column NAME, which counts the rows of each value apart"
         )
     return NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
 
 
 def metadata_column(predictions: Predictions, name: str) -> pd.Series[Any]:
-    """A metadata column by its name; NotAnswerable says which there are."""
-    metadata = predictions.metadata
-    if metadata is None or not len(metadata.columns):
+    """A metadata column by its name, of a summary the values that it keeps; NotAnswerable says which there are."""
+    names, summary = columns_of(predictions), counts(predictions)
+    if not names:
         raise no_columns(predictions)
-    names = list(map(str, metadata.columns))
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise NotAnswerable(f"these rows carry no column {name[:80]!r}; {hint}they carry {listed}")
-    return metadata.iloc[:, names.index(name)]
+        known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        if summary is not None:
+            raise NotAnswerable(
+                f"this summary keeps no slices of {name[:80]!r}; {hint}it keeps those of {known}, and calib summarise "
+                "--column makes others from the rows"
+            )
+        raise NotAnswerable(f"these rows carry no column {name[:80]!r}; {hint}they carry {known}")
+    if summary is not None:
+        return kept_column(summary, name)
+    return predictions.metadata.iloc[:, names.index(name)]  # type: ignore[union-attr]
 
 
-def is_number(values: pd.Series[Any]) -> bool:
-    """Does the column hold numbers (yes and no are none)?"""
-    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+def columns_of(predictions: Predictions) -> tuple[str, ...]:
+    """Names of the columns that these rows can be sliced by; of a summary, of those whose values it counts apart."""
+    summary, metadata = counts(predictions), predictions.metadata
+    if summary is not None:
+        return tuple(summary.slices)
+    return () if metadata is None else tuple(map(str, metadata.columns))
 
 
-def coded_texts(values: pd.Series[Any]) -> tuple[NDArray[np.intp], list[str]]:
-    """Codes (n,) of a column's values, -1 where nothing is given, and the different values as texts, in order.
-
-    An empty text is nothing given: a file of text cannot say more. Numbers are in their order, texts in theirs.
-    """
-    codes, uniques = pd.factorize(values)
-    return named_codes(codes, stored(uniques))
-
-
-def stored(uniques: Any) -> list[Any]:
-    """Different values as they are stored: numbers of 32 bits stay such, whose digits are fewer."""
-    return [*np.asarray(uniques)] if uniques.dtype in (np.float16, np.float32) else list(uniques)
-
-
-def named_codes(codes: NDArray[np.intp], plain: list[Any]) -> tuple[NDArray[np.intp], list[str]]:
-    """The same of values that are factorized already."""
-    texts = [text_of(value) for value in plain]
-    # Different values can be one text, as 1 and "1" of a mixed column: they are one value to whoever reads them.
-    known = [text for text in dict.fromkeys(texts) if text.strip()]
-    if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in plain):
-        known.sort(key=float)
-    else:
-        known.sort()
-    place = {text: i for i, text in enumerate(known)}
-    renamed = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.intp)
-    return renamed[codes], known
-
-
-def text_of(value: object) -> str:
-    """A value as text: numbers as short as they are told apart, whole ones without a point.
-
-    >>> [text_of(value) for value in (3.0, 0.1, 1e6, np.float32(0.5), True, "law")]
-    ['3', '0.1', '1000000', '0.5', 'True', 'law']
-    """
-    if isinstance(value, (float, np.floating)):
-        number = float(str(value))  # the shortest digits of the type it is stored in
-        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
-    return str(value)
+def listed(predictions: Predictions, name: str) -> str:
+    """The values of a column, the first few, for the middle of a sentence."""
+    texts = coded_texts(metadata_column(predictions, name))[1]
+    return ", ".join(texts[:8]) + (", ..." if len(texts) > 8 else "")
 
 
 def _conditions(text: str) -> Iterator[Condition]:

@@ -15,18 +15,11 @@ from numpy.typing import NDArray
 from calib_core._arguments import as_whole
 from calib_core._arrays import Float64s
 from calib_core._text import count
+from calib_core._value_texts import is_number, named_codes, stored
 from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.slices.conditions import (
-    Condition,
-    Slice,
-    Span,
-    Value,
-    is_number,
-    metadata_column,
-    named_codes,
-    no_columns,
-    stored,
-)
+from calib_core.reductions.base import counts
+from calib_core.slices.conditions import Condition, Slice, Span, Value, columns_of, metadata_column, no_columns
+from calib_core.slices.counted_values import kept_sums
 
 FEW_VALUES = 12
 """Up to so many different numbers each is a slice of its own; more are cut into ranges."""
@@ -80,7 +73,12 @@ def coded(
         raise InputError(f"rows are cut by one column, or by two different ones; got {', '.join(names) or 'none'}")
     if edges is not None and len(names) > 1:
         raise InputError("edges go with one column; cut two columns without them")
-    columns = [cut_column(name, metadata_column(predictions, name), edges, parts) for name in names]
+    if counts(predictions) is not None and len(names) > 1:
+        raise NotAnswerable(
+            "a summary counts the values of one column at a time, and not where two meet: split by one column, or open "
+            "the file that it was made of"
+        )
+    columns = [_cut(predictions, name, edges, parts) for name in names]
     combined = columns[0].codes.astype(np.intp)
     for column in columns[1:]:
         combined = combined * len(column.conditions) + column.codes
@@ -91,17 +89,29 @@ def coded(
     return [(Slice(every[code]), rows) for code, rows in zip(present.tolist(), groups, strict=True)]
 
 
+def _cut(predictions: Predictions, name: str, edges: Sequence[float] | None, parts: int) -> CutColumn:
+    summary, values = counts(predictions), metadata_column(predictions, name)
+    return cut_column(name, values, edges, parts, None if summary is None else kept_sums(summary, name)[:, 0])
+
+
 def cut_column(
-    name: str, values: pd.Series[Any], edges: Sequence[float] | None = None, parts: int = PARTS
+    name: str,
+    values: pd.Series[Any],
+    edges: Sequence[float] | None = None,
+    parts: int = PARTS,
+    rows: Float64s | None = None,
 ) -> CutColumn:
-    """One column cut, as `cut` does; a condition that no row meets can be among those of given edges."""
+    """One column cut, as `cut` does; a condition that no row meets can be among those of given edges.
+
+    ``rows`` (n,): how many rows have each of the values; None: one each.
+    """
     as_whole(parts, "parts", 2, MOST_VALUES)
     if edges is not None:
         return _spans(name, values, _checked(edges, name, values))
     if is_number(values):
-        numbers = _known_numbers(values)
-        if 1 + np.count_nonzero(np.diff(numbers)) > FEW_VALUES:
-            return _spans(name, values, _quantiles(numbers, parts))
+        known = _Ordered.of(values, rows)
+        if len(known.numbers) > FEW_VALUES:
+            return _spans(name, values, _quantiles(known, parts))
     if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
         raise NotAnswerable(f"the column {name[:80]!r} holds lists or the like, which rows cannot share")
     codes, uniques = pd.factorize(values)
@@ -125,8 +135,7 @@ def divided_by(
 
     NotAnswerable where none does.
     """
-    metadata = rows.metadata
-    wanted = columns if columns is not None else [] if metadata is None else [str(name) for name in metadata.columns]
+    wanted = columns if columns is not None else columns_of(rows)
     if not wanted:
         raise no_columns(rows)
     together = None if rows.row_groups is None else rows.row_groups.name
@@ -141,7 +150,7 @@ def divided_by(
             left_out.append((name, "it numbers the rows"))
             continue
         try:
-            found = cut_column(name, values, parts=parts)
+            found = _cut(rows, name, None, parts)
         except NotAnswerable:
             if columns is not None:
                 raise
@@ -191,25 +200,40 @@ def _checked(edges: Sequence[float], name: str, values: pd.Series[Any]) -> list[
     return given
 
 
-def _known_numbers(values: pd.Series[Any]) -> Float64s:
-    """The finite numbers of a column in order; infinite ones lie in the outermost ranges, which are open."""
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.sort(numbers[np.isfinite(numbers)])
+@dataclass(frozen=True, eq=False)
+class _Ordered:
+    """The different finite numbers of a column, ascending, and how many rows lie up to each: runs of equal rows.
+
+    Infinite ones lie in the outermost ranges, which are open.
+    """
+
+    numbers: Float64s
+    ends: Float64s
+
+    @classmethod
+    def of(cls, values: pd.Series[Any], rows: Float64s | None) -> _Ordered:
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        known = np.isfinite(numbers)
+        distinct, place = np.unique(numbers[known], return_inverse=True)
+        return cls(distinct, np.cumsum(np.bincount(place, None if rows is None else rows[known], len(distinct))))
+
+    def run(self, place: int) -> int:
+        """Which number the row at this place in the order has."""
+        return int(np.searchsorted(self.ends, place, side="right"))
 
 
-def _quantiles(numbers: Float64s, parts: int) -> list[float]:
+def _quantiles(known: _Ordered, parts: int) -> list[float]:
     """Where ordered numbers are parted into ``parts`` of about equally many rows, equal ones never."""
-    n, found = len(numbers), set()
+    n, found = round(known.ends[-1]), set()
     slack = int(_SLACK * n)
     for place in (round(part * n / parts) for part in range(1, parts)):
-        below, first = numbers[max(place - 1 - slack, 0)], numbers[min(place + slack, n - 1)]
+        below, first = known.run(max(place - 1 - slack, 0)), known.run(min(place + slack, n - 1))
         if below == first:  # a run of equal numbers goes where most of it lies
-            start, stop = np.searchsorted(numbers, first, "left"), np.searchsorted(numbers, first, "right")
-            edge = start if place - start <= stop - place else stop
-            if not 0 < edge < n:
+            start, stop = known.ends[first - 1] if first else 0, known.ends[first]
+            below, first = (first - 1, first) if place - start <= stop - place else (first, first + 1)
+            if below < 0 or first == len(known.numbers):
                 continue
-            below, first = numbers[edge - 1], numbers[edge]
-        found.add(_between(float(below), float(first)))
+        found.add(_between(float(known.numbers[below]), float(known.numbers[first])))
     return sorted(found)
 
 

@@ -17,8 +17,11 @@ from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.right_shares import share_floor
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core.reductions.base import counts
+from calib_core.slices.counted_values import kept_sums, summed
 from calib_core.slices.cut import PARTS, coded, divided_by
-from calib_core.slices.rest import against_rest, unlike
+from calib_core.slices.rest import against_rest, counts_against_rest, unlike
+from calib_core.summaries import Summary
 
 FEWEST = 20
 """Rows below which a slice is listed and not tested."""
@@ -80,7 +83,11 @@ def table(
             f"the crossing has {len(groups):,} slices, more than the {MOST_SLICES:,} that can be read; choose columns "
             "of fewer values, or cut them into fewer parts"
         )
-    found = judged(rows, [places for _, places in groups], fewest, level, progress)
+    every, summary = [places for _, places in groups], counts(rows)
+    if summary is None:
+        found = judged(rows, every, fewest, level, progress)
+    else:
+        found = judged_counts(summary, by if isinstance(by, str) else by[0], every, fewest, level)
     found.insert(0, "slice", pd.Series([part.title for part, _ in groups], dtype=object))
     found.insert(1, "where", pd.Series([str(part) for part, _ in groups], dtype=object))
     apart, p = rows.groups is None, found["p"].to_numpy()
@@ -168,13 +175,36 @@ def judged(
         lines.append(_line(rows.confidence[places].astype(np.float64), rows.correct[places], weights[places], codes))
         if progress is not None:
             progress(100 * done // len(groups))
-    weight, worth, claimed, right = np.array(lines, dtype=np.float64).reshape(-1, 4).T
+    sums = np.array(lines, dtype=np.float64).reshape(-1, 4)
+    found = _tested(sums, _numbers(rows, groups), total, counted, fewest, level)
+    return pd.concat([found, against_rest(rows, groups, among, fewest, level)], axis=1)
+
+
+def judged_counts(
+    summary: Summary, column: str, groups: Sequence[Codes], fewest: int = FEWEST, level: float = LEVEL
+) -> pd.DataFrame:
+    """The same of groups of the values of a column that a summary keeps, by their positions: from counts alone."""
+    as_whole(fewest, "fewest", 1)
+    as_share(level, "level")
+    values = kept_sums(summary, column)
+    sums = summed(values, groups)
+    number, says, right = sums.T
+    lines = np.column_stack([number, number, says / number, right / number])
+    found = _tested(lines, {"rows": number.astype(np.intp)}, float(number.sum()), True, fewest, level)
+    return pd.concat([found, counts_against_rest(sums, values.sum(axis=0), fewest, level)], axis=1)
+
+
+def _tested(
+    sums: Float64s, numbers: dict[str, Codes], total: float, counted: bool, fewest: int, level: float
+) -> pd.DataFrame:
+    """Columns rows to adds, from weight, what rows are worth, mean confidence and share right of each group, (m, 4)."""
+    weight, worth, claimed, right = sums.T
     tested = np.where(worth >= fewest, worth, 0.0)
     low, high = share_ends(right, worth, counted, level)
     gap, share, floor = right - claimed, weight / total, share_floor(claimed, tested, counted)
     return pd.DataFrame(
         {
-            **_numbers(rows, groups),
+            **numbers,
             "worth": worth,
             "share": share,
             "claimed": claimed,
@@ -185,7 +215,6 @@ def judged(
             "floor": floor,
             "p": np.maximum(share_test(right, claimed, tested, counted), SMALLEST),
             "adds": share * (np.abs(gap) - floor),
-            **against_rest(rows, groups, among, fewest, level),
         }
     )
 

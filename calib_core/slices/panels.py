@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from calib_core._arrays import Float64s
 from calib_core.binning import BinningScheme, as_binning, tabulate
-from calib_core.claims import FlatClaims
+from calib_core.claims import Claims, FlatClaims
 from calib_core.diagrams.small_diagrams import SlicePanels
 from calib_core.estimators import Binned
 from calib_core.predictions import InputError, Predictions
-from calib_core.slices.conditions import Slice, as_slice, places
+from calib_core.reductions.base import counts
+from calib_core.slices.conditions import Slice, as_slice, part, places
+from calib_core.summaries import CountedClaims
+from calib_core.summaries.cells import Cells
 
 
 def panels(
@@ -32,10 +37,16 @@ def panels(
     wanted = tuple(map(as_slice, slices))
     if not wanted:
         raise InputError("name at least one slice to draw")
-    rows = predictions.answered
-    groups = [places(rows, part) for part in wanted]
+    claims, shares = (_claims if counts(predictions) is None else _counted)(predictions.answered, wanted)
+    table = tabulate(claims, [as_binning(bins)], pooled=False)[0]
+    error = Binned().of_table(table).per_stratum
+    return SlicePanels(tuple(range(len(wanted))), claims.strata, error, shares, table, tuple(map(str, wanted)))
+
+
+def _claims(rows: Predictions, wanted: Sequence[Slice]) -> tuple[Claims, Float64s]:
+    """The claims of each slice in a stratum of its own, and the share of all rows in each."""
+    groups = [places(rows, each) for each in wanted]
     listed = np.concatenate(groups)
-    names = tuple(part.title for part in wanted)
     codes = np.repeat(np.arange(len(wanted)), [len(group) for group in groups])
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     shares = np.array([weights[group].sum() for group in groups]) / weights.sum()
@@ -43,10 +54,18 @@ def panels(
         rows.confidence[listed],
         rows.correct[listed],
         codes,
-        names,
+        tuple(each.title for each in wanted),
         shares / shares.sum(),
         None if rows.weights is None else weights[listed],
     )
-    table = tabulate(claims, [as_binning(bins)], pooled=False)[0]
-    error = Binned().of_table(table).per_stratum
-    return SlicePanels(tuple(range(len(wanted))), names, error, shares, table, tuple(map(str, wanted)))
+    return claims, shares
+
+
+def _counted(summary: Predictions, wanted: Sequence[Slice]) -> tuple[Claims, Float64s]:
+    """The same of a summary that keeps them."""
+    parts: list[Any] = [part(summary, where) for where in wanted]
+    shares = np.array([rows.n_rows for rows in parts]) / summary.n_rows
+    cells = Cells.side_by_side([rows.top_cells for rows in parts])
+    names = tuple(where.title for where in wanted)
+    claims: Any = CountedClaims(cells, names, shares / shares.sum(), parts[0].dtype)
+    return claims, shares

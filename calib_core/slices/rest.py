@@ -37,10 +37,23 @@ def against_rest(
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     whole = _Sums.of(rows, weights, every)
     lines = [_compared(rows, weights, every, places, whole, fewest) for places in groups]
+    return _held_against(lines, counts_rows(rows), level)
+
+
+def counts_against_rest(sums: Float64s, whole: Float64s, fewest: int, level: float) -> pd.DataFrame:
+    """The same of groups known by number, sum of confidence and how many were right, (m, 3), and those of all, (3,)."""
+    unknown, lines = (np.nan,) * 7, []
+    for here, rest in zip(map(_Sums._make, sums.tolist()), map(_Sums._make, (whole - sums).tolist()), strict=True):
+        enough = min(here.weight, rest.weight) >= fewest
+        lines.append((*here.numbers, *rest.numbers, np.nan) if enough else unknown)
+    return _held_against(lines, True, level)
+
+
+def _held_against(lines: Sequence[tuple[float, ...]], counted: bool, level: float) -> pd.DataFrame:
     names = ["n", "gap", "right", "n_rest", "gap_rest", "right_rest", "squares"]
     found = pd.DataFrame(lines, columns=names, dtype=np.float64)
     beyond = (found["gap"] - found["gap_rest"]).to_numpy()
-    if counts_rows(rows):
+    if counted:
         here, rest = ((found["right" + end].to_numpy(), found["n" + end].to_numpy()) for end in ("", "_rest"))
         p = _least_miss(beyond, here, rest)
         below, above = _hybrid(here, rest, level)

@@ -1,21 +1,26 @@
 """Summaries: predictions of any size as counts on a fine grid, merged to the bit, opened like predictions."""
 
+from calib_core.summaries.claim_tally import ClaimTally, tally
 from calib_core.summaries.counted_claims import CountedClaims
 from calib_core.summaries.in_duckdb import count_in_duckdb, counting_sql
+from calib_core.summaries.kept_rows import kept_together
 from calib_core.summaries.making import summarise
 from calib_core.summaries.mergeable import Summary, merged
 from calib_core.summaries.on_cluster import count_on_cluster
 from calib_core.summaries.on_disk import read_summary, summary_of, write_summary
 
 __all__ = [
+    "ClaimTally",
     "CountedClaims",
     "Summary",
     "count_in_duckdb",
     "count_on_cluster",
     "counting_sql",
+    "kept_together",
     "merged",
     "read_summary",
     "summarise",
     "summary_of",
+    "tally",
     "write_summary",
 ]

@@ -8,17 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calib_core._arrays import Float64s, Floats
+from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._repr import OneLine
 from calib_core.claims import EQUAL_PARTS, FEWEST_PARTS
 from calib_core.predictions import Grain, NotAnswerable
+from calib_core.shared_rows import SharedRows
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.fine_grid import EDGES, lowest, starts_of
+from calib_core.summaries.pair_cells import PairCells
 from calib_core.tallies import Moments, Tally
 
 NEEDS_ROWS = (
-    "{} needs rows, and a summary holds counts of them; open the file that it was made of (in Python also the sample "
-    "of rows that it keeps)"
+    "{} needs rows, and a summary holds counts of them; open the file that it was made of, or look at the rows that it "
+    "keeps (read with layout=kept-rows)"
 )
 
 
@@ -94,6 +96,8 @@ class CountedClaims(OneLine):
     same_rows: bool = False
     floor: float = 0.0
     weights: None = None
+    pairs: PairCells | None = None
+    ranks: int = 1
     grain: ClassVar[Grain] = "counts"
 
     def reweighed(self, weights: Float64s | None) -> CountedClaims:
@@ -115,6 +119,16 @@ class CountedClaims(OneLine):
     def moments(self, edge_sets: Sequence[Floats]) -> Moments:
         """The same, with the sums of powers; one set of edges for all strata, or one a stratum."""
         return self.cells.moments([starts_of(edges) for edges in edge_sets], len(self.strata))
+
+    def shared(self, edge_sets: Sequence[Floats], joined: Codes | None = None, ranks: int = 1) -> SharedRows:
+        """What is kept of how the claims of a row go together; NotAnswerable where it is not, or not in such bins."""
+        if self.pairs is None:
+            raise NotAnswerable(
+                "how the claims of a row go together is not in these counts, of too many classes or made by an older "
+                "version: intervals and noise floors in this notion need it; make them again, ask in a notion of one "
+                "claim a row (top-label, class-specific), or go back to the rows"
+            )
+        return self.pairs.coarsened(edge_sets, self.dtype, joined)
 
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
         """These edges and as many of the grid's between them as tell scores apart well enough."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,21 +12,19 @@ from calib_core._arrays import LOG_FLOOR
 from calib_core.exact_sums import ROUNDING
 from calib_core.predictions import InputError, Kind, Predictions
 from calib_core.readers.reading import Reading
-from calib_core.summaries.fine_grid import EDGES
+from calib_core.summaries.fine_grid import CELLS, EDGES
 
 _SLOTS = 4096
-"""Slots of equal width in [0, 1], a power of two: rows meet the few cells of their own slot."""
+"""Slots of equal width in [0, 1], a power of two: a row looks up its slot's line, and compares few edges."""
 _UNIT = 2.0 * ROUNDING
 _SHIFT = 6144.0  # near it neighbours in double precision are one unit apart: adding and taking it off rounds to units
 _POWERS = ("s", "r * r", "r * r * r", "(r * r) * (r * r)", "v", "v * v")
 _LOSSES = (
-    "seen", "mean", "s * (up * up) + (1.0 - s) * (down * down)",
-    "s * (up * up * up) + (1.0 - s) * (down * down * down)",
-    "(seen - mean) * (seen - mean)", "LEAST(hit, miss)", "GREATEST(hit, miss)",
+    "hit", "miss", "mean", "s * (up * up) + (1.0 - s) * (down * down)",
+    "s * (up * up * up) + (1.0 - s) * (down * down * down)", "(seen - mean) * (seen - mean)",
 )  # fmt: skip
-GRID = "grid(slot, cell, lower_edge, upper_edge)"
-SUMMED = len(_LOSSES)
-"""How many sums the losses' line begins with."""
+GRID = "grid"
+"""The table of the grid, where a statement does not begin with it."""
 
 
 @dataclass(frozen=True)
@@ -80,22 +78,32 @@ def _code(column: str, reading: Reading, names: Sequence[str]) -> str:
     return f"CASE {quoted(column)} " + " ".join(f"WHEN {key} THEN {i}" for i, key in enumerate(keys)) + " END"
 
 
-def grid(dtype: np.dtype[Any]) -> tuple[list[int], list[int], list[float], list[float]]:
-    """For every slot the cells that reach into it, with their edges as scores of this type are compared with them."""
-    lower, upper = (np.append(a, b).astype(dtype).astype(float) for a, b in ((0.0, EDGES), (EDGES, 2.0)))
-    first, last = (np.minimum(np.floor(a * _SLOTS), _SLOTS).astype(int) for a in (lower, upper))
-    number = last - first + 1
-    cell = np.repeat(np.arange(len(lower)), number)
-    slot = first[cell] + np.arange(len(cell)) - np.repeat(np.cumsum(number) - number, number)
-    return slot.tolist(), cell.tolist(), lower[cell].tolist(), upper[cell].tolist()
+def grid(dtype: np.dtype[Any]) -> dict[str, list[Any]]:
+    """A line for every slot: its number, the cell at its start, and the edges inside it, 2 where there are no more.
+
+    Edges are as scores of this type are compared with them.
+    """
+    edges = EDGES.astype(dtype).astype(np.float64)
+    starts = np.searchsorted(edges, np.arange(_SLOTS + 2) / _SLOTS, side="left")
+    cell = np.searchsorted(edges, np.arange(_SLOTS + 1) / _SLOTS, side="right")
+    longer = np.append(edges, np.full(len(edges), 2.0))
+    lines: dict[str, list[Any]] = {"slot": list(range(_SLOTS + 1)), "first_cell": cell.tolist()}
+    for i in range(int((starts[1:] - cell).max())):
+        inside = cell + i
+        lines[f"edge_{i}"] = np.where(inside < starts[1:], longer[inside], 2.0).tolist()
+    return lines
+
+
+def grid_table(dtype: np.dtype[Any]) -> str:
+    """The statement that makes the table of the grid of its columns, one parameter each."""
+    return f"CREATE TABLE {GRID} AS SELECT {', '.join(f'unnest(?) AS {name}' for name in grid(dtype))}"
 
 
 def with_grid(dtype: np.dtype[Any]) -> str:
     """The grid as the beginning of a statement."""
-    lines = ",\n  ".join(
-        f"({slot}, {cell}, {low!r}, {high!r})" for slot, cell, low, high in zip(*grid(dtype), strict=True)
-    )
-    return f"WITH {GRID} AS (VALUES\n  {lines}),\n"
+    columns = grid(dtype)
+    lines = ",\n  ".join(str(tuple(line)) for line in zip(*columns.values(), strict=True))
+    return f"WITH {GRID}({', '.join(columns)}) AS (VALUES\n  {lines}),\n"
 
 
 def cell_sums(claimed: Claimed, table: str, key: str | None = None, begin: str = "WITH ") -> str:
@@ -104,30 +112,50 @@ def cell_sums(claimed: Claimed, table: str, key: str | None = None, begin: str =
     The sums are of the confidence s, of r^2, r^3 and r^4 with r what came true less s, of v = s (1 - s) and of v^2.
     There is a table ``GRID``, unless the statement begins with one.
     """
-    return f"""{begin}claims AS ({_claims(claimed, table, key or claimed.predicted or "0")}),
-terms AS (SELECT *, y - s AS r, s * (1.0 - s) AS v FROM claims)
+    return f"""{begin}{_placed(claimed, table, key or claimed.predicted or "0", "terms")}
 SELECT stratum, cell, COUNT(*), SUM(y),
   {_sums(_POWERS)}
-FROM terms JOIN grid ON grid.slot = CAST(FLOOR(s * {_SLOTS}) AS INTEGER) AND s >= lower_edge AND s < upper_edge
+FROM placed
 GROUP BY stratum, cell"""
 
 
-def loss_totals(claimed: Claimed, table: str) -> str:
-    """One line of the Brier score of all claims, as of two classes: the seven sums of LOSS_SUMS in units of 2^-40.
+def all_sums(claimed: Claimed, table: str) -> str:
+    """One line for each cell of each predicted class and what came true, with those sums and the losses'.
 
-    Behind them the widest reach of a row, the most a row can lose, how many rows gave what happened 0, and how many
-    less than the floor of the logarithm.
+    First comes 2 (class * CELLS + cell) + y, in one number since one groups faster than three, and how many claims;
+    after the sums of powers those of the Brier score (of two classes) if the claim comes true and if not, of its mean,
+    variance and third absolute moment, and of what was lost less the mean, squared.
     """
+    return f"""WITH {_placed(claimed, table, claimed.predicted or "0", "apart")}
+SELECT CAST((stratum * {CELLS} + cell) * 2 + y AS INTEGER) AS place, COUNT(*),
+  {_sums((*_POWERS, *_LOSSES), _cast)}
+FROM placed
+GROUP BY place"""
+
+
+def looked_over(claimed: Claimed, table: str, wrong: str) -> str:
+    """One line: how many rows cannot be counted, and the least and the largest confidence."""
+    return f"SELECT COUNT(*) FILTER (WHERE {wrong}), MIN({claimed.score}), MAX({claimed.score}) FROM {table}"
+
+
+def rare_losses(claimed: Claimed, table: str) -> str:
+    """One line: how many rows gave what happened 0, and how many less than the floor of the logarithm."""
     return f"""WITH claims AS ({_claims(claimed, table, "0")}),
-terms AS (SELECT *, 2.0 * ((1.0 - s) * (1.0 - s)) AS hit, 2.0 * (s * s) AS miss,
-  CASE WHEN y = 1 THEN s ELSE 1.0 - s END AS given FROM claims),
-expected AS (SELECT *, s * hit + (1.0 - s) * miss AS mean, CASE WHEN y = 1 THEN hit ELSE miss END AS seen FROM terms),
-apart AS (SELECT *, ABS(hit - mean) AS up, ABS(miss - mean) AS down FROM expected)
-SELECT
-  {_sums(_LOSSES)},
-  MAX(GREATEST(hit, miss) - LEAST(hit, miss)), MAX(GREATEST(hit, miss)),
-  SUM(CASE WHEN given = 0 THEN 1 ELSE 0 END), SUM(CASE WHEN given < {LOG_FLOOR!r} THEN 1 ELSE 0 END)
-FROM apart"""
+given AS (SELECT CASE WHEN y = 1 THEN s ELSE 1.0 - s END AS given FROM claims)
+SELECT COUNT(*) FILTER (WHERE given = 0), COUNT(*) FROM given WHERE given < {LOG_FLOOR!r}"""
+
+
+def _placed(claimed: Claimed, table: str, key: str, of: str) -> str:
+    """The claims with what is summed of them, and the cells they lie in."""
+    edges = [name for name in grid(claimed.dtype) if name.startswith("edge")]
+    cell = " + ".join(["first_cell", *(f"CASE WHEN s >= {edge} THEN 1 ELSE 0 END" for edge in edges)])
+    return f"""claims AS ({_claims(claimed, table, key)}),
+terms AS (SELECT *, y - s AS r, s * (1.0 - s) AS v, 2.0 * ((1.0 - s) * (1.0 - s)) AS hit, 2.0 * (s * s) AS miss
+  FROM claims),
+expected AS (SELECT *, s * hit + (1.0 - s) * miss AS mean, 2.0 * (r * r) AS seen FROM terms),
+apart AS (SELECT *, ABS(hit - mean) AS up, ABS(miss - mean) AS down FROM expected),
+placed AS (SELECT *, {cell} AS cell
+  FROM {of} JOIN {GRID} ON {GRID}.slot = CAST(FLOOR(s * {_SLOTS}) AS INTEGER))"""
 
 
 def _claims(claimed: Claimed, table: str, key: str) -> str:
@@ -135,12 +163,18 @@ def _claims(claimed: Claimed, table: str, key: str) -> str:
     return f"SELECT {key} AS stratum, {score} AS s, {claimed.outcome} AS y FROM {table}"
 
 
-def _sums(terms: Sequence[str]) -> str:
-    return ",\n  ".join(map(_units, terms))
-
-
 def _units(term: str) -> str:
+    """In any dialect of SQL, whatever its casts do to halves."""
     return f"SUM(CAST(((({term}) + {_SHIFT!r}) - {_SHIFT!r}) * {1 / _UNIT!r} AS BIGINT))"
+
+
+def _cast(term: str) -> str:
+    """The same in DuckDB, whose casts round half to even."""
+    return f"SUM(CAST(({term}) * {1 / _UNIT!r} AS BIGINT))"
+
+
+def _sums(terms: Sequence[str], in_units: Callable[[str], str] = _units) -> str:
+    return ",\n  ".join(map(in_units, terms))
 
 
 def quoted(name: str) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calib_core._arrays import Codes, frozen
+from calib_core._arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._value_texts import value_text
 from calib_core.exact_sums import ExactSums
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.parquet_columns import columns_of
@@ -18,25 +20,26 @@ from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.streams import runs
 from calib_core.readers.table import file_label
-from calib_core.summaries.cells import Cells
-from calib_core.summaries.fine_grid import CELLS
+from calib_core.summaries.cells import SUMS, Cells
+from calib_core.summaries.fine_grid import CELLS, cells_of
 from calib_core.summaries.grouped_sql import (
-    GRID,
-    SUMMED,
     Claimed,
+    all_sums,
     cell_sums,
     grid,
-    loss_totals,
+    grid_table,
+    looked_over,
     quoted,
+    rare_losses,
     text,
     with_grid,
 )
 from calib_core.summaries.kept_rows import Sample, row_keys, sample_size
 from calib_core.summaries.mergeable import MOST_VALUES, Summary
-from calib_core.summaries.score_sums import LossSums
+from calib_core.summaries.score_sums import LossSums, claim_losses
 
-_KEYS = 1 << 20
-"""Rows whose keys are made at a time."""
+_KEYS = 1 << 15
+"""Rows whose keys are made at a time: few enough for the processor's own memory."""
 
 Paths = str | os.PathLike[str]
 
@@ -141,12 +144,11 @@ def _counted(
 ) -> Summary:
     files = ", ".join(text(os.fspath(path)) for path in paths)
     table = f"read_parquet([{files}], filename = true, file_row_number = true)"
-    _check(duck, table, claimed, columns)
+    extremes = _extremes(duck, table, claimed, columns)
     progress(0.1)
-    duck.execute(f"CREATE TABLE {GRID} AS SELECT unnest(?), unnest(?), unnest(?), unnest(?)", grid(claimed.dtype))
-    top = _cells(_fetched(duck, cell_sums(claimed, table)))
-    progress(0.5)
-    losses = _losses(_fetched(duck, loss_totals(claimed, table)), sum(rows))
+    duck.execute(grid_table(claimed.dtype), list(grid(claimed.dtype).values()))
+    lines = _fetched(duck, all_sums(claimed, table))
+    top, losses = _top(lines), _losses(lines, extremes, duck, table, claimed)
     progress(0.8)
     k = len(claimed.class_names or ())
     labels = None if claimed.label is None else _label_counts(duck, table, claimed.label, k)
@@ -165,16 +167,19 @@ def _fetched(duck: Any, sql: str) -> list[np.ndarray[Any, Any]]:
     return [np.array(column, dtype=object) for column in zip(*lines, strict=True)]
 
 
-def _check(duck: Any, table: str, claimed: Claimed, columns: Sequence[str]) -> None:
+def _extremes(duck: Any, table: str, claimed: Claimed, columns: Sequence[str]) -> Float64s:
+    """The least and the largest confidence; InputError names the first row that cannot be counted."""
     wrong = " OR ".join([claimed.wrong, *(f"{quoted(c)} IS NULL" for c in columns)])
-    found = duck.execute(
-        f"SELECT filename, file_row_number FROM {table} WHERE {wrong} ORDER BY 1, 2 LIMIT 1"
-    ).fetchone()
-    if found is not None:
+    number, *extremes = duck.execute(looked_over(claimed, table, wrong)).fetchone()
+    if number:
+        file, row = duck.execute(
+            f"SELECT filename, file_row_number FROM {table} WHERE {wrong} ORDER BY 1, 2 LIMIT 1"
+        ).fetchone()
         raise InputError(
-            f"{file_label(found[0])}: row {found[1] + 1:,} cannot be counted: a value is missing, a confidence lies "
+            f"{file_label(file)}: row {row + 1:,} cannot be counted: a value is missing, a confidence lies "
             "outside 0 to 1, or a class is not among those of the first rows; mend it, or give classes="
         )
+    return np.array(extremes, dtype=np.float64)
 
 
 def _exact(columns: Sequence[Any]) -> ExactSums:
@@ -191,11 +196,32 @@ def _cells(lines: Sequence[Any]) -> Cells:
     return Cells(*(frozen(a[..., order]) for a in (place, count, outcome, sums.whole, sums.part)))
 
 
-def _losses(line: Sequence[Any], rows: int) -> LossSums:
-    sums = _exact(line[:SUMMED])
-    reach, highest, impossible, floored = (column[0] for column in line[SUMMED:])
+def _top(lines: Sequence[Any]) -> Cells:
+    """The cells of the claims made: those that came true and those that did not are counted apart."""
+    place, true = np.divmod(lines[0].astype(np.intp), 2)
+    parts = []
+    for outcome in (0, 1):
+        mine = true == outcome
+        number = lines[1][mine]
+        units = (column[mine] for column in lines[2 : 2 + len(SUMS)])
+        parts.append(_cells([*np.divmod(place[mine], CELLS), number, number * outcome, *units]))
+    return Cells.together(parts)
+
+
+def _losses(lines: Sequence[Any], extremes: Float64s, duck: Any, table: str, claimed: Claimed) -> LossSums:
+    """The sums of the Brier score: of claims that came true and others, above one half and below it."""
+    place, true = np.divmod(lines[0].astype(np.intp), 2)
+    hit, miss, *others = lines[2 + len(SUMS) :]
+    # Above one half a claim that comes true costs less than one that does not.
+    surer = place % CELLS >= cells_of(np.array([0.5]))[0]
+    columns = [np.where(true, hit, miss), *others, np.where(surer, hit, miss), np.where(surer, miss, hit)]
+    sums = _exact([[sum(column)] for column in columns])
     whole, part = (frozen(np.ascontiguousarray(a[:, 0])) for a in (sums.whole, sums.part))
-    return LossSums(rows, whole, part, float(reach), float(highest), int(impossible), int(floored))
+    # Both the most that is lost, and how far it is from the least, grow with the distance from one half.
+    ends = claim_losses(extremes, np.ones(2, dtype=bool))
+    rare = min(extremes[0], 1.0 - extremes[1]) < LOG_FLOOR
+    impossible, floored = duck.execute(rare_losses(claimed, table)).fetchone() if rare else (0, 0)
+    return LossSums(int(sum(lines[1])), whole, part, ends.reach, ends.highest, impossible, floored)
 
 
 def _label_counts(duck: Any, table: str, label: str, n_classes: int) -> Codes:
@@ -206,14 +232,18 @@ def _label_counts(duck: Any, table: str, label: str, n_classes: int) -> Codes:
 
 
 def _slices(duck: Any, table: str, claimed: Claimed, column: str) -> dict[str, Cells]:
-    values = [str(v) for (v,) in duck.execute(f"SELECT DISTINCT {quoted(column)} FROM {table} LIMIT 1000").fetchall()]
+    name = quoted(column)
+    found = duck.execute(f"SELECT DISTINCT {name}, CAST({name} AS VARCHAR) FROM {table} LIMIT 1000").fetchall()
+    # Its own text has the digits of 32 bits where a value is stored in them.
+    named = {cast: value_text(float(cast) if isinstance(value, float) else value) for value, cast in found}
+    values = sorted(set(named.values()))
     if len(values) > MOST_VALUES:
         raise InputError(
             f"column {column!r} has more than {MOST_VALUES} values: choose a column of groups, or leave it out"
         )
-    values.sort()
-    keys = " ".join(f"WHEN {text(value)} THEN {i}" for i, value in enumerate(values))
-    code = f"CASE CAST({quoted(column)} AS VARCHAR) {keys} END"
+    codes = {cast: values.index(value) for cast, value in named.items()}
+    keys = " ".join(f"WHEN {text(cast)} THEN {code}" for cast, code in codes.items() if cast is not None)
+    code = f"CASE CAST({name} AS VARCHAR) {keys} ELSE {codes.get(None, 0)} END" if keys else "0"
     every = _cells(_fetched(duck, cell_sums(claimed, table, code)))
     return {value: every.stratum(i) for i, value in enumerate(values)}
 
@@ -222,15 +252,17 @@ def _sample(
     duck: Any, paths: Sequence[Paths], rows: Sequence[int], table: str, claimed: Claimed, size: int, seed: int
 ) -> Sample:
     """The rows with the smallest keys: which they are depends on their numbers alone."""
-    keys, places = np.zeros(0, dtype=np.uint64), np.zeros((0, 2), dtype=np.intp)
+    keys, places, most = np.zeros(0, dtype=np.uint64), np.zeros((0, 2), dtype=np.intp), np.iinfo(np.uint64).max
     for i, (path, n) in enumerate(zip(paths, rows, strict=True)):
         for first in range(0, n, _KEYS):
             new = row_keys(seed, file_label(os.fspath(path)), first, min(_KEYS, n - first))
-            few = np.flatnonzero(new <= keys[-1]) if len(keys) == size else np.arange(len(new))
+            few = np.flatnonzero(new <= most)
             keys = np.append(keys, new[few])
             places = np.append(places, np.column_stack([np.full(len(few), i), first + few]), axis=0)
-            least = np.argsort(keys, kind="stable")[:size]
-            keys, places = keys[least], places[least]
+            if len(keys) > 2 * size:
+                keys, places = _least(keys, places, size)
+                most = keys[-1]
+    keys, places = _least(keys, places, size)
     chosen = [os.fspath(paths[i]) for i in places[:, 0]], places[:, 1].tolist(), list(range(len(places)))
     duck.execute("CREATE TABLE chosen(file, number, place) AS SELECT unnest(?), unnest(?), unnest(?)", chosen)
     found = _fetched(
@@ -242,3 +274,9 @@ def _sample(
     labels: Codes = found[2].astype(np.intp)
     predicted = found[3].astype(np.intp) if claimed.predicted else np.zeros(0, dtype=np.intp)
     return Sample(size, frozen(keys), frozen(scores), frozen(labels), frozen(predicted))
+
+
+def _least(keys: NDArray[np.uint64], places: Codes, size: int) -> tuple[NDArray[np.uint64], Codes]:
+    """The smallest keys, ascending, and what goes with them."""
+    order = np.argsort(keys, kind="stable")[:size]
+    return keys[order], places[order]

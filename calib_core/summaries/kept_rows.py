@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import Codes, Floats, ReadOnly, frozen
 from calib_core._repr import OneLine
-from calib_core.predictions import Kind, Predictions
+from calib_core.predictions import InputError, Kind, NotAnswerable, Predictions, check_same_rows
 
 _VALUES, _ROWS = 1_000_000, 10_000
 """A sample holds at most so many rows, and so many numbers."""
@@ -94,3 +94,38 @@ def row_keys(seed: int, source: str, first_row: int, n_rows: int) -> NDArray[np.
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def kept_together(summaries: Mapping[str, Any]) -> dict[str, Predictions]:
+    """The rows that every summary keeps, row by row the same: with them models can be compared in pairs.
+
+    ``summaries``: two or more by name. Rows are taken to be the same where their number in a source of the same name,
+    and the seed, are (``row_keys``), and labels agree; NotAnswerable where they are not, or something is no summary.
+    What can mislead: of bare confidences no labels are known, so that files of one name whose rows are others would
+    pass.
+
+    >>> from calib_core.summaries import Summary
+    >>> rows = Predictions([[0.7, 0.3]] * 3, [0, 1, 0]), Predictions([[0.6, 0.4]] * 3, [0, 1, 0])
+    >>> one, two = (Summary.of(p, source="test") for p in rows)
+    >>> {name: p.n_rows for name, p in kept_together({"one": one, "two": two}).items()}
+    {'one': 3, 'two': 3}
+    """
+    if any(each.grain != "counts" for each in summaries.values()):
+        raise NotAnswerable("rows are kept by summaries, and not all of these models are known by one")
+    samples = [each.kept_rows for each in summaries.values()]
+    size = min(len(sample.keys) for sample in samples)
+    if not size or any((sample.keys[:size] != samples[0].keys[:size]).any() for sample in samples):
+        raise NotAnswerable(
+            "these summaries keep other rows of one another, so that no row is known to be judged by all models: make "
+            "each with the same name for its rows (calib summarise --rows-of NAME), and all keep the same"
+        )
+    rows = {name: each.sample.take(np.arange(size)) for name, each in summaries.items()}
+    first = next(iter(rows.values()))
+    for other in rows.values():
+        try:
+            check_same_rows(first, other)
+        except InputError as why:
+            raise NotAnswerable(
+                f"the rows that these summaries keep have the same numbers, and are others: {why}"
+            ) from why
+    return rows

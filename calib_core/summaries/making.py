@@ -25,6 +25,7 @@ def summarise(
     labels: Paths | None = None,
     rows: str = "auto",
     seed: int = 0,
+    rows_of: str = "",
     progress: Callable[[float], None] = lambda share: None,
     **changes: Any,
 ) -> Summary:
@@ -37,6 +38,8 @@ def summarise(
     labels : for a NPY matrix of scores, the NPY file of its labels.
     rows : which are counted where a column marks them: "test" (as "auto"), "calibration" or "all".
     seed : which rows the sample keeps, with the file's name and the row's number.
+    rows_of : a name for the rows in place of the file's: with the same one, and the same seed, the summaries of several
+        models' predictions of the same rows keep the same of them, which can be paired (``kept_together``).
     progress : is told, from 0 to 1, how much was read.
     changes : fields of Reading, as in ``read_predictions``.
 
@@ -60,16 +63,21 @@ def summarise(
             progress((done + share) / len(paths))
 
         how: dict[str, Any] = {"columns": columns, "labels": labels, "rows": rows, "progress": overall, **changes}
-        whole.append(read_summary(path) if holds_summary(path) else _of_file(path, seed, how))
+        whole.append(read_summary(path) if holds_summary(path) else _of_file(path, seed, how, _name(rows_of, i)))
         overall(1.0)
     return merged(whole)
 
 
-def _of_file(path: Paths, seed: int, how: dict[str, Any]) -> Summary:
+def _name(rows_of: str, place: int) -> str:
+    """What the rows of a file are called: of the first as it was asked, of the others with their number."""
+    return f"{rows_of} {place}" if rows_of and place else rows_of
+
+
+def _of_file(path: Paths, seed: int, how: dict[str, Any], source: str) -> Summary:
     name, first = file_label(os.fspath(path)), 0
     parts: list[Summary] = []
     for rows in streamed(path, **how):
-        parts.append(Summary.of(rows, how["columns"], seed=seed, source=name, first_row=first))
+        parts.append(Summary.of(rows, how["columns"], seed=seed, source=source or name, first_row=first))
         first += rows.n_rows
         if len(parts) >= _TOGETHER:
             parts = [merged(parts)]

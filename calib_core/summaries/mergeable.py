@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, frozen
 from calib_core._repr import OneLine
 from calib_core._text import count
-from calib_core.predictions import Grain, InputError, Kind, NotAnswerable, Predictions
+from calib_core._value_texts import coded_texts
+from calib_core.claims import ColumnClaims
+from calib_core.predictions import InputError, Kind, NotAnswerable, Predictions
+from calib_core.reductions.base import scope
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims
+from calib_core.summaries.counted_rows import CountedRows
 from calib_core.summaries.fine_grid import CELLS
 from calib_core.summaries.kept_rows import Sample, sample_size
+from calib_core.summaries.pair_cells import PairCells
 from calib_core.summaries.score_sums import NORMAL, LossSums, claim_losses, loss_sums
 
 MOST_CLASS_CELLS = 250_000
@@ -26,7 +31,7 @@ MOST_VALUES = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary(OneLine):
+class Summary(CountedRows, OneLine):
     """What predictions of any number of rows come down to: exact counts on a fine grid, and a few of the rows.
 
     It opens wherever predictions open: ``estimate(summary, "top-label", "ece", bins=15)``. What is binned on edges of
@@ -56,19 +61,7 @@ class Summary(OneLine):
     slices: Mapping[str, Mapping[str, Cells]]
     kept_rows: Sample
     notes: tuple[str, ...] = ()
-
-    grain: ClassVar[Grain] = "counts"
-    weights: ClassVar[None] = None
-    row_groups: ClassVar[None] = None
-    grouping: ClassVar[None] = None
-    groups: ClassVar[None] = None
-    abstained: ClassVar[None] = None
-    metadata: ClassVar[None] = None
-    logits: ClassVar[None] = None
-    labels: ClassVar[None] = None
-    discrete: ClassVar[bool] = False
-    coverage: ClassVar[float] = 1.0
-    worth_note: ClassVar[str] = ""
+    class_pairs: PairCells | None = None
 
     # -- making --------------------------------------------------------------------------------------------
 
@@ -94,7 +87,7 @@ class Summary(OneLine):
         >>> Summary.of(Predictions([[0.7, 0.3]], [0])).n_rows
         1
         """
-        rows = _summable(predictions)
+        rows = summable(predictions)
         k = rows.n_classes
         known = rows.kind != "confidence"
         h, right = rows.confidence, rows.correct
@@ -113,6 +106,7 @@ class Summary(OneLine):
             {column: _sliced(rows, column) for column in columns},
             Sample.of(predictions if rows is predictions else rows, sample_size(k or 1), seed, source, first_row),
             tuple(dict.fromkeys(rows.notes)),
+            PairCells.of(_about_every_class(rows)) if every else None,
         )
 
     def add(
@@ -134,31 +128,6 @@ class Summary(OneLine):
         """How many rows were counted."""
         return self.top_cells.n_claims
 
-    @property
-    def effective_rows(self) -> float:
-        """The same: rows weigh alike."""
-        return float(self.n_rows)
-
-    @property
-    def n_classes(self) -> int | None:
-        """Number of classes K, None where only (confidence, correct) is known."""
-        return None if self.class_names is None else len(self.class_names)
-
-    @property
-    def answered(self) -> Summary:
-        """The summary itself: no row is declined."""
-        return self
-
-    def written_out(self) -> Summary:
-        """The summary itself: rows weigh alike."""
-        return self
-
-    def as_discrete(self, discrete: bool = True) -> Summary:
-        """The summary itself; NotAnswerable where one bin a value is asked for."""
-        if discrete:
-            raise NotAnswerable(NEEDS_ROWS.format("one bin a value"))
-        return self
-
     @cached_property
     def top_sums(self) -> Float64s:
         """Number, score and outcome sum of the claims about the predicted class, (3,)."""
@@ -177,7 +146,12 @@ class Summary(OneLine):
 
     @property
     def sample(self) -> Predictions:
-        """Some of the rows, chosen by a hash of their number: at most 10,000, fewer where there are many classes."""
+        """Some of the rows, chosen by a hash of their number: at most 10,000, fewer where there are many classes.
+
+        NotAnswerable of a slice, of which none are kept apart.
+        """
+        if not len(self.kept_rows.keys):
+            raise NotAnswerable("a summary keeps some of its rows, and none of a slice apart: take the slice away")
         return self.kept_rows.predictions(self.kind, self.class_names)
 
     def mean_loss(self, score: str) -> float:
@@ -211,23 +185,23 @@ class Summary(OneLine):
 
     # -- the claims of the notions -------------------------------------------------------------------------
 
-    def top_claims(self, *, by_class: bool) -> CountedClaims:
-        """The claims about the class predicted, together or in a stratum for each class."""
-        if not by_class:
+    def claims(self, notion: Any) -> CountedClaims:
+        """The claims that the rows made in a notion; NotAnswerable in one that needs rows."""
+        of, names = scope(notion), self.class_names or ()
+        if of.of == "classes":
+            cells, shares = self._every_class(), notion.shares(self)
+            return CountedClaims(cells, names, shares, self.dtype, same_rows=True, pairs=self.class_pairs)
+        if of.of == "class":
+            cells = self._every_class().stratum(notion.cls)
+            return CountedClaims(cells, names[notion.cls : notion.cls + 1], np.ones(1), self.dtype)
+        if of.of != "top":
+            raise NotAnswerable(NEEDS_ROWS.format("this notion"))
+        if not of.by_class:
             return CountedClaims(self.top_cells.over_strata(), ("all rows",), np.ones(1), self.dtype)
-        if self.class_names is None:
+        if not names:
             raise NotAnswerable("this summary holds (confidence, correct) only: the predicted classes are unknown")
-        counts = self.top_cells.over(len(self.class_names)).count[:, 0]
-        return CountedClaims(self.top_cells, self.class_names, np.asarray(counts / counts.sum()), self.dtype)
-
-    def class_claims(self, shares: Float64s) -> CountedClaims:
-        """The claims of every row about every class, with the classes' weights (K,)."""
-        return CountedClaims(self._every_class(), self.class_names or (), shares, self.dtype, same_rows=True)
-
-    def one_class(self, cls: int) -> CountedClaims:
-        """The claims of every row about one class."""
-        cells = self._every_class().stratum(cls)
-        return CountedClaims(cells, (self.class_names or ())[cls : cls + 1], np.ones(1), self.dtype)
+        counts = self.top_cells.over(len(names)).count[:, 0]
+        return CountedClaims(self.top_cells, names, np.asarray(counts / counts.sum()), self.dtype)
 
     @property
     def rows_of_classes(self) -> Codes:
@@ -272,18 +246,9 @@ class Summary(OneLine):
         """Do both hold the same numbers, to the last bit?"""
         return _numbers(self) == _numbers(other)
 
-    def __getattr__(self, name: str) -> Any:
-        # Only what is not found comes here: what predictions have and a summary cannot.
-        if not name.startswith("_") and name in _OF_ROWS:
-            raise NotAnswerable(NEEDS_ROWS.format("this"))
-        raise AttributeError(f"a summary has no {name}")
-
     def _line(self) -> str:
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"
         return f"{self.kind}, {self.n_rows:,} rows{classes}, accuracy {self.accuracy:.4f}"
-
-
-_OF_ROWS = frozenset(dir(Predictions)) | frozenset(Predictions.__dataclass_fields__)
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:
@@ -318,10 +283,11 @@ def merged(summaries: Sequence[Summary]) -> Summary:
         slices=slices,
         kept_rows=Sample.together([s.kept_rows for s in summaries]),
         notes=tuple(sorted({note for s in summaries for note in s.notes})),
+        class_pairs=PairCells.together([s.class_pairs for s in summaries]),
     )
 
 
-def _summable(predictions: Predictions) -> Predictions:
+def summable(predictions: Predictions) -> Predictions:
     """The rows to count, whole-number weights written out; NotAnswerable for what counts would lose."""
     if predictions.row_groups is not None:
         raise NotAnswerable(
@@ -351,16 +317,20 @@ def _cells_of_classes(rows: Predictions, n_classes: int) -> Cells:
     return Cells.side_by_side([Cells.of(rows.rows.column(j), labels == j) for j in range(n_classes)])
 
 
+def _about_every_class(rows: Predictions) -> ColumnClaims:
+    names = rows.class_names or ()
+    return ColumnClaims(rows.rows, rows.true_labels, names, np.full(len(names), 1.0 / len(names)))
+
+
 def _sliced(rows: Predictions, column: str) -> dict[str, Cells]:
-    """The claims about the class predicted for each value of a column of the metadata, values as text."""
+    """The claims about the class predicted for each value of a column of the metadata, as text; "" where not given."""
     if rows.metadata is None or column not in rows.metadata:
         known = "none" if rows.metadata is None else ", ".join(map(str, rows.metadata.columns))
         raise InputError(f"the rows have no column {column!r} to make slices of; columns that go along: {known}")
-    codes, values = rows.metadata[column].astype(str).factorize(sort=True)
+    codes, values = coded_texts(rows.metadata[column])
     _check_few(column, len(values))
-    return {
-        str(value): Cells.of(rows.confidence[codes == i], rows.correct[codes == i]) for i, value in enumerate(values)
-    }
+    places = {value: codes == i for value, i in sorted([*zip(values, range(len(values)), strict=True), ("", -1)])}
+    return {value: Cells.of(rows.confidence[mine], rows.correct[mine]) for value, mine in places.items() if mine.any()}
 
 
 def _check_few(column: str, values: int) -> None:
@@ -390,5 +360,9 @@ def _numbers(summary: Summary) -> list[Any]:
     arrays: list[Any] = [summary.label_counts, *vars(summary.kept_rows).values()]
     arrays += [a for c in cells if c is not None for a in vars(c).values()]
     arrays += [a for each in summary.losses.values() for a in vars(each).values()]
+    if (pairs := summary.class_pairs) is not None:
+        sums = pairs.sums
+        arrays += [pairs.numbers, sums.rows, sums.most]
+        arrays += [a for exact in (sums.residual, sums.claimed, sums.sizes) for a in (exact.whole, exact.part)]
     names = [summary.kind, summary.class_names, summary.dtype.name, {c: list(v) for c, v in summary.slices.items()}]
     return [names, *((a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a for a in arrays)]

@@ -13,18 +13,22 @@ from typing import Any, cast, get_args
 import numpy as np
 import pandas as pd
 
+from calib_core import exact_sums
 from calib_core._arrays import Codes, frozen
 from calib_core._whole_files import write_whole
+from calib_core.exact_sums import ExactSums
 from calib_core.predictions import InputError, Kind
 from calib_core.readers import read_table
 from calib_core.readers.npy import parse_npz
 from calib_core.readers.table import SUMMARY as WHAT
 from calib_core.readers.table import Table, file_label
 from calib_core.readers.wording import quoted
+from calib_core.shared_rows import SharedRows
 from calib_core.summaries.cells import SUMS, Cells
 from calib_core.summaries.fine_grid import CELLS, NUMBERS
 from calib_core.summaries.kept_rows import Sample
 from calib_core.summaries.mergeable import Summary
+from calib_core.summaries.pair_cells import WANTED, PairCells, edges_of
 from calib_core.summaries.score_sums import LOSS_SUMS, LossSums
 
 VERSION = 1
@@ -123,6 +127,11 @@ def _frame(summary: Summary) -> pd.DataFrame:
     text = base64.b64encode(packed.getvalue()).decode()
     lines += [_line("sample", text[i : i + _PIECE], i) for i in range(0, len(text), _PIECE)]
     frames = [_cells_frame(f"cell {key}", cells) for key, cells in _families(summary).items()]
+    if (pairs := summary.class_pairs) is not None:
+        of_pairs = [_frame_of_pairs(what, *sums) for what, sums in _pair_sums(pairs.sums).items()]
+        kept, length = " ".join(map(str, pairs.numbers)), sum(map(len, of_pairs))
+        lines += [_line("pairs", kept, length, count=pairs.sums.rows, number=pairs.sums.most)]
+        frames += of_pairs
     return pd.concat([pd.DataFrame(lines), *frames], ignore_index=True)
 
 
@@ -143,6 +152,22 @@ def _cells_frame(what: str, cells: Cells) -> pd.DataFrame:
     columns = {WHAT: what, "text": "", "place": cells.place, "number": 0.0}
     columns |= {"count": cells.count, "outcome": cells.outcome}
     return pd.DataFrame(columns | dict(zip((*_WHOLE, *_PART), (*cells.whole, *cells.part), strict=True)))
+
+
+def _pair_sums(sums: SharedRows) -> dict[str, tuple[ExactSums, ExactSums]]:
+    """Two symmetric tables at a time, in the columns of the first two sums."""
+    return {"pair cells": (sums.residual, sums.claimed), "pair classes": (sums.sizes[0], sums.sizes[1])}
+
+
+def _frame_of_pairs(what: str, one: ExactSums, other: ExactSums) -> pd.DataFrame:
+    """The upper triangles, row after row, without pairs that hold nothing."""
+    upper = np.triu(np.ones(one.whole.shape, dtype=bool))
+    filled = ((one.whole != 0) | (one.part != 0) | (other.whole != 0) | (other.part != 0)) & upper
+    columns = {WHAT: what, "text": "", "place": np.flatnonzero(filled), "number": 0.0, "count": 0, "outcome": 0}
+    sums = {name: np.int64(0) for name in (*_WHOLE, *_PART)}
+    for i, table in enumerate((one, other)):
+        sums |= {_WHOLE[i]: table.whole[filled], _PART[i]: table.part[filled]}
+    return pd.DataFrame(columns | sums)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
@@ -180,6 +205,36 @@ class _Lines:
         if not inside or not sound or ((part < 0) | (part >= 1 << 40)).any():
             raise ValueError(key)
         return Cells(*(frozen(a) for a in (place, count, outcome, whole, part)))
+
+    def pairs(self, n_classes: int) -> PairCells | None:
+        """How classes go together, checked to be of bins that are kept; None where that is not in the file."""
+        if "pairs" not in self:
+            return None
+        numbers = tuple(map(int, self.texts("pairs")[0].split()))
+        if numbers not in WANTED:
+            raise ValueError("pairs")
+        cells = n_classes * (len(edges_of(numbers)) + 1)
+        residual, claimed = self._symmetric("pair cells", cells)
+        sizes = exact_sums.stacked(self._symmetric("pair classes", n_classes))
+        rows, most = int(self.of("count", "pairs")[0]), float(self.of("number", "pairs")[0])
+        length = sum(len(self.of("place", what)) for what in ("pair cells", "pair classes"))
+        if not 0 <= most <= n_classes or length != self.of("place", "pairs")[0]:
+            raise ValueError("pairs")
+        return PairCells(numbers, SharedRows(rows, most, residual, claimed, sizes))
+
+    def _symmetric(self, what: str, size: int) -> list[ExactSums]:
+        place, found = self.of("place", what).astype(np.intp), []
+        if len(place) and not (place[0] >= 0 and (np.diff(place) > 0).all() and place[-1] < size * size):
+            raise ValueError(what)
+        for names in zip(_WHOLE[:2], _PART[:2], strict=True):
+            table = ExactSums.zeros((size, size))
+            for to, name in zip((table.whole, table.part), names, strict=True):
+                to.ravel()[place] = self.of(name, what).astype(np.int64)
+                to += np.triu(to, 1).T
+            if ((table.part < 0) | (table.part >= 1 << 40)).any():
+                raise ValueError(what)
+            found.append(table)
+        return found
 
     def losses(self, key: str) -> LossSums:
         """The sums of one score."""
@@ -229,6 +284,7 @@ def _read(table: Table) -> Summary:
         },
         lines.sample(),
         tuple(lines.texts("note")),
+        lines.pairs(k) if "cell class" in lines else None,
     )
     _check_counts(found, k)
     return found
@@ -240,6 +296,7 @@ def _check_counts(summary: Summary, n_classes: int) -> None:
     rows += [] if summary.label_counts is None else [int(summary.label_counts.sum())]
     rows += [sum(cells.n_claims for cells in values.values()) for values in summary.slices.values()]
     rows += [] if summary.class_cells is None else [summary.class_cells.n_claims // n_classes]
+    rows += [] if summary.class_pairs is None else [summary.class_pairs.sums.rows]
     if not summary.losses or summary.n_rows < 1 or set(rows) != {summary.n_rows}:
         raise ValueError("rows")
     if summary.dtype not in (np.float32, np.float64) or len(summary.kept_rows.keys) > summary.n_rows:

@@ -13,6 +13,8 @@ from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.exact_sums import ExactSums, added, halves
 from calib_core.predictions import Predictions
+from calib_core.summaries.cells import SUMS, Cells
+from calib_core.summaries.fine_grid import CELLS, EDGES
 
 NORMAL = 0.1
 """Berry-Esseen ratio up to which the mean loss of calibrated rows is taken to be normal."""
@@ -92,6 +94,37 @@ def claim_losses(confidence: Floats, right: Bools) -> LossSums:
         np.square(seen - mean), np.minimum(hit, miss), np.maximum(hit, miss),
     ])  # fmt: skip
     return _summed(columns, given)
+
+
+def counted_losses(cells: Cells) -> LossSums:
+    """The same of claims known by their counts alone, of one stratum.
+
+    With r = outcome - h and v = h (1 - h) a claim loses 2 r^2, should lose 2 v, with variance 4 v (1 - 4 v): sums that
+    cells hold. The third moment is at most that variance times 2 |1 - 2 h| (1 - 2 v) at the end of the cell that is
+    further from a half, so that a p-value made of it is never too small. ``surprise`` takes the v of a cell's mean; of
+    losses that are ``impossible`` or ``floored`` nothing is known: none are counted.
+
+    >>> from calib_core.summaries.cells import Cells
+    >>> h, right = np.array([0.7, 0.9, 0.2]), np.array([True, False, False])
+    >>> exact, found = claim_losses(h, right), counted_losses(Cells.of(h, right))
+    >>> [round(found.mean(name) - exact.mean(name), 9) for name in ("seen", "expected", "variance")]
+    [0.0, 0.0, 0.0]
+    """
+    kept = dict(zip(SUMS, cells.sums.value, strict=True))
+    n, h, v = cells.count, kept["score"], kept["claim"]
+    place = cells.place % CELLS
+    ends = np.stack([np.append(0.0, EDGES)[place], np.append(EDGES, 1.0)[place]])
+    variance = 4.0 * (v - 4.0 * kept["claim_square"])
+    ratio = (2.0 * np.abs(1.0 - 2.0 * ends) * (1.0 - 2.0 * ends * (1.0 - ends))).max(axis=0)
+    hit, miss = 2.0 * (n - h - v), 2.0 * (h - v)
+    surprise = 4.0 * kept["second"] * (1.0 - 4.0 * v / n)
+    columns = np.stack([
+        2.0 * kept["second"], 2.0 * v, variance, variance * ratio, surprise,
+        np.minimum(hit, miss), np.maximum(hit, miss),
+    ])  # fmt: skip
+    sums = ExactSums.of(columns.sum(axis=1))
+    reach, highest = 2.0 * np.abs(1.0 - 2.0 * ends).max(), 2.0 * np.square(np.maximum(ends, 1.0 - ends)).max()
+    return LossSums(cells.n_claims, frozen(sums.whole), frozen(sums.part), float(reach), float(highest), 0, 0)
 
 
 _ROWS = 1 << 14

@@ -3,7 +3,7 @@
 Two asset directories are declared: our own scripts with the small bundle of plotly.js, and the one inside the
 installed plotly package that holds the whole of it, for figures with other traces than lines, marks and bars.
 Streamlit serves both under `/_stcore/bidi-components/`, so static file serving stays off, and a page fetches
-plotly.js once, however many charts it shows. `dashboard.chart.serving` lets browsers keep it.
+plotly.js once, however many charts it shows. `dashboard.chart.page_head` lets browsers keep it.
 """
 
 from functools import cache

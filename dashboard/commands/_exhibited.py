@@ -25,6 +25,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
 
     if not scene.models.shown:
         raise InputError(scene.models.refused[0][1])
+    exhibit.check(scene)
     if form == "python":
         return exhibit.python(scene)
     frame = scene.get(exhibit.table(scene))

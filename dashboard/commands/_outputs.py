@@ -6,8 +6,10 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -33,6 +35,8 @@ class Output(click.Path):
 
 def check(context: click.Context) -> None:
     """A usage error for an output that would overwrite another file of the command, or that no folder takes."""
+    if context.params.get("force"):
+        return
     kinds = {param.name: param for param in context.command.params}
     files = [(name, path) for name, value in context.params.items() for path in _paths(value)]
     for name, path in files:
@@ -41,7 +45,7 @@ def check(context: click.Context) -> None:
             continue
         if any(other != name and _same(path, beside) for other, beside in files):
             raise click.BadParameter(f"{plain(path)} is a file this command reads or writes already; "
-                                     "give another name.", context, param)  # fmt: skip
+                                     "give another name; it would be lost.", context, param)  # fmt: skip
         folder = path.resolve().parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)
@@ -64,17 +68,27 @@ def _same(one: Path, other: Path) -> bool:
 
 def write(path: Path, data: bytes) -> None:
     """The bytes as a file, whole or not at all, or on stdout where the name is "-"."""
+    with aside(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def aside(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes its place when all is written, or stdout where the name is "-"."""
+    from calib_core import _whole_files
+
     if str(path) == STDIO:
-        sys.stdout.buffer.write(data)
+        yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    from calib_core._whole_files import write_whole
-
     try:
-        write_whole(path, data)
+        with _whole_files.aside(path) as file:
+            yield file
     except OSError as why:
-        raise OSError(why.errno, f"cannot be written ({why.strerror}); what was there before is unchanged",
-                      str(path)) from why  # fmt: skip
+        if why.filename != str(path):
+            raise
+        said = f"cannot be written ({why.strerror}); what was there before is unchanged"
+        raise OSError(why.errno, said, str(path)) from why
 
 
 # -- text -----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,26 +17,31 @@ from dashboard.export import csv_bytes
 
 if TYPE_CHECKING:
     from calib_core import Predictions
-    from dashboard.commands._shared import Loaded
+    from calib_core.readers import Reading, Table
 
 Columns: TypeAlias = dict[str, Any]
 """Arrays by name, (n,) or (n, K)."""
 
 
-def content(loaded: Loaded, after: Predictions, ending: str) -> bytes:
-    """The recalibrated rows in the format of an ending of ``FORMATS``, or npy; InputError where it cannot hold them."""
+def content(columns: Columns, ending: str) -> bytes:
+    """The columns in the format of an ending of ``FORMATS``; InputError where it cannot hold them."""
+    return FORMATS[ending](columns)
+
+
+def columns_for(ending: str, table: Table, reading: Reading, after: Predictions) -> Columns:
+    """What goes into a file: a table's columns with recalibrated numbers, of an NPY file these alone."""
     if ending == "npy":
-        return _npy(after.probs if after.kind in ("full", "per-class") else after.confidence)
-    return FORMATS[ending](_columns(loaded, after, flat=ending != "npz"))
+        return {"array": after.probs if after.kind in ("full", "per-class") else after.confidence}
+    return _columns(table, reading, after, flat=ending != "npz")
 
 
-def _columns(loaded: Loaded, after: Predictions, flat: bool) -> Columns:
+def _columns(given: Table, how: Reading, after: Predictions, flat: bool) -> Columns:
     """The table's columns in their order, without the scores, and what took the scores' place."""
-    table, reading = prediction_rows(loaded.table, loaded.reading)
+    table, reading = prediction_rows(given, how)
     kept = kept_rows(table, reading)
     rows = slice(None) if kept is None else kept
     scores = {name.partition("[:, ")[0] for name in reading.scores} | set(reading.scores)
-    fresh = _fresh(loaded, after, flat)
+    fresh = _fresh(given, how, after, flat)
     main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
     n = len(table.matrices[main] if main in table.matrices else table.column(main))
     every = {name: array for name, array in {**table.matrices, **table.columns}.items() if name not in scores}
@@ -56,15 +62,14 @@ def _columns(loaded: Loaded, after: Predictions, flat: bool) -> Columns:
     return {**{name: fresh.get(name, old.get(name)) for name in order}, **fresh}
 
 
-def _fresh(loaded: Loaded, after: Predictions, flat: bool) -> Columns:
+def _fresh(table: Table, reading: Reading, after: Predictions, flat: bool) -> Columns:
     """The recalibrated numbers under the names of the scores where they stay what they were: probabilities."""
-    reading = loaded.reading
     if after.kind not in ("full", "per-class"):
         same = reading.confidence is not None and reading.kind == "probabilities"
         return {str(reading.confidence) if same else "confidence": after.confidence}
     probs = after.probs
-    by_name = any(name in loaded.table.columns for name in reading.scores)
-    if reading.kind == "probabilities" and reading.scores[0] in loaded.table.matrices and not flat:
+    by_name = any(name in table.columns for name in reading.scores)
+    if reading.kind == "probabilities" and reading.scores[0] in table.matrices and not flat:
         return {reading.scores[0]: probs}
     if reading.kind != "probabilities" or not by_name:
         return {f"p_{name}": probs[:, j] for j, name in enumerate(after.class_names or ())}
@@ -73,7 +78,7 @@ def _fresh(loaded: Loaded, after: Predictions, flat: bool) -> Columns:
     return {name: probs[:, j] for j, name in enumerate(reading.scores)}
 
 
-def _frame(columns: Columns) -> pd.DataFrame:
+def frame_of(columns: Columns) -> pd.DataFrame:
     """The columns of a flat table; a matrix becomes columns named after it, name_0, name_1, ..."""
     flat: Columns = {}
     for name, array in columns.items():
@@ -87,7 +92,7 @@ def _frame(columns: Columns) -> pd.DataFrame:
 
 def _parquet(columns: Columns) -> bytes:
     buffer = io.BytesIO()
-    _frame(columns).to_parquet(buffer, index=False)
+    frame_of(columns).to_parquet(buffer, index=False)
     return buffer.getvalue()
 
 
@@ -97,10 +102,18 @@ def _npz(columns: Columns) -> bytes:
     return buffer.getvalue()
 
 
-def _npy(array: Any) -> bytes:
+def _npy(columns: Columns) -> bytes:
     buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
+    np.save(buffer, columns["array"], allow_pickle=False)
     return buffer.getvalue()
+
+
+def json_lines(columns: Columns) -> bytes:
+    """A line of JSON for each row, numbers in full; null where a number is missing."""
+    flat = frame_of(columns)
+    cells = [[None if cell != cell else cell for cell in flat[name].tolist()] for name in flat]
+    rows = zip(*cells, strict=True)
+    return "".join(f"{json.dumps(dict(zip(flat, row, strict=True)), ensure_ascii=False)}\n" for row in rows).encode()
 
 
 def _plain(array: Any) -> Any:
@@ -109,7 +122,9 @@ def _plain(array: Any) -> Any:
 
 
 FORMATS: Mapping[str, Callable[[Columns], bytes]] = {
-    "csv": lambda columns: csv_bytes(_frame(columns)),
+    "csv": lambda columns: csv_bytes(frame_of(columns)),
     "parquet": _parquet,
+    "jsonl": json_lines,
     "npz": _npz,
+    "npy": _npy,
 }

@@ -8,22 +8,30 @@ import click
 
 from dashboard.commands import _outputs, _shared
 
-ENDINGS = ("csv", "parquet", "npz", "npy")
+ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
 
 @click.command("apply")
 @click.argument("calibrator", type=_shared.FILE)
 @click.argument("file", type=_shared.FILE)
 @click.option("-o", "--output", type=_shared.OUTPUT, required=True,
-              help="Where the predictions go: .csv, .parquet, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
+              help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
+@click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
+@click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
 @_shared.reading_options
 @_shared.careful
-def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -> None:
+def command(
+    calibrator: Path, file: Path, output: Path, labels: Path | None, force: bool, read: tuple[str, ...]
+) -> None:
     """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
 
     Probabilities take the place of the file's scores, under the same names; labels and all other columns stay. A
     calibrator of the predicted class alone says nothing of the others: its output is confidence, predicted class and
     label (of a top-k calibrator the first of the k). NPY holds the probabilities alone.
+
+    A large file is read and written a few hundred thousand rows at a time, whatever its size, with the numbers it would
+    get in one piece; how it is read is decided from its first rows. An NPZ file, samples of questions and several
+    models in one file are read at once.
 
     \b
     Examples:
@@ -31,19 +39,26 @@ def command(calibrator: Path, file: Path, output: Path, read: tuple[str, ...]) -
       calib apply cal.json test.npz -o calibrated.parquet --read kind=logits
     """
     from calib_core import load_calibrator
-    from dashboard.commands import _written
+    from calib_core._text import percent
+    from dashboard.commands import _part_by_part, _written
 
     ending = "csv" if str(output) == _outputs.STDIO else output.suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
         named = _outputs.plain(output.name)
         raise click.BadParameter(f"{named!r} does not end in one of .{', .'.join(ENDINGS)}.", param_hint="-o")
-    fitted = load_calibrator(calibrator)
-    loaded = _shared.load(file, read)
-    _shared.warn(loaded)
-    answer = fitted.apply(loaded.predictions)
-    _outputs.write(output, _written.content(loaded, answer, ending))
-    line = f"{answer.n_rows:,} rows of {loaded.table.name} recalibrated: {output}"
-    from calib_core._text import percent
-
-    abstained = "" if answer.coverage == 1 else f" ({percent(1 - answer.coverage)} abstained)"
+    fitted, fields = load_calibrator(calibrator), _shared.reading_fields(read)
+    if _part_by_part.in_parts(file, ending, labels, fields):
+        told = _part_by_part.recalibrate(fitted, file, output, ending, labels, fields)
+        for note in told.notes:
+            click.echo(f"{_outputs.plain(file.name)}: note: in some of the rows, {_outputs.plain(note)}", err=True)
+        rows, coverage = told.rows, told.coverage
+    else:
+        loaded = _shared.load(file, read)
+        _shared.warn(loaded)
+        answer = fitted.apply(loaded.predictions)
+        columns = _written.columns_for(ending, loaded.table, loaded.reading, answer)
+        _outputs.write(output, _written.content(columns, ending))
+        rows, coverage = answer.n_rows, answer.coverage
+    line = f"{rows:,} rows of {file.name} recalibrated: {output}"
+    abstained = "" if coverage == 1 else f" ({percent(1 - coverage)} abstained)"
     click.echo(_outputs.plain(line + abstained), err=True)

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from calib_core import Predictions, Recipe
 
 NOTIONS = ("confidence", "top-label")
+PAIRED = (
+    "Kept, paired: the {rows} that all these summaries keep, chosen at random; they are taken to be the same as they "
+    "have the same numbers in sources of one name, and the same labels where these are known."
+)
+"""What is to be known of summaries that are compared."""
 COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",
            "p_holm", "verdict", "method", "tested", "about", "note")  # fmt: skip
 
@@ -59,6 +64,9 @@ def command(
 ) -> None:
     """Which of several models errs less, on the same rows, and how sure that is.
 
+    Of summaries two answers: over all rows by each model's own interval, which holds whatever rows they have in common,
+    and paired over the rows that all of them keep, where these are the same (calib summarise --rows-of NAME).
+
     Each FILE holds one model's predictions of the same rows in the same order; or one FILE holds all of them, and the
     column of --models-in names the model. For every pair: both errors, their
     difference (below 0: the first errs less; the estimate that its interval is about, which the difference of two
@@ -73,6 +81,8 @@ def command(
       calib compare before.parquet after.parquet --json
       calib compare answers.jsonl --models-in model
     """
+    import pandas as pd
+
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
     if len(files) < 2 and models_in is None:
@@ -88,7 +98,14 @@ def command(
             _shared.warn(each)
     scheme = _shared.scheme_of(binning, bins, points)
     models = {name: each.rows(rows) for name, each in by_name.items()}
+    counted = any(each.grain == "counts" for each in models.values())
+    kept, why_not = _kept(models) if counted else ({}, "")
     frame = _compared(models, notions, keys, scheme, level, margin)
+    if counted:
+        frame["of"] = "all, unpaired"
+    if kept:
+        paired = _compared(kept, notions, keys, scheme, level, margin)
+        frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} kept, paired")], ignore_index=True)
     if as_json:
         options = {"binning": _shared.binning_record(scheme), "rows": rows}
         judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
@@ -98,6 +115,26 @@ def command(
         )
         return
     _show(frame, as_csv, level)
+    if counted and not as_csv:
+        from dashboard.exhibits.pairs import NOT_PAIRED
+
+        click.echo(f"All, unpaired: {NOT_PAIRED}")
+        click.echo(PAIRED.format(rows=_rows(kept)) if kept else _outputs.plain(f"Not paired: {why_not}."))
+
+
+def _kept(models: dict[str, Predictions]) -> tuple[dict[str, Predictions], str]:
+    """The rows that summaries of all models keep, or why these cannot be paired."""
+    from calib_core import NotAnswerable
+    from calib_core.summaries import kept_together
+
+    try:
+        return kept_together(models), ""
+    except NotAnswerable as why:
+        return {}, str(why)
+
+
+def _rows(kept: dict[str, Predictions]) -> str:
+    return f"{next(iter(kept.values())).n_rows:,} rows"
 
 
 def _names(files: tuple[Path, ...]) -> list[str]:
@@ -159,6 +196,7 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
         of.titled("notion", REDUCTIONS),
         of.titled("error or score", ESTIMATORS, "estimator"),
         *map(of.text, ("first", "second")),
+        *([of.text("rows", "of")] if "of" in frame else []),
         of.difference("difference"),
         of.difference_between(f"{at_level(level)} interval", "low", "high"),
         of.probability("p"),
@@ -172,7 +210,8 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
     for text in _exhibited.aligned(columns, answered.assign(about=marks, unit=units)):
         click.echo(text)
     for line in frame[frame["note"] != ""].to_dict("records"):
-        click.echo(_outputs.plain(f"{_question(line)}: {line['note']}."))
+        which = f" ({line['of']})" if "of" in line else ""
+        click.echo(_outputs.plain(f"{_question(line)}{which}: {line['note']}."))
     for text in (*below, *([VALUES_DIFFER, FIVE_WORDS] if len(answered) else [])):
         click.echo(_outputs.plain(text))
 

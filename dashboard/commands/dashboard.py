@@ -52,9 +52,9 @@ def command(files: tuple[Path, ...], port: int | None, browser: bool | None, hea
     launch.preload()
     launch.collect_on_a_timer()
 
-    from dashboard.chart import serving
+    from dashboard.hosting.application import application
 
-    serving.application(launch.APP, opens=show).run(config=launch.settings(port=port, headless=not show))
+    application(launch.APP, opens=show).run(config=launch.settings(port=port, headless=not show))
 
 
 def _existing(file: Path) -> Path:

@@ -21,27 +21,55 @@ from dashboard.commands import _outputs, _shared
     show_default="calibration rows where a column marks them, else all",
     help="Which rows it is fitted on.",
 )
+@click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
+@click.option("--parts", is_flag=True, help="Read FILE a part at a time, as is done with files of more than 1 GiB.")
 @_shared.reading_options
 @_shared.careful
-def command(file: Path, key: str, params: tuple[str, ...], output: Path, rows: str, read: tuple[str, ...]) -> None:
+def command(
+    file: Path,
+    key: str,
+    params: tuple[str, ...],
+    output: Path,
+    rows: str,
+    labels: Path | None,
+    parts: bool,
+    read: tuple[str, ...],
+) -> None:
     """Fit a calibrator on the predictions in FILE and keep it.
 
     Judge it on other rows than these: on its own rows a calibrator looks better than it is.
+
+    FILE may be a summary made by calib summarise, for maps that read counts: histogram binning, isotonic regression,
+    and maps of log-odds of scores that are not near 0 or 1. A file too large for memory is read in parts, several
+    times: temperature, vector, matrix and Dirichlet scaling are then fitted as on all rows, maps that read counts as on
+    a summary; all others say that they need every row.
 
     \b
     Examples:
       calib fit validation.csv --calibrator temperature -o cal.json
       calib fit validation.npz --calibrator top-label-hb --param points_per_bin=100 -o cal.json
+      calib fit counts.parquet --calibrator confidence-hb -o cal.json
       calib apply cal.json test.csv -o calibrated.csv
     """
     import calib_core as cc
+    from calib_core.readers import limits, streams
+    from dashboard.commands import _part_by_part
 
-    loaded = _shared.load(file, read)
-    _shared.warn(loaded)
     recipe = _shared.recipe_of(cc.CALIBRATORS, key, params)
-    chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
-    given = loaded.rows(chosen)
-    text = recipe.build().fit_on(given).to_json()
+    calibrator = recipe.build()
+    if streams.holds_summary(file):
+        if read or labels or rows != "auto":
+            _shared.fail(f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out")
+        counts = cc.read_summary(file)
+        number, text = counts.n_rows, calibrator.fit_on(counts).to_json()
+    elif parts or labels or (file.is_file() and file.stat().st_size > limits.FILE_BYTES):
+        number, text = _part_by_part.fit(calibrator, file, labels, rows, _shared.reading_fields(read))
+    else:
+        loaded = _shared.load(file, read)
+        _shared.warn(loaded)
+        chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
+        given = loaded.rows(chosen)
+        number, text = given.n_rows, calibrator.fit_on(given).to_json()
     _outputs.write(output, text.encode())
-    line = f"{recipe.title} fitted on {given.n_rows:,} rows of {loaded.table.name}: {output}"
+    line = f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}"
     click.echo(_outputs.plain(line), err=True)

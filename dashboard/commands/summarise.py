@@ -17,6 +17,8 @@ from dashboard.commands import _outputs, _shared
 @click.option("--column", "columns", multiple=True, help="A column whose values become slices, each of few values.")
 @click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which rows are kept as a sample.")
+@click.option("--rows-of", default="", metavar="NAME", help="What the rows are called, in place of the file's name: "
+              "models summarised with one NAME keep the same rows, which can be paired.")  # fmt: skip
 @click.option(
     "--engine", type=click.Choice(["duckdb"]), help="Who groups the rows of Parquet files; else this program."
 )
@@ -31,6 +33,7 @@ def command(
     columns: tuple[str, ...],
     labels: Path | None,
     seed: int,
+    rows_of: str,
     engine: str | None,
     scheduler: str | None,
     table: str | None,
@@ -41,7 +44,8 @@ def command(
 
     The rows are read a few hundred thousand at a time and checked as ever; what is kept is counts on a fine grid of
     scores, exact sums of the scores, and a sample of rows. The summary opens wherever predictions do: in calib audit,
-    calib gate, the dashboard. Summaries among FILES are merged in: parts can be counted apart, in any order.
+    gate, compare, slices and report, the dashboard. Summaries among FILES are merged in: parts can be counted apart, in
+    any order.
 
     FILES may be patterns in quotes. With --engine or --scheduler others count, and the summary is the same to the bit:
     DuckDB on this machine (tables of a confidence beside whether it was correct, or predicted class and label), or the
@@ -70,6 +74,8 @@ def command(
         _shared.fail(
             "--engine duckdb counts every row of Parquet files itself; leave out --scheduler, --labels, --rows"
         )
+    if rows_of and (engine or scheduler):
+        _shared.fail("--rows-of goes with rows that this program counts itself; leave out --engine and --scheduler")
     with _outputs.progress("Counting rows", 1000) as bar:
         how: dict[str, Any] = {"columns": columns, "seed": seed, **fields}
         how["progress"] = lambda share: bar.update(int(1000 * share) - bar.pos)
@@ -78,7 +84,7 @@ def command(
         elif scheduler:
             found = count_on_cluster(paths, scheduler, labels=labels, rows=rows, **how)
         else:
-            found = cc.summarise(paths, labels=labels, rows=rows, **how)
+            found = cc.summarise(paths, labels=labels, rows=rows, rows_of=rows_of, **how)
     write_summary(found, output)
     for note in found.notes:
         click.echo(f"note: in some of the rows, {_outputs.plain(note)}", err=True)

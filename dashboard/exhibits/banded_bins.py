@@ -20,6 +20,7 @@ from dashboard.session import Call, Scene, call
 class BandedBins(Exhibit):
     """The bins of the model looked at, with intervals of their accuracy and where calibrated models' would lie."""
 
+    reads = "counts"
     height = 560
     terms = ("bins", "over-confident")
     formula = cc.diagrams.ReliabilityBands.formula

@@ -24,6 +24,7 @@ LISTED = 8
 class BeforeAndAfter(Exhibit):
     """Accuracy, proper scores and plug-in calibration errors of every model, over the same rows."""
 
+    reads = "counts"
     terms = ("log-loss", "brier-score")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

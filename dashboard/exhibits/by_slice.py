@@ -85,9 +85,8 @@ def columns_of(scene: Scene) -> tuple[str, ...]:
 
     Of very many rows and columns as they stand in the file, those that tell single rows apart among them.
     """
-    metadata = scene.get(scene.model.predictions).metadata
-    if metadata is not None and too_many(scene):
-        return tuple(map(str, metadata.columns))
+    if too_many(scene):
+        return cc.slices.columns_of(scene.get(scene.model.predictions))
     return tuple(dict.fromkeys(map(str, scene.get(by_column(scene))["column"])))
 
 
@@ -107,6 +106,7 @@ def by_column(scene: Scene) -> Call[pd.DataFrame]:
 class Slices(BySlice):
     """What the model says and how often it is right, for each value of a column; the worst first."""
 
+    reads = "counts"
     printed = 20
 
     def dots(self, scene: Scene) -> Call[SliceDots]:

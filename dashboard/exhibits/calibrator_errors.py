@@ -22,6 +22,8 @@ NOTIONS = tuple(dict.fromkeys(measure.reduction for measure in every_measure() i
 class CalibratorErrors(Exhibit):
     """Expected calibration error of every model in every notion, with intervals, noise floors and verdicts."""
 
+    reads = "counts"
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         questions = tuple((notion, "ece") for notion in ((scene.focus.notion,) if scene.large else NOTIONS))
         found = call(cc.inference.estimates, scene.over_same_rows(), questions, bins=scene.bins, by_model=False)

@@ -20,6 +20,7 @@ from dashboard.session import Call, Scene, call
 class Calibrators(Exhibit):
     """Errors in every notion, proper scores, and what each calibrator's contract says."""
 
+    reads = "counts"
     terms = ("confidence", "top-label", "class-wise", "log-loss", "brier-score")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

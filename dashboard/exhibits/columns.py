@@ -141,7 +141,7 @@ def in_unit(heading: str, name: str, unit: number_words.Unit, best: str = "") ->
 
 def whole(heading: str, name: str | None = None) -> Column:
     """A column of counts."""
-    return Column(heading, (name or heading,), _known(lambda value: count(round(value))), digits="%.6g")
+    return Column(heading, (name or heading,), _known(lambda value: count(round(value))), digits="localized")
 
 
 def given(name: str, values: pd.Series) -> Column:

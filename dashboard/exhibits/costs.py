@@ -17,6 +17,7 @@ from dashboard.session import Call, Scene, call
 class Costs(Exhibit):
     """Accuracy and log loss of every model, and how many rows it answers."""
 
+    reads = "counts"
     static = True
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

@@ -25,6 +25,8 @@ from dashboard.session import Call, Scene, call
 class Estimators(Exhibit):
     """Every estimator of the model looked at, in the notion looked at."""
 
+    reads = "counts"
+
     slow: Annotated[
         bool,
         Flag(),

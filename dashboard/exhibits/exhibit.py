@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pandas as pd
 
-from calib_core.registry import Registry
+from calib_core import NotAnswerable
+from calib_core._text import count
+from calib_core.registry import Choice, Registry
 from dashboard.exhibits.columns import Column
 from dashboard.session import Call, Scene, python
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+
+Reads = Literal["rows", "counts"]
+"""What an exhibit is made of: rows one by one, or what a summary knows, too."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,14 @@ class Exhibit:
     first; 0 where the picture says it all, and only the file has the table. ``static``: a table to read, not to sort,
     which the screen writes as a page does. ``formula``: what its curve is, in TeX. ``costly``:
     of hundreds of classes it takes long, so that screens make it when it is asked for. ``terms``: keys of terms of the
-    glossary that a newcomer needs to read it.
+    glossary that a newcomer needs to read it. ``reads``: "counts" where a summary is enough, but for the values of
+    options that are named in ``of_rows``. ``reads_columns``: it needs columns beside the predictions, which rows that
+    are kept by a summary have not.
     """
 
+    reads: ClassVar[Reads] = "rows"
+    of_rows: ClassVar[dict[str, tuple[str, ...]]] = {}
+    reads_columns: ClassVar[bool] = False
     printed: ClassVar[int | None] = None
     static: ClassVar[bool] = False
     height: ClassVar[int] = 420
@@ -54,6 +65,25 @@ class Exhibit:
     def used(self) -> tuple[str, ...] | None:
         """Names of the options that change something as the others stand; None: all of them."""
         return None
+
+    def check(self, scene: Scene) -> None:
+        """NotAnswerable where it reads rows and the data in use are a summary, with what to do about it."""
+        if not scene.models.shown or not scene.undivided:
+            return
+        recipe = EXHIBITS.recipe(self)
+        entry = EXHIBITS[recipe.key]
+        what = [entry.title] if self.reads == "rows" else []
+        for param in entry.params:
+            value = dict(recipe.params).get(param.name, param.default)
+            if isinstance(param.domain, Choice) and value in self.of_rows.get(param.name, ()):
+                what.append(param.domain.title(value))
+        if what:
+            kept = 0 if self.reads_columns else scene.rows_kept
+            sample = f", or look at the {count(kept)} rows that it keeps" if kept else ""
+            raise NotAnswerable(
+                f"\u201c{what[0]}\u201d needs rows, and a summary holds counts of them: open the file that it was made "
+                f"of{sample}"
+            )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         """The frame that is shown, downloaded, written by the command and made by the copied code."""

@@ -17,6 +17,8 @@ from dashboard.session import Call, Scene, call, changes, file, title_read
 class File(Exhibit):
     """Every file in use: its digest, its rows and classes, what it holds, and how it was read."""
 
+    reads = "counts"
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         chosen = [(source.data, source.reading) for source in scene.sources]
         chosen += [(source.test, source.test_reading) for source in scene.sources if source.test]

@@ -21,6 +21,7 @@ MOST = 3
 class Hero(Exhibit):
     """How often each model is right where its confidence is near each whole percent, with an exact interval."""
 
+    reads = "counts"
     printed = 0
 
     def answers(self, scene: Scene) -> dict[str, Call[LocalAccuracy]]:

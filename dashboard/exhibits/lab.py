@@ -35,6 +35,8 @@ def _drawn() -> Truth:
 class LabCurve(Exhibit):
     """How often scores come true by a law that is known, and how often they did in one sample of it."""
 
+    reads = "counts"
+
     truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(default_factory=_drawn)
     n: Annotated[int, Range(10, MOST_ROWS, log=True), "Rows", "rows of the sample"] = 1000
     seed: Annotated[int, Range(0, MOST_SEED), "Which sample (number)", "another number draws other rows"] = 0
@@ -102,6 +104,8 @@ class LabCurve(Exhibit):
 @dataclass(frozen=True)
 class LabErrors(Exhibit):
     """What estimators show, or calibrators leave, on many samples of a truth, beside the true error."""
+
+    reads = "counts"
 
     experiment: Annotated[
         str,

@@ -28,6 +28,8 @@ _TITLES = tuple(EXPERIMENTS[key].title for key in _ABLE)
 class LabDistances(Exhibit):
     """In how many samples of a known truth each estimator was how far from the true error."""
 
+    reads = "counts"
+
     experiment: Annotated[str, Choice(_ABLE, titles=_TITLES), "Experiment", "what is compared"] = _ABLE[0]
     truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(
         default_factory=lambda: TRUTHS.make("drawn")

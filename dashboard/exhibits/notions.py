@@ -20,6 +20,7 @@ NOTIONS = ("top-label", "confidence", "class-wise")
 class Notions(Exhibit):
     """The expected calibration error of every model in the notions that its verdict does not rest on."""
 
+    reads = "counts"
     costly = True
     terms = ("confidence", "top-label", "class-wise")
 

@@ -18,6 +18,8 @@ from dashboard.session import Call, Scene, call
 class Overall(Exhibit):
     """What each model says on average beside how often it is right, with an exact interval."""
 
+    reads = "counts"
+
     def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
         """Every model's gap over all rows, by title."""
         return scene.answered(scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions)))[0]

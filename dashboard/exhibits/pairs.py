@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
+from calib_core._text import count
 from calib_core.estimators import takes_bins
 from calib_core.inference import marked, unit_of
 from calib_core.inference.margins import MARGIN
 from calib_core.inference.model_differences import DEFAULT
 from calib_core.registry import Key, Range
+from calib_core.summaries import kept_together
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
@@ -31,11 +33,18 @@ FIVE_WORDS = (
     "cannot tell."
 )
 
+NOT_PAIRED = (
+    "A summary does not say which rows it is of, so that each model's own interval is put against the other's. That "
+    "holds whatever rows they have in common; it is wider than a paired one where these are the same."
+)
+
 
 @EXHIBITS.register("pairs", "Paired differences, on the same rows")
 @dataclass(frozen=True)
 class Pairs(Exhibit):
     """Differences of the errors of every pair of models, the rows resampled together."""
+
+    reads = "counts"
 
     estimator: Annotated[str, Key("ESTIMATORS"), "Error or score", "the error or score whose difference is taken"] = (
         DEFAULT
@@ -50,6 +59,10 @@ class Pairs(Exhibit):
         float, Range(0.0001, 0.5), "Margin", "the difference that would not matter: .01 is one point, or .01 of a score"
     ] = MARGIN
 
+    def models(self, scene: Scene) -> Any:
+        """The test rows of every model, by title."""
+        return scene.predictions()
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if len(scene.models.shown) < 2:
             raise NotAnswerable("there is one model only: tick a calibrator, or add another model in the Data view")
@@ -58,8 +71,12 @@ class Pairs(Exhibit):
             raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
         bins = scene.bins if takes_bins(self.estimator) else None
         return call(
-            cc.compare, scene.predictions(), None if whole else self.notion, self.estimator, bins, margin=self.margin
+            cc.compare, self.models(scene), None if whole else self.notion, self.estimator, bins, margin=self.margin
         )
+
+    def which_rows(self, scene: Scene) -> str:
+        """What is to be known where models are summaries, whose rows cannot be paired; empty where they are rows."""
+        return NOT_PAIRED if scene.undivided else ""
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         unit = unit_of(self.estimator)
@@ -84,8 +101,26 @@ class Pairs(Exhibit):
             "Holm: corrected for the number of pairs, so that one false alarm among all of them stays as rare as one "
             f"alone. {FIVE_WORDS}"
         ).also(
+            self.which_rows(scene),
             *marked(_claims(frame))[1],
             *(f"{pairs} of {len(frame)} pairs not compared: {why}." for why, pairs in refused.items()),
+        )
+
+
+@EXHIBITS.register("kept-pairs", "Paired differences, on the rows that summaries keep")
+@dataclass(frozen=True)
+class KeptPairs(Pairs):
+    """Differences of the errors of every pair of models known by summaries, on the rows that all of them keep."""
+
+    def models(self, scene: Scene) -> Any:
+        return call(kept_together, scene.predictions(), stem="kept")
+
+    def which_rows(self, scene: Scene) -> str:
+        """That these are few of the rows, and why they are taken to be the same."""
+        rows = next(iter(scene.get(self.models(scene)).values())).n_rows
+        return (
+            f"Of the {count(rows)} rows alone that every summary keeps, chosen at random. They are taken to be the "
+            "same as they have the same numbers in sources of one name, and the same labels where these are known."
         )
 
 

@@ -54,6 +54,13 @@ class PlanShown(Exhibit):
     printed = 0
     height = 400
 
+    def check(self, scene: Scene) -> None:
+        """Only numbers that are left to the data in use need rows."""
+        recipe = PLANS.recipe(self.plan)
+        given = {param.name: param.default for param in PLANS[recipe.key].params} | dict(recipe.params)
+        if any(value is None for name, value in given.items() if name not in self.plan.idle):
+            super().check(scene)
+
     def found(self, scene: Scene) -> Call[PlanCurve]:
         """The curve, with its answer."""
         return call(cc.diagrams.plan_curve, PLANS.recipe(self.plan), stem="plan", **data_in_use(scene))
@@ -83,6 +90,7 @@ class PlanShown(Exhibit):
 class Plans(Exhibit):
     """What is promised with the rows in use, and how many more it takes, a question a line."""
 
+    reads = "counts"
     static = True
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

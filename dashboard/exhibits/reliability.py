@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 
@@ -38,6 +38,9 @@ CLAIM = (
 @dataclass(frozen=True)
 class Reliability(Exhibit):
     """Accuracy against confidence, bin by bin, with what the classes' errors add up to."""
+
+    reads = "counts"
+    of_rows: ClassVar[dict[str, tuple[str, ...]]] = {"overlay": ("corp", "kernel")}
 
     overlay: Annotated[
         str,

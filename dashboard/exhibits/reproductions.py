@@ -25,6 +25,8 @@ _TITLES = tuple(f"{entry.paper}, {entry.place}: {entry.title}" for entry in REPR
 class Papers(Exhibit):
     """Every figure, table and statement of the five papers that is made again here: how many numbers agree."""
 
+    reads = "counts"
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.reproductions.overview)
 
@@ -56,6 +58,7 @@ class Papers(Exhibit):
 class Reproduced(Exhibit):
     """What one figure, table or statement of a paper says, beside what is found here."""
 
+    reads = "counts"
     static = True
 
     which: Annotated[str, Choice(tuple(REPRODUCTIONS), titles=_TITLES), "Figure or table", "of which paper"] = next(

@@ -18,6 +18,8 @@ from dashboard.session import Call, Scene, call, division, reading, shared, spli
 class Rows(Exhibit):
     """How many rows calibrators are fitted on and how many they are judged on, with accuracy and mean confidence."""
 
+    reads = "counts"
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, {model.title: model.division for model in scene.bases})
 

@@ -19,6 +19,7 @@ from dashboard.session import Call, Scene, call
 class Scores(Exhibit):
     """Accuracy, log loss and Brier score of the whole predictions of every model, with intervals and noise floors."""
 
+    reads = "counts"
     costly = True
     terms = ("log-loss", "brier-score")
 

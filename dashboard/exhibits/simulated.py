@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 import calib_core as cc
+from calib_core import BINNINGS, ESTIMATORS, REDUCTIONS
 from calib_core._text import count
 from calib_core.defaults import LEVEL
 from calib_core.inference.number_words import at_level, percent
+from calib_core.registry import Registry
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import caption
 from dashboard.session import Call, Scene, call
 
-_CASE = {"law": "law of the scores", "truth": "truth about them"}
+_HEADINGS = {
+    "law": "law of the scores",
+    "truth": "truth about them",
+    "rows_a_cell": "rows a cell",
+    "half": "held at half the width",
+    "below": "truth below it",
+    "above": "truth above it",
+    "true_error": "true error",
+    "mean_width": "mean width",
+    "rejected_exact": "rejected, ties at random",
+}
+_TITLED: dict[str, Registry[Any]] = {"notion": REDUCTIONS, "estimator": ESTIMATORS, "binning": BINNINGS}
 
 
 @EXHIBITS.register("coverage", "How often do the intervals hold?")
@@ -23,6 +37,7 @@ _CASE = {"law": "law of the scores", "truth": "truth about them"}
 class Coverage(Exhibit):
     """How often default intervals held the truth in simulations, a line a case."""
 
+    reads = "counts"
     printed = 10
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -47,6 +62,7 @@ class Coverage(Exhibit):
 class Rejection(Exhibit):
     """How often calibrated models were rejected at the 5 % level in simulations, a line a case."""
 
+    reads = "counts"
     printed = 10
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -66,13 +82,17 @@ class Rejection(Exhibit):
 
 def _columns(frame: pd.DataFrame, shares: tuple[str, ...]) -> tuple[of.Column, ...]:
     """Shares in percent, counts as they are, the rest in words."""
-    names = {name: _CASE.get(name, name.replace("_", " ")) for name in frame.columns}
+    names = {name: _HEADINGS.get(name, name) for name in frame.columns}
     return tuple(_column(heading, name, frame[name], name in shares) for name, heading in names.items())
 
 
 def _column(heading: str, name: str, values: pd.Series, share: bool) -> of.Column:
     if share:
         return of.share(heading, name)
+    if name in _TITLED:
+        return of.titled(heading, _TITLED[name])
+    if set(values.dropna()) <= {0, 1} and name == "tested":
+        return of.flag(heading)
     if not pd.api.types.is_numeric_dtype(values):
         return of.text(heading, name)
     return of.whole(heading, name) if (values.dropna() % 1 == 0).all() else of.number(heading, name)

@@ -19,6 +19,7 @@ from dashboard.session import Call, Scene, call
 class SliceColumns(Exhibit):
     """The slices of every column, first those of the column that tells most apart, corrected for all of them."""
 
+    reads = "counts"
     printed = 40
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
@@ -39,7 +40,7 @@ class SliceColumns(Exhibit):
             headline=(f"{found.headline}.", found.basis),
             notes=(
                 how_tested(scene),
-                f"p: corrected for all {tests:,} tests of {columns:,} columns, which share rows (Benjamini and "
-                "Yekutieli 2001); at most 0.05 stands out.",
+                f"p: corrected for all {tests:,} tests of {columns:,} column{'' if columns == 1 else 's'}, which share "
+                "rows (Benjamini and Yekutieli 2001); at most 0.05 stands out.",
             ),
         )

@@ -23,6 +23,7 @@ MOST = 12
 class SlicePanels(BySlice):
     """A small reliability diagram for each of the first dozen slices, all models in each."""
 
+    reads = "counts"
     printed = 0
     terms = ("bins",)
 

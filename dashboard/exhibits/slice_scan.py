@@ -24,6 +24,7 @@ class Scan(Exhibit):
     crossings: Annotated[bool, Flag(), "Cross two columns", "whether columns are crossed two by two"] = True
     min_rows: Annotated[int, Range(10, 100_000), "Fewest rows", "slices of fewer rows are not looked at"] = 50
 
+    reads_columns = True
     printed = 30
     costly = True
 

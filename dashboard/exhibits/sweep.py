@@ -27,6 +27,8 @@ CLAIMS = ("top", "looked-at")
 class Sweep(Exhibit):
     """The error of every model for every number of bins, with what noise alone would show."""
 
+    reads = "counts"
+
     estimator: Annotated[
         str,
         Key("ESTIMATORS", able=swept_estimators().__contains__),

@@ -22,6 +22,8 @@ from dashboard.session import Call, Scene, call
 class Tests(Exhibit):
     """Tests of calibration that need no bins, of every model, corrected for their number."""
 
+    reads = "counts"
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.unbinned_tests, scene.predictions())
 

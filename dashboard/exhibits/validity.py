@@ -21,6 +21,7 @@ OWN_BINS = ", own bins"
 class Validity(Exhibit):
     """The share of rows whose claim is off by at most epsilon, in the notion looked at."""
 
+    reads = "counts"
     printed = 10
     height = 400
     formula = cc.diagrams.ValidityPlot.formula

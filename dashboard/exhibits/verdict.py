@@ -21,6 +21,7 @@ from dashboard.session import Call, Scene, call
 class Verdict(Exhibit):
     """Whether each model is calibrated within the tolerance, on one line chosen before outcomes are looked at."""
 
+    reads = "counts"
     terms = ("noise-floor", "tolerance", "interval")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

@@ -10,6 +10,7 @@ from calib_core import InputError
 from calib_core._text import count
 from calib_core.slices import Slice
 from dashboard import session, widgets
+from dashboard.frame.who_sees import promise, sharing
 from dashboard.navigation import DATA, LEARN, ROOMS, VIEWS, views_of
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
@@ -27,12 +28,13 @@ def header(selection: Selection) -> None:
     ):
         if view.key == "start":
             st.markdown("**:material/target: Calibration**")
-            st.caption(":material/lock: Your rows stay on the computer this runs on.")
+            st.caption(f":material/lock: {promise()}")
             _learn()
             return
         with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
             label, note = _data_in_use(selection)
             st.button(label, help=note, on_click=lambda: widgets.change(view=DATA), key="frame.data")
+            _kept_rows(selection)
             _slice(selection)
         _rooms(view.room)
         with st.container(horizontal=True, width="content", gap="small"):
@@ -52,7 +54,9 @@ def tabs(selection: Selection) -> None:
     every = views_of(VIEWS[selection.view].room)
     if len(every) < 2:
         return
-    why = {each.key: each.missing() if each.missing else "" for each in every}
+    # Of a summary a view that reads rows says so in its place, with a way to some.
+    counted = session.is_summary(selection.source)
+    why = {v.key: v.missing() if v.missing and not (counted and v.reads == "rows") else "" for v in every}
     keys = [each.key for each in every if not why[each.key] or each.key == selection.view]
     st.segmented_control(
         "View",
@@ -112,6 +116,23 @@ def _slice(selection: Selection) -> None:
         )
 
 
+def _kept_rows(selection: Selection) -> None:
+    """That only the rows are looked at that a summary keeps, on a button that goes back to its counts."""
+    try:
+        how = session.reading(selection.source.data, selection.source.reading)
+    except InputError:
+        return
+    if how.layout == "kept-rows":
+        st.button(
+            "Rows kept by the summary",
+            icon=":material/close:",
+            icon_position="right",
+            help="Every number is of the rows that the summary keeps. A click goes back to its counts, of all rows.",
+            on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection(), kept=False)),
+            key="frame.kept",
+        )
+
+
 def _warnings(selection: Selection) -> str:
     """How many warnings there are about how the file was read, where there are any; a click leads to them."""
     number = sum(f.severity == "warning" for f in session.findings(selection.source.data, selection.source.reading))
@@ -131,7 +152,7 @@ def _learn() -> None:
 
 def _link(selection: Selection) -> None:
     with st.popover("Copy link", key="frame.link"):
-        st.caption("Whoever opens it on this computer sees what you see now, as long as the file is here.")
+        sharing(selection)
         base = (st.context.url or "").split("?")[0]
         query = widgets.link_query(selection)
         st.code(base + (f"?{urlencode(query)}" if query else ""), language=None, wrap_lines=True)

@@ -57,6 +57,7 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
     name, title = name or recipe.key, EXHIBITS[recipe.key].title
     yield None
     try:
+        exhibit.check(scene)
         wanted = exhibit.table(scene)
         frame = scene.get(wanted)
         yield None

@@ -1,14 +1,32 @@
 """What a person has in hand: files, the models made of them, and every result once."""
 
 from dashboard.session.call import Call, call, python
-from dashboard.session.files import File, changes, file, findings, hold, is_here, label_counts, proposed, reading, whole
+from dashboard.session.files import (
+    File,
+    changes,
+    delete_own,
+    expire,
+    file,
+    findings,
+    hold,
+    is_here,
+    is_shared,
+    label_counts,
+    own_keys,
+    proposed,
+    reading,
+    share,
+    whole,
+)
 from dashboard.session.models import (
     BASE,
     Model,
     Models,
     division,
     file_names,
+    is_summary,
     models,
+    of_kept_rows,
     parts,
     shared,
     short_names,
@@ -20,13 +38,12 @@ from dashboard.session.models import (
     usable,
 )
 from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
-from dashboard.session.shelf import FILES, RESULTS, Missing, Shelf
+from dashboard.session.shelf import RESULTS, Missing, Shelf
 from dashboard.session.shell import report_line, show_line
 
 __all__ = [
     "BASE",
     "DECLARED",
-    "FILES",
     "RESULTS",
     "Call",
     "File",
@@ -38,20 +55,27 @@ __all__ = [
     "Shelf",
     "call",
     "changes",
+    "delete_own",
     "division",
+    "expire",
     "file",
     "file_names",
     "findings",
     "hold",
     "is_here",
+    "is_shared",
+    "is_summary",
     "label_counts",
     "models",
+    "of_kept_rows",
+    "own_keys",
     "parts",
     "proposed",
     "python",
     "reading",
     "report_line",
     "scene_of",
+    "share",
     "shared",
     "short_names",
     "show_line",

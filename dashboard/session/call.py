@@ -86,6 +86,11 @@ class Call(_Node, Generic[T]):
             options["progress"] = progress
         return function(*args, **options)
 
+    @cached_property
+    def leaves(self) -> frozenset[str]:
+        """Keys of the files it begins with."""
+        return _leaves(self)
+
     @property
     def is_part(self) -> bool:
         """Whether it names a part of a result."""
@@ -279,6 +284,13 @@ def _parts(values: Iterable[Any]) -> Iterator[Part]:
             yield value
         elif isinstance(value, tuple):
             yield from _parts(value)
+
+
+def _leaves(part: Part) -> frozenset[str]:
+    if isinstance(part, (_Node, Recipe)):
+        inner = (p.leaves if isinstance(p, Call) else _leaves(p) for p in _inside(part))
+        return frozenset(chain.from_iterable(inner))
+    return frozenset((part.key,))
 
 
 def _frozen(value: Any) -> Any:

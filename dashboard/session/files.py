@@ -1,4 +1,7 @@
-"""Files by the hash of their content: tables that were read, and how each is read as predictions.
+"""Files by their keys: tables that were read, and how each is read as predictions.
+
+On one's own machine the key of an upload is the hash of its content, so that its link works again wherever the file is
+opened; where many people meet it is the secret of the visitor who brought it (`dashboard.session.house_rules`).
 
 Streamlit never hashes data here: it looks at a sample of large arrays only, so that two uploads could meet.
 """
@@ -6,6 +9,8 @@ Streamlit never hashes data here: it looks at a sample of large arrays only, so 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,8 +24,16 @@ from calib_core.readers import Finding, Reading, Table, examine, propose, read_t
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
 from dashboard.session.call import Call, call
+from dashboard.session.custody import Custody
+from dashboard.session.house_rules import terms
 from dashboard.session.reading_changes import differences, with_changes
-from dashboard.session.shelf import FILES, RESULTS, Missing
+from dashboard.session.shelf import RESULTS, Missing, Shelf
+from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
+
+_EXAMPLES = Shelf(1 << 28)
+_SECRET = secrets.token_bytes(32)
+_TIMES = 3
+"""Bytes that a file takes once it is read, for each of its own: the columns, and what becomes of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,30 +70,84 @@ class File:
         return self.table
 
 
-def hold(data: bytes, name: str) -> File:
-    """Read an upload and keep it under the hash of its content; InputError leaves everything as it was.
+UPLOADS: Custody[File] = Custody()
+"""Uploads by their keys."""
 
-    The same bytes under another name are not read again: the file goes by the name it was last given.
+
+def hold(data: bytes, name: str) -> File:
+    """Read an upload and keep it for the visitor; InputError leaves everything as it was.
+
+    On one's own machine the same bytes under another name are not read again: the file goes by the name last given.
     """
-    key = "sha256:" + hashlib.sha256(data).hexdigest()
-    found = FILES.put(key, lambda: _read(key, data, name, None))
+    digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
+    key = _key(digest, name, owner)
+    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, _TIMES * len(data))
     if found.table.name != name:
         found = replace(found, table=replace(found.table, name=name))
-        FILES.replace(key, found)
+        UPLOADS.replace(key, found)
     return found
+
+
+def _key(digest: str, name: str, owner: str) -> str:
+    if not terms().private:
+        return f"sha256:{digest}"
+    # The same for the same visitor and file, so that a link works again after another upload; told by nothing else.
+    brought = "\0".join((owner, digest, name)).encode(errors="surrogatepass")
+    return f"upload:{hmac.new(_SECRET, brought, 'sha256').hexdigest()[:40]}"
 
 
 def file(key: str) -> File:
-    """The file a key names: a demo, or an upload that is still here."""
+    """The file a key names: a demo, or an upload that is still here and that the visitor may see."""
     if key.startswith("demo:"):
-        return FILES.put(key, lambda: _read_demo(key))
-    found: File | None = FILES.find(key)
-    if found is None:
+        return _EXAMPLES.put(key, lambda: _read_demo(key))
+    found = UPLOADS.find(key, visitor())
+    if found is not None:
+        return found
+    if terms().private:
         raise Missing(
-            "The link is about an uploaded file that is not here (its content hash begins with "
-            f"{key.removeprefix('sha256:')[:8]!r}): upload the same file again and the picture returns."
+            "The link is about an uploaded file that is not here, or not shared with you: ask whoever sent it to share "
+            "it again, or upload the file yourself."
         )
-    return found
+    raise Missing(
+        "The link is about an uploaded file that is not here (its content hash begins with "
+        f"{key.removeprefix('sha256:')[:8]!r}): upload the same file again and the picture returns."
+    )
+
+
+def own_keys() -> tuple[str, ...]:
+    """Keys of the visitor's own uploads."""
+    return UPLOADS.of(visitor() or EVERYBODY)
+
+
+def is_shared(key: str) -> bool:
+    """Whether everybody who has the link may see an upload."""
+    return UPLOADS.shared(key)
+
+
+def share(key: str, yes: bool) -> None:
+    """Let everybody see one of the visitor's own uploads who has the link, or nobody any more."""
+    UPLOADS.share(key, visitor() or EVERYBODY, yes)
+
+
+def delete_own() -> int:
+    """Delete the visitor's uploads and all that was computed from them; how many there were."""
+    number = UPLOADS.delete(visitor() or EVERYBODY)
+    _forget_results()
+    return number
+
+
+def expire() -> int:
+    """Delete uploads that nobody looked at for long, and those of visitors who have left; how many there were."""
+    absence = terms().absence
+    number = UPLOADS.expire(lambda owner: PRESENT.absent(owner, absence))
+    PRESENT.forget(lambda who: bool(UPLOADS.of(who)))
+    _forget_results()
+    return number
+
+
+def _forget_results() -> None:
+    """Forget what was computed from uploads that are not here any more, some of it perhaps after they went."""
+    RESULTS.forget(key for key in RESULTS.files if not key.startswith("demo:") and not UPLOADS.has(key))
 
 
 def is_here(key: str) -> bool:
@@ -95,13 +162,13 @@ def is_here(key: str) -> bool:
 def _read_demo(key: str) -> File:
     for entry in DEMOS:
         if key == f"demo:{entry.key}":
-            return _read(key, *demo(entry.key), entry)
+            data, name = demo(entry.key)
+            return _read(key, hashlib.sha256(data).hexdigest(), data, name, entry)
     raise Missing(f"There is no demo data set {key[:80]!r}: choose one in the Data view.")
 
 
-def _read(key: str, data: bytes, name: str, entry: Demo | None) -> File:
+def _read(key: str, digest: str, data: bytes, name: str, entry: Demo | None = None) -> File:
     table = read_table(data, name)
-    digest = key.removeprefix("sha256:") if entry is None else hashlib.sha256(data).hexdigest()
     try:
         return File(key, table, digest, propose(table), demo=entry)
     except InputError as why:
@@ -139,12 +206,12 @@ def whole(key: str, changed: str) -> Predictions:
 def findings(key: str, changed: str) -> tuple[Finding, ...]:
     """What is worth knowing about a file before anything is computed."""
     how = reading(key, changed)
-    return RESULTS.put(f"findings {key} {how.to_json()}", lambda: examine(file(key).table, how))
+    return RESULTS.put(f"findings {key} {how.to_json()}", lambda: examine(file(key).table, how), of=(key,))
 
 
 def label_counts(key: str, how: Reading) -> tuple[tuple[int, ...], int, int]:
     """Rows of each class, rows whose label is no class, and rows without a label."""
-    return RESULTS.put(f"labels {key} {how.to_json()}", lambda: _label_counts(file(key).table, how))
+    return RESULTS.put(f"labels {key} {how.to_json()}", lambda: _label_counts(file(key).table, how), of=(key,))
 
 
 def _label_counts(table: Table, how: Reading) -> tuple[tuple[int, ...], int, int]:

@@ -17,10 +17,12 @@ from calib_core._text import begun
 from calib_core.calibrators import Calibrator
 from calib_core.division import NO_MAP, Division
 from calib_core.readers import Finding
+from calib_core.readers.reading import OF_SUMMARIES, Layout
 from calib_core.three_classes import OTHERS, largest_three, most_confused_three
 from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
 from dashboard.session.files import changes, file, findings, is_here, reading, whole_call
+from dashboard.session.reading_changes import written_changes
 from dashboard.session.shelf import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
@@ -54,7 +56,9 @@ def division(source: Source) -> Call[Division]:
         return call(cc.three_corners, every, three, others, stem="rows")
     if source.within:
         return call(cc.within, division(dataclasses.replace(source, within="")), source.within, stem="part")
-    rows = whole_call(source.data, source.reading)
+    rows, layout = whole_call(source.data, source.reading), reading(source.data, source.reading).layout
+    if source.like is not None and not split_by(source.like) and layout == "summary":
+        return division(dataclasses.replace(source, like=None, within=source.like.within))
     if source.like is not None:
         return call(cc.divide, rows, like=division(source.like), stem="rows")
     by = split_by(source)
@@ -68,6 +72,30 @@ def division(source: Source) -> Call[Division]:
     if not by:
         return call(cc.divide, rows, stem="rows")
     return call(cc.divide, rows, share=source.share, random_state=source.seed, stem="rows")
+
+
+def is_summary(source: Source) -> bool:
+    """Whether the rows are known by a summary's counts; False where they cannot be used."""
+    try:
+        return parts(source).undivided
+    except InputError:
+        return False
+
+
+def of_kept_rows(selection: Selection, *, kept: bool = True) -> Selection:
+    """The same choices of the rows that summaries keep, or (``kept`` False) of their counts."""
+    layout: Layout = "kept-rows" if kept else "summary"
+
+    def read(key: str, changed: str) -> str:
+        how = reading(key, changed)
+        return (
+            written_changes(file(key).proposal, how.replace(layout=layout)) if how.layout in OF_SUMMARIES else changed
+        )
+
+    source = selection.source
+    here = dataclasses.replace(source, reading=read(source.data, source.reading), within="", by="auto")
+    others = tuple((key, read(key, changed)) for key, changed in selection.others)
+    return dataclasses.replace(selection, source=here, others=others, zoom=None, between=None, code=None, label=None)
 
 
 def parts(source: Source) -> Division:

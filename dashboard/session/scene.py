@@ -126,18 +126,31 @@ class Scene:
         return self.get(self.models.shown[0].division).undivided
 
     @property
+    def rows_kept(self) -> int:
+        """How many rows the summary in use keeps beside its counts; 0 where rows are at hand, or it keeps none."""
+        if not self.undivided:
+            return 0
+        summary: Any = self.get(self.models.shown[0].predictions)
+        return len(summary.kept_rows.keys)
+
+    @property
     def of_all_rows(self) -> str:
         """What is to be known of fitted maps where rows are cross-fitted; empty where they are divided in two."""
         return OF_ALL_ROWS if self.cross_fitted else ""
 
     @property
+    def _whole(self) -> bool:
+        """Whether every row of the file is judged."""
+        return self.cross_fitted or self.undivided
+
+    @property
     def judged_rows(self) -> str:
         """Which rows every number is of, for the middle of a sentence."""
-        return "all rows" if self.cross_fitted else "the test rows"
+        return "all rows" if self._whole else "the test rows"
 
     def counted(self, rows: int) -> str:
         """How many of them, for the middle of a sentence."""
-        return f"{count(rows)} {'' if self.cross_fitted else 'test '}rows"
+        return f"{count(rows)} {'' if self._whole else 'test '}rows"
 
     def unseen(self, rows: int) -> str:
         """On which rows maps are judged, for the middle of a sentence."""

@@ -36,11 +36,12 @@ class _Refusal:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """A value, the arrays it reaches (bytes by identity), and the seconds that making it took."""
+    """A value, the arrays it reaches (bytes by identity), the seconds it took, and the files it is ``of``."""
 
     value: Any
     arrays: Mapping[int, int]
     seconds: float
+    of: frozenset[str] = frozenset()
 
 
 class Shelf:
@@ -62,14 +63,14 @@ class Shelf:
         """The result of a call; the InputError it was refused with, in the same words every time."""
         if call.is_part:  # no result of its own
             return call.run(lambda inner: self.get(inner, progress, scope))
-        value = self.put(call.key, lambda: self._run(call, progress, scope), scope)
+        value = self.put(call.key, lambda: self._run(call, progress, scope), scope, call.leaves)
         if isinstance(value, _Refusal):
             raise value.kind(*value.args)
         result: T = value
         return result
 
-    def put(self, key: str, make: Callable[[], T], scope: str = EVERYBODY) -> T:
-        """The value under a key, made by the first who asks; the others wait for it."""
+    def put(self, key: str, make: Callable[[], T], scope: str = EVERYBODY, of: Iterable[str] = ()) -> T:
+        """The value under a key, made of these files by the first who asks; the others wait for it."""
         place = (scope, key)
         with self._lock:
             turn, waiting = self._turns.get(place, (threading.RLock(), 0))
@@ -80,7 +81,7 @@ class Shelf:
                 if found is None:
                     start = time.perf_counter()
                     value = make()
-                    found = _Kept(value, arrays(value), time.perf_counter() - start)
+                    found = _Kept(value, arrays(value), time.perf_counter() - start, frozenset(of))
                     self._keep(place, found)
                 kept: T = found.value
                 return kept
@@ -106,15 +107,30 @@ class Shelf:
         found = self._look((scope, key))
         return None if found is None else found.value
 
-    def replace(self, key: str, value: Any, scope: str = EVERYBODY) -> None:
-        """Put another value in the place of one."""
-        self._keep((scope, key), _Kept(value, arrays(value), 0.0))
+    def resize(self, budget: int) -> None:
+        """Hold at most so many bytes from now on."""
+        with self._lock:
+            self._budget = budget
+            self._shrink()
+
+    @property
+    def files(self) -> frozenset[str]:
+        """Keys of the files that results are of."""
+        with self._lock:
+            return frozenset().union(*(kept.of for kept in self._kept.values()))
+
+    def forget(self, files: Iterable[str]) -> None:
+        """Forget what was made of any of these files."""
+        gone = frozenset(files)
+        with self._lock:
+            for place in [place for place, kept in self._kept.items() if kept.of & gone]:
+                self._drop(place)
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             while self._kept:
-                self._forget()
+                self._drop(next(iter(self._kept)))
 
     def _run(self, call: Call[Any], progress: Progress | None, scope: str) -> Any:
         if progress is not None:
@@ -137,18 +153,19 @@ class Shelf:
     def _keep(self, place: tuple[str, str], kept: _Kept) -> None:
         with self._lock:
             if place in self._kept:
-                self._kept.move_to_end(place, last=False)
-                self._forget()
+                self._drop(place)
             self._kept[place] = kept
             for array, size in kept.arrays.items():
                 self._bytes += size if not self._shared[array] else 0
                 self._shared[array] += 1
-            while len(self._kept) > 1 and self._bytes > self._budget:
-                self._forget()
+            self._shrink()
 
-    def _forget(self) -> None:
-        """Forget the least recently used."""
-        _, kept = self._kept.popitem(last=False)
+    def _shrink(self) -> None:
+        while len(self._kept) > 1 and self._bytes > self._budget:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, place: tuple[str, str]) -> None:
+        kept = self._kept.pop(place)
         for array, size in kept.arrays.items():
             self._shared[array] -= 1
             if not self._shared[array]:
@@ -189,7 +206,5 @@ def _parts(value: Any) -> Iterable[Any]:
     return inner or ([getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else [])
 
 
-FILES = Shelf(2 << 30)
-"""Files by their keys."""
 RESULTS = Shelf(1 << 30)
-"""What is derived from them, by calls."""
+"""What is derived from files, by calls."""

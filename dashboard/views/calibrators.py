@@ -21,10 +21,12 @@ from dashboard.views.on_request import on_request
 @view("calibrators", "Recalibrate", 10, room="recalibrate")
 def render() -> None:
     """Draw the view for the present choices."""
+    scene = session.scene_of(widgets.selection())
     if none := session.unfitted(widgets.selection()):
         st.info(markdown_plain(none))
+        if len(scene.models.shown) > 1:
+            _pairs(scene)
         return
-    scene = session.scene_of(widgets.selection())
     model = looked_at(scene)
     left, right = st.columns([0.54, 0.46], gap="medium")
     with left, st.container(gap="small"):
@@ -74,7 +76,7 @@ def _more(scene: Scene, model: Model | None) -> None:
         "choice": lambda: exhibited("recommendation", scene),
         "movement": lambda: exhibited("movement", _seen(scene, model), name="movement-numbers"),
         "numbers": lambda: _numbers(scene),
-        "pairs": lambda: exhibited("pairs", scene),
+        "pairs": lambda: _pairs(scene),
         "decisions": lambda: decision_costs.draw(scene),
         "promises": lambda: exhibited("promises", scene),
         "effects": lambda: _effects(scene),
@@ -97,6 +99,12 @@ def _effects(scene: Scene) -> None:
     exhibited("side-effects", scene, turned=len(scene.models.recalibrated) <= MOST_TURNED)
     on_request("uses", scene)
     exhibited("score-parts", scene)
+
+
+def _pairs(scene: Scene) -> None:
+    exhibited("pairs", scene)
+    if scene.undivided and len(scene.models.shown) > 1:
+        exhibited("kept-pairs", scene)
 
 
 def _numbers(scene: Scene) -> None:

@@ -15,7 +15,7 @@ from dashboard.exhibits.class_kernel import ClassKernel
 from dashboard.exhibits.class_panels import ClassPanels
 from dashboard.navigation import view
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
 from dashboard.views import place_detail
 from dashboard.views.exhibited import exhibited, follow
 from dashboard.views.on_request import on_request
@@ -36,7 +36,7 @@ def missing() -> str:
     return "these confidences do not say of which class they are" if rows.kind == "confidence" else ""
 
 
-@view("classes", "Classes", 30, room="explore", missing=missing)
+@view("classes", "Classes", 30, room="explore", missing=missing, reads="rows")
 def render() -> None:
     """Draw the view for the present choices."""
     for key in _PICTURES:
@@ -51,8 +51,7 @@ def render() -> None:
     except NotAnswerable as why:
         sentence = markdown_plain(why)
         st.info(f"{begun(sentence)}.")
-        if not scene.undivided:  # no other claims or diagrams are had without rows
-            _options(panels, scene)
+        _options(panels, scene)
         return
     with workspace(scene):
         _headline(exhibit, panels, scene)
@@ -85,7 +84,7 @@ def _headline(exhibit: ClassPanels, panels: Recipe, scene: Scene) -> None:
     """How many classes stand out of the noise, the worst of them in words, and the choice of what is shown."""
     left, right = st.columns([0.78, 0.22], vertical_alignment="top")
     outstanding, worst = exhibit.outstanding(scene), exhibit.worst(scene)
-    finding, *more = [markdown_plain(unbroken(line)) for line in (outstanding, worst) if line] or [""]
+    finding, *more = [markdown_plain(line) for line in (outstanding, worst) if line] or [""]
     left.markdown("\n\n".join((f"##### {finding}", *more)))
     with widgets.popover(right, "Classes", key="class-options", width="stretch", icon=":material/tune:"):
         _options(panels, scene)

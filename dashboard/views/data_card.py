@@ -38,6 +38,8 @@ def draw(key: str, changed: str) -> None:
 def kind_sentence(predictions: Predictions) -> str:
     """What the predictions hold and what cannot be asked of them."""
     what, never = HOLDS[predictions.kind], NEVER.get(predictions.kind, ())
+    if predictions.grain == "counts":
+        return f"Counts of rows that hold {what}, and a few of the rows: what needs all of them says so."
     if not never:
         return f"Holds {what}: everything can be asked of it."
     lacks = "classes" if predictions.n_classes is None else "the other classes' probabilities"

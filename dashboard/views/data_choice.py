@@ -11,6 +11,9 @@ from calib_core._text import count
 from calib_core.datasets import DEMOS
 from calib_core.readers import all_endings
 from dashboard import session, uploads, widgets
+from dashboard.navigation import DATA
+from dashboard.selection import Selection
+from dashboard.session.house_rules import terms
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
 from dashboard.views.data_trial import Role, choose, looked_at, say, sentence, trial
@@ -18,6 +21,7 @@ from dashboard.views.data_trial import Role, choose, looked_at, say, sentence, t
 LIMITS = "Up to 1 GB; for very large ones use a float32 NPZ."
 
 _UPLOADS = "calib.data.uploads"
+_STAYS = ("calib.visitor", "calib.data.opened", "calib.uploads")
 _SAMPLE = """
 | p_cat | p_dog | p_bird | label |
 | ---: | ---: | ---: | :--- |
@@ -50,8 +54,26 @@ def draw() -> None:
     mine = files_of_session()
     if mine:
         _list("Uploaded in this session", mine, key, "mine")
+        st.button(
+            "Delete my uploads",
+            icon=":material/delete:",
+            type="tertiary",
+            help="Forgets the files you uploaded and all that was computed from them. Links to them lead nowhere then.",
+            on_click=_delete,
+            key="data.delete",
+        )
     st.markdown("##### Demo data")
     _list("Demo data", demo_keys(), key, "demo", hidden=True)
+
+
+def _delete() -> None:
+    """Delete the visitor's uploads, their results, and every choice that was about them."""
+    session.delete_own()
+    # Trials, reports and sentences quote the files; widgets' values come again from the choices.
+    for name in list(st.session_state):
+        if str(name).startswith("calib.") and not str(name).startswith(_STAYS):
+            del st.session_state[name]
+    widgets.choose(Selection(view=DATA))
 
 
 def upload(role: Role, label: str) -> bool:
@@ -113,8 +135,9 @@ def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
 
 
 def files_of_session() -> tuple[str, ...]:
-    """Keys of the files this session has read and that are still held; files of other sessions are not shown."""
-    return tuple(key for key in st.session_state.get(_UPLOADS, ()) if session.is_here(key))
+    """Keys of the files this session has read and that are still held, and of the visitor's from before a reload."""
+    own = session.own_keys() if terms().private else ()
+    return tuple(key for key in dict.fromkeys((*own, *st.session_state.get(_UPLOADS, ()))) if session.is_here(key))
 
 
 def demo_keys() -> tuple[str, ...]:

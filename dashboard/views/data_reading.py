@@ -14,7 +14,7 @@ from calib_core._text import count
 from calib_core.readers import Reading, Table
 from calib_core.readers.long_form import model_names
 from calib_core.readers.number_texts import numbers
-from calib_core.readers.reading import LabelCoding, Layout, Missing, ScoreKind
+from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Layout, Missing, ScoreKind
 from calib_core.readers.wording import shown
 from dashboard import session, widgets
 from dashboard.theme import markdown_plain
@@ -32,6 +32,8 @@ _WORDS = {
     "top-label": "Confidence, predicted class and label",
     "confidence": "Confidence and whether it was right",
     "samples": "Several sampled answers a question, and its label",
+    "summary": "The counts, of all rows",
+    "kept-rows": "The rows that are kept beside the counts",
     "probabilities": "Probabilities",
     "logits": "Logits",
     "log-probabilities": "Log-probabilities",
@@ -51,12 +53,13 @@ def draw(role: Role) -> None:
     candidate = trial(role)
     key = candidate.key if candidate else in_use(role)[0]
     panel = _Panel(role, key, session.file(key).table, _reading(role), chosen_so_far(role))
-    if panel.value("layout") == "summary":
+    if panel.value("layout") in OF_SUMMARIES:
+        panel.choice("layout", "What of the summary", OF_SUMMARIES)
         st.caption("Counts made by `calib summarise` are read as they are: there are no columns to choose.")
         return
     left, right = st.columns(2)
     with left:
-        panel.choice("layout", "Layout", [layout for layout in get_args(Layout) if layout != "summary"])
+        panel.choice("layout", "Layout", [layout for layout in get_args(Layout) if layout not in OF_SUMMARIES])
         panel.scores()
         panel.columns()
         panel.label_columns()

@@ -23,7 +23,8 @@ from dashboard.export import csv_bytes
 from dashboard.glossary import the_words
 from dashboard.selection import Selection
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
+from dashboard.views import kept_rows
 from dashboard.views.sortable import grid
 
 PATIENCE = 1.0
@@ -115,8 +116,16 @@ def exhibited(
         used = [param.name for param in EXHIBITS[key].params] if exhibit.used is None else exhibit.used
         free = [option for option in used if option not in fixed]
         with where:
-            widgets.recipe_controls(recipe, key=f"exhibit.{name}", changed=changed, class_names=names, only=free)
+            lacking = exhibit.of_rows if scene.models.shown and scene.undivided else {}
+            widgets.recipe_controls(
+                recipe, key=f"exhibit.{name}", changed=changed, class_names=names, only=free, without=lacking
+            )
     with progress(scene, bar) as scene:
+        try:
+            exhibit.check(scene)
+        except NotAnswerable as why:
+            kept_rows.needed(str(why), scene, name)
+            return None
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)
             figure = None if drawn is None else scene.get(drawn)
@@ -124,7 +133,7 @@ def exhibited(
             st.info(markdown_plain(f"{begun(str(why))}."))
             return None
     if words.headline:
-        finding, *more = (markdown_plain(unbroken(line)) for line in words.headline)
+        finding, *more = (markdown_plain(line) for line in words.headline)
         above.markdown("\n\n".join((f"##### {finding}", *more)))
     click = None
     if figure is not None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.glossary import TERMS
 from dashboard.navigation import LEARN, view
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
 from dashboard.tour import TOUR, Stop, enter
 
 IN_A_ROW = 3
@@ -31,7 +31,7 @@ def _card(number: int, stop: Stop) -> None:
     encoded = base64.b64encode(term.picture.encode()).decode()
     picture.markdown(f"![{markdown_plain(term.alt)}](data:image/svg+xml;base64,{encoded})")
     words.markdown(f"### {number}. {markdown_plain(stop.title)}")
-    words.markdown(markdown_plain(unbroken(stop.question)))
+    words.markdown(markdown_plain(stop.question))
     st.button(
         "Start here" if number == 1 else "Open",
         key=f"learn.{number}",

@@ -27,7 +27,7 @@ def missing() -> str:
         return ""  # data that cannot be used: said where the view would be
 
 
-@view("levels", "Confidence levels", 25, room="explore", missing=missing)
+@view("levels", "Confidence levels", 25, room="explore", missing=missing, reads="rows")
 def render() -> None:
     """Draw the view for the present choices."""
     _follow()

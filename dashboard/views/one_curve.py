@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib_core import NotAnswerable
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.navigation import view
-from dashboard.session import Scene
 from dashboard.views.estimators import in_its_notion, models, notions
+from dashboard.views.exhibited import exhibited
 from dashboard.views.explained import works
 from dashboard.views.on_request import on_request
 
@@ -40,8 +39,9 @@ def render() -> None:
         **widgets.tied_to(CURVES, "curves.which", key, lambda chosen: widgets.change(about=chosen)),
     )
     widgets.refusals(scene.models.failed)
-    if scene.undivided and _refused(key, scene):
-        on_request(key, scene, title=None, controls=False)  # controls could not change that it says why
+    exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
+    if scene.undivided and exhibit.reads == "rows":
+        exhibited(key, scene, title=None, controls=False)  # controls could not change that it says why
         return
     left, right = st.columns([0.35, 0.65], gap="medium")
     with left:
@@ -56,15 +56,6 @@ def render() -> None:
         _formula(key)
     with right:
         on_request(key, scene, title=None, controls=False, folded=True)
-
-
-def _refused(key: str, scene: Scene) -> bool:
-    """Whether a curve cannot be drawn of these rows."""
-    exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
-    try:
-        return bool(scene.refusal(exhibit.table(scene)))
-    except NotAnswerable:
-        return True
 
 
 def _formula(key: str) -> None:

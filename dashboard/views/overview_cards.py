@@ -18,8 +18,8 @@ from dashboard.exhibits.standing_out import ClassesStandingOut
 from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
 from dashboard.session import Scene, call
-from dashboard.theme import markdown_plain, unbroken
-from dashboard.views import worst_places
+from dashboard.theme import markdown_plain
+from dashboard.views import kept_rows, worst_places
 from dashboard.views.exhibited import CLEARED, progress
 from dashboard.views.worst_places import leading
 
@@ -58,9 +58,11 @@ def _by_class(scene: Scene) -> None:
     exhibit = ClassesStandingOut()
     with progress(scene) as watched:
         try:
+            exhibit.check(watched)
             found = watched.get(exhibit.found(watched))
         except NotAnswerable as why:
             _refused("By class", why)
+            kept_rows.offer(scene, "card-classes")
             return
     place = None if len(found.names) and found.stands_out[0] else _place(scene)
     if place is not None:
@@ -104,13 +106,13 @@ def _by_slice(scene: Scene) -> None:
 def _card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
     st.caption(kind)
     if picture is None:
-        st.markdown(f"## {markdown_plain(unbroken(headline))}")
-        st.markdown(markdown_plain(unbroken(basis)))
+        st.markdown(f"## {markdown_plain(headline)}")
+        st.markdown(markdown_plain(basis))
         return
     left, right = st.columns([1.35, 1], gap="small")
     with left:
-        st.markdown(f"## {markdown_plain(unbroken(headline))}")
-        st.markdown(markdown_plain(unbroken(basis)))
+        st.markdown(f"## {markdown_plain(headline)}")
+        st.markdown(markdown_plain(basis))
     right.image(picture[0], alt=picture[1], width="stretch")
 
 

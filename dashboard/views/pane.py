@@ -10,7 +10,7 @@ from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.stars import ends_said, is_picked
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
 from dashboard.views import place_detail
 from dashboard.views.exhibited import CLEARED, exhibited
 
@@ -58,7 +58,7 @@ def _place(scene: Scene) -> None:
         return
     models: Exhibit = EXHIBITS.make("bin-models")
     frame, words = scene.get(models.table(scene)), models.words(scene)
-    st.markdown(markdown_plain(unbroken(words.caption)))
+    st.markdown(markdown_plain(words.caption))
     if len(scene.titles) > ACROSS:
         _many(models, scene)
     else:

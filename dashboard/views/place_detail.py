@@ -16,7 +16,7 @@ from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.stars import bin_of, stars
 from dashboard.model_marks import mark
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited, follow
 
 BINS = "class-bins"
@@ -46,13 +46,13 @@ def of_counts(scene: Scene) -> None:
     frame = scene.get(stars(scene)).frame()
     line = frame[frame["bin"] == bin_of(scene)].iloc[0]
     says, right = in_percent(line["confidence"]), in_percent(line["accuracy"])
-    st.markdown(markdown_plain(unbroken(f"{count(int(line['count']))} rows: says {says}, right {right}.")))
+    st.markdown(markdown_plain(f"{count(int(line['count']))} rows: says {says}, right {right}."))
 
 
 def lines(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame) -> None:
     """A line a model, with its mark; the best numbers in bold."""
     columns, best = exhibit.columns(frame), best_cells(frame, exhibit.columns(frame))
-    cells = [[markdown_plain(unbroken(cell)) for cell in line] for line in written(frame, columns)]
+    cells = [[markdown_plain(cell) for cell in line] for line in written(frame, columns)]
     for i, j in best:
         cells[i][j] = f"**{cells[i][j]}**"
     index = [f"{mark(scene.looks[title])} {markdown_plain(title)}" for title in frame["model"]]
@@ -67,7 +67,7 @@ def of_finding(scene: Scene) -> None:
 
 def _said(text: str) -> None:
     if text:
-        st.markdown(markdown_plain(unbroken(text)))
+        st.markdown(markdown_plain(text))
 
 
 def _confusions(scene: Scene) -> None:

@@ -39,7 +39,7 @@ def missing() -> str:
     return ""
 
 
-@view("simplex", "Simplex", 40, room="explore", missing=missing)
+@view("simplex", "Simplex", 40, room="explore", missing=missing, reads="rows")
 def render() -> None:
     """Draw the view for the present choices."""
     selection = widgets.selection()

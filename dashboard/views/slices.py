@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
+import calib_core as cc
 from calib_core import InputError, NotAnswerable
 from calib_core._text import begun
 from calib_core.slices import Slice
@@ -33,10 +34,7 @@ def missing() -> str:
         test = session.parts(widgets.selection().source).test
     except InputError:
         return ""
-    if test.grain == "counts":
-        return str(no_columns(test))
-    metadata = test.metadata
-    return "" if metadata is not None and len(metadata.columns) else f"the file carries no other columns. {ADDED}"
+    return "" if cc.slices.columns_of(test) else str(no_columns(test))
 
 
 @view("slices", "Slices", 35, room="explore", missing=missing)
@@ -62,9 +60,10 @@ def render() -> None:
     with st.expander("All columns", key="slices.columns", on_change="rerun") as box:
         if box.open:
             exhibited("slice-columns", scene, title=None)
-    with st.expander("Scan of all columns and crossings", key="slices.scan", on_change="rerun") as box:
-        if box.open:
-            on_request("slice-scan", scene, title=None)
+    if not scene.undivided:
+        with st.expander("Scan of all columns and crossings", key="slices.scan", on_change="rerun") as box:
+            if box.open:
+                on_request("slice-scan", scene, title=None)
 
 
 def follow_slice(picture: str) -> None:
@@ -94,18 +93,20 @@ def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:
     first.selectbox(
         "Split by", names, **widgets.tied_to(names, "slices.by", by, lambda name: chosen(by=name, edges=""))
     )
-    others = (_NONE, *(name for name in names if name != by))
+    # A summary does not know how many rows have two values at once.
+    others = (_NONE, *(() if scene.undivided else (name for name in names if name != by)))
     crossed = split.crossed if split.crossed in others else _NONE
-    second.selectbox(
-        "Crossed with",
-        others,
-        **widgets.tied_to(
+    if len(others) > 1:
+        second.selectbox(
+            "Crossed with",
             others,
-            "slices.crossed",
-            crossed,
-            lambda name: chosen(by=by, crossed="" if name == _NONE else name, edges=""),
-        ),
-    )
+            **widgets.tied_to(
+                others,
+                "slices.crossed",
+                crossed,
+                lambda name: chosen(by=by, crossed="" if name == _NONE else name, edges=""),
+            ),
+        )
     with widgets.popover(cut, "Ranges of numbers", key="slices.cut", width="stretch", icon=":material/tune:"):
         recipe = widgets.selection().exhibit("slices")
         widgets.recipe_controls(recipe, key="exhibit.slices", changed=widgets.change_exhibit, only=("parts", "edges"))

@@ -10,7 +10,7 @@ from calib_core.inference.number_words import in_percent
 from dashboard import widgets
 from dashboard.hero import TILES, diagram_spark
 from dashboard.navigation import view
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
 from dashboard.tour import enter
 from dashboard.views.data_trial import choose
 
@@ -54,12 +54,12 @@ def _tile(demo: Demo) -> None:
     picture, numbers = st.columns([1.5, 1], gap="small", vertical_alignment="bottom")
     picture.image(diagram_spark(tile.points), alt=f"{demo.title}: a tiny reliability diagram", width="stretch")
     numbers.markdown(
-        f"says  \n**{markdown_plain(unbroken(in_percent(tile.claimed)))}**\n\n"
-        f"is right  \n**{markdown_plain(unbroken(in_percent(tile.right)))}**"
+        f"says  \n**{markdown_plain(in_percent(tile.claimed))}**\n\n"
+        f"is right  \n**{markdown_plain(in_percent(tile.right))}**"
     )
     moral, _, rest = demo.lesson.partition(": ")
     st.markdown(f"### {markdown_plain(moral)}")
-    st.markdown(markdown_plain(unbroken(begun(rest))))
+    st.markdown(markdown_plain(begun(rest)))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(f"{markdown_plain(demo.title)} · {count(demo.rows)} rows", width="stretch")
         st.button(

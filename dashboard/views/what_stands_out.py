@@ -10,7 +10,7 @@ from dashboard.views.slices import follow_slice
 from dashboard.views.workspace import workspace
 
 
-@view("findings", "What stands out", 22, room="explore")
+@view("findings", "What stands out", 22, room="explore", reads="rows")
 def render() -> None:
     """Draw the view for the present choices."""
     follow_slice("findings")

@@ -13,7 +13,7 @@ from dashboard import widgets
 from dashboard.exhibits.findings import Findings
 from dashboard.navigation import VIEWS
 from dashboard.session import Scene
-from dashboard.theme import markdown_plain, unbroken
+from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import CLEARED
 
 LISTED = 5
@@ -34,12 +34,12 @@ def draw(scene: Scene) -> None:
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):
             sentence, way = st.columns([0.85, 0.15], vertical_alignment="center")
-            sentence.markdown(markdown_plain(unbroken(line["finding"])))
+            sentence.markdown(markdown_plain(line["finding"]))
             where = place(line, seen)
             if where["view"] in VIEWS:
                 with way:
                     leading(f"place-{i}", "Look closer", **where)
-        st.markdown(markdown_plain(unbroken(counts)))
+        st.markdown(markdown_plain(counts))
         leading("findings", "All findings", **CLEARED, view="findings", model=seen.model.title)
 
 

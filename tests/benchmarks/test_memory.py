@@ -5,9 +5,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from calib_core import REDUCTIONS, Predictions, estimate, summarise
+from calib_core import CALIBRATORS, REDUCTIONS, Predictions, estimate, summarise
 from calib_core.diagrams import class_table, reliability, zoom
 from calib_core.inference import noise_floor, wild
+from calib_core.readers import StreamedFile
+from dashboard.commands._part_by_part import recalibrate
 
 # A fifth of the rows of the largest size: what grows with rows keeps its ratio to the array, and blocks, chunks and
 # per-class tables, which do not grow, weigh more here than there.
@@ -91,6 +93,26 @@ def test_a_summary_of_a_file_takes_no_more_memory_for_more_rows(tmp_path, monkey
         tracemalloc.start()
         try:
             summarise(tmp_path / "scores.npy", labels=tmp_path / "labels.npy")
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0], f"{peaks[0] / 1e6:.0f} and {peaks[1] / 1e6:.0f} MB"
+
+
+def test_fitting_and_applying_in_parts_takes_no_more_memory_for_more_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("calib_core.readers.streams._rows_of", lambda width: 4_000)
+    monkeypatch.setattr("calib_core.calibrators.fitting.parted_rows._SAMPLE_VALUES", 8_000)
+    peaks = []
+    for rows in (16_000, 64_000):
+        scores = np.random.default_rng(0).random(rows, dtype=np.float32)
+        np.save(tmp_path / "scores.npy", np.column_stack([1 - scores, scores]))
+        np.save(tmp_path / "labels.npy", (scores > 0.4).astype(np.int8))
+        tracemalloc.start()
+        try:
+            parts = StreamedFile(tmp_path / "scores.npy", {"labels": tmp_path / "labels.npy"})
+            fitted = CALIBRATORS.make("temperature").fit_parts(parts)
+            args = fitted, tmp_path / "scores.npy", tmp_path / "out.csv", "csv", tmp_path / "labels.npy", {}
+            recalibrate(*args)
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()

@@ -21,7 +21,7 @@ import calib_core
 from calib_core import Predictions
 from calib_core.diagrams import temperature_path
 from calib_core.figures.look import figure_template
-from dashboard.chart import Click, drawn, live_path, serving, slot
+from dashboard.chart import Click, drawn, live_path, page_head, slot
 from dashboard.chart.click import parse
 from dashboard.chart.payload import figure_json, payload
 
@@ -160,8 +160,8 @@ def test_a_slider_carries_the_sums_of_the_path() -> None:
 def test_the_bundle_is_of_the_version_of_the_plotly_package() -> None:
     whole = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
     with whole.open(encoding="utf-8") as file:
-        assert f"plotly.js v{serving.bundle_version()}\n" in file.read(300)
-    assert "MIT License" in (serving.ASSETS / "plotly-basic.LICENSE.txt").read_text()
+        assert f"plotly.js v{page_head.bundle_version()}\n" in file.read(300)
+    assert "MIT License" in (page_head.ASSETS / "plotly-basic.LICENSE.txt").read_text()
 
 
 def test_the_bundle_draws_every_figure_of_the_product() -> None:
@@ -200,23 +200,23 @@ async def page_in_parts(scope: dict[str, object], receive: object, send: Any) ->
 
 
 def test_the_page_names_what_its_first_chart_needs() -> None:
-    answer, body = asked(serving.Head(page_in_parts, serving.links()), "/", if_none_match="x")
-    assert body == b"<html><head>" + serving.links() + b"</head><head></html>"
+    answer, body = asked(page_head.Head(page_in_parts, page_head.links()), "/", if_none_match="x")
+    assert body == b"<html><head>" + page_head.links() + b"</head><head></html>"
     assert answer == {"content-type": "text/html", "content-length": str(len(body))}
     for name in ("chart.js", "travel.js", "looking.js", "live.js"):
         assert f"calib.chart/{name}".encode() in body
-    untouched, other = asked(serving.Head(page_in_parts, serving.links()), "/elsewhere")
+    untouched, other = asked(page_head.Head(page_in_parts, page_head.links()), "/elsewhere")
     assert other == b"<html><head></head><head></html>"
     assert untouched["etag"] == "x"
 
 
 @pytest.mark.parametrize("packed", ["gzip", ""])
 def test_the_bundle_may_be_kept_for_ever(packed: str) -> None:
-    route = Route("/b", serving._bundle)
+    route = Route("/b", page_head.bundle)
     answer, body = asked(route, "/b", accept_encoding=packed)
     assert "immutable" in answer["cache-control"]
     assert answer["content-type"].startswith("text/javascript")
-    assert (gzip.decompress(body) if packed else body) == serving.BUNDLE.read_bytes()
+    assert (gzip.decompress(body) if packed else body) == page_head.BUNDLE.read_bytes()
 
 
 def test_a_figure_is_not_changed_by_being_shown() -> None:

@@ -15,6 +15,7 @@ from dashboard import cli, launch
 from dashboard.cli import main
 from dashboard.commands import dashboard as command
 from dashboard.selection import MOST_OTHERS
+from dashboard.session.house_rules import LOCAL, Terms
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Start:
     line: list[str]
     options: dict[str, Any]
     opens: bool
+    under: Terms = LOCAL
 
 
 @pytest.fixture
@@ -32,14 +34,14 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Start]:
     starts: list[Start] = []
 
     class Application:
-        def __init__(self, script: Path, *, opens: bool) -> None:
+        def __init__(self, script: Path, *, opens: bool = False, under: Terms = LOCAL) -> None:
             assert script == launch.APP
-            self.opens = opens
+            self.opens, self.under = opens, under
 
         def run(self, *, config: dict[str, Any]) -> None:
-            starts.append(Start(sys.argv, config, self.opens))
+            starts.append(Start(sys.argv, config, self.opens, self.under))
 
-    monkeypatch.setattr("dashboard.chart.serving.application", Application)
+    monkeypatch.setattr("dashboard.hosting.application.application", Application)
     monkeypatch.setattr(sys, "argv", ["calib"])
     monkeypatch.setattr(launch, "preload", lambda: None)
     monkeypatch.setattr(launch, "collect_on_a_timer", lambda: None)
@@ -162,3 +164,51 @@ def test_an_interrupt_waits_for_no_job_and_ends_as_usual_where_there_is_none(mon
         with pytest.raises(ending) as ended:
             cli.Commands().invoke(None)
     assert ended.value.code == 130
+
+
+def test_serving_many_is_private_and_on_this_machine_unless_it_is_said(started: list[Start]) -> None:
+    assert run("serve") == (0, "")
+    start = started[0]
+    assert start.under.private
+    assert start.under.hosts == ("localhost", "127.0.0.1")
+    assert (start.under.absence, start.under.expiry) == (120, 240 * 60)
+    assert start.options == {
+        "server.headless": True,
+        "server.port": 8501,
+        "server.address": "127.0.0.1",
+        "server.allowedHosts": ["localhost", "127.0.0.1"],
+        "server.baseUrlPath": "",
+        "server.maxUploadSize": 512,
+        "server.trustedUserHeaders": {},
+    }
+
+
+def test_what_is_said_to_serve_becomes_terms_and_settings(started: list[Start]) -> None:
+    options = ["--address", "0.0.0.0", "--port", "80", "--host", "calib.example.org", "--base-path", "calib/"]
+    options += ["--user-header", "X-User", "--sessions", "3", "--files", "2", "--file-mb", "7", "--memory-gb", "2"]
+    assert run("serve", *options, "--expire", "1") == (0, "")
+    under, set_to = started[0].under, started[0].options
+    assert (under.base, under.user_header, under.sessions, under.files) == ("/calib", "X-User", 3, 2)
+    assert (under.file_bytes, under.bytes, under.memory, under.expiry) == (7 << 20, 14 << 20, 2 << 30, 60)
+    assert (set_to["server.baseUrlPath"], set_to["server.maxUploadSize"]) == ("calib", 7)
+    assert set_to["server.trustedUserHeaders"] == {"X-User": "name"}
+    assert "calib.example.org" in set_to["server.allowedHosts"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--address", "0.0.0.0"), "0.0.0.0 can be reached from elsewhere: say with --host by which name"),
+        (("--address", "here"), "'here' is no address"),
+        (("--host", "https://x"), "'https://x' is no name of a host"),
+        (("--host", "*"), "'*' is no name of a host"),
+        (("--base-path", "a b"), "'/a b' is no path"),
+        (("--user-header", "X User"), "'X User' is no name of a header"),
+    ],
+)
+def test_what_cannot_be_served_is_one_sentence(started: list[Start], options: tuple[str, ...], sentence: str) -> None:
+    code, text = run("serve", *options)
+    assert code == 2
+    assert text.startswith(f"calib serve: {sentence}")
+    assert text.count("\n") == 1
+    assert started == []

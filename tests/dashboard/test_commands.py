@@ -456,7 +456,7 @@ def test_what_answers_every_row_abstains_on_none(file):
 
 
 def test_a_matrix_is_a_column_for_each_of_its_own_in_a_flat_table():
-    flat = _written._frame({"row": np.arange(2), "probs": np.array([[0.1, 0.9], [0.8, 0.2]])})
+    flat = _written.frame_of({"row": np.arange(2), "probs": np.array([[0.1, 0.9], [0.8, 0.2]])})
     assert flat.to_dict("list") == {"row": [0, 1], "probs_0": [0.1, 0.8], "probs_1": [0.9, 0.2]}
 
 

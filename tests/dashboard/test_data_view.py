@@ -20,6 +20,7 @@ from calib_core.readers import Finding, predictions, propose, read_table
 from calib_core.study import MEASURES, summaries
 from dashboard import session
 from dashboard.selection import Selection, Source
+from dashboard.theme import unbroken
 from dashboard.views import data_card, data_findings, data_trial
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
@@ -143,7 +144,7 @@ def test_all_demos_are_offered_with_lesson_size_and_origin() -> None:
     captions = [plain(one) for one in radio.proto.captions]
     for demo, option, caption in zip(DEMOS, radio.options, captions, strict=True):
         assert plain(option) == demo.title
-        assert demo.lesson in caption
+        assert unbroken(demo.lesson) in caption
         assert f"{count(demo.rows)} rows × {demo.classes} classes" in caption
         assert ("real classifier" in caption) == demo.real
 

@@ -22,6 +22,7 @@ from dashboard.exhibits.besides import effects
 from dashboard.exhibits.movement import path
 from dashboard.selection import MOST_CALIBRATORS, Selection, Source, model_keys, recommended
 from dashboard.session import Model
+from dashboard.theme import unbroken
 from dashboard.views import calibrator_cards, card_words
 from tests.dashboard.test_views import opened
 
@@ -142,7 +143,7 @@ def test_the_numbers_on_a_card_are_those_of_the_library() -> None:
     verdicts = scene.get(EXHIBITS.make("verdict").table(scene)).set_index("model")
     for title, line in lines.iterrows():
         assert line["point"] == verdicts.loc[title, "point"]
-        assert f"**{percent(line['point'])}** " in text
+        assert unbroken(f"**{percent(line['point'])}** ") in text
         assert f"{int(line['changed']):,} of {int(line['rows']):,} predictions change" in text or not line["changed"]
     temperature = fitted(Model(selection.source, Recipe("CALIBRATORS", "temperature")))
     assert f"T = {temperature.temperature_:.3g}" in text
@@ -161,7 +162,7 @@ def test_a_guarantee_that_is_lost_is_told_from_one_that_never_was(promise: bool,
     line |= {"log_loss": float("nan"), "log_loss_before": 0.2}
     card = card_words.fitted(key, line)
     assert badge in card
-    assert "- error **10 \\%** (0 to 20; was 30 \\%)" in card
+    assert "- error **10\u00a0\\%** (0 to 20; was 30\u00a0\\%)" in card
     assert ":green-badge[● within tolerance]" in card
     assert "- log loss not defined" in card
     assert card_words.lost(key, line) == ("Because of ties." if "lost" in badge else "")
@@ -203,7 +204,7 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
         app = opened(selection.replace(model=line["calibrator"]))
         text = pieces(app)
         for _, sentence in effects(line):
-            assert sentence in text
+            assert unbroken(sentence) in text
         assert promises[line["calibrator"]] in text
     kept, changed, silent = (effects(line) for line in table)
     assert "so does the order of the classes" in kept[0][1]
@@ -223,7 +224,7 @@ def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
     ask(app, "promises")
     calibrator = fitted(Model(selection.source, selection.calibrators[1]))
     promised = app.table[0].value
-    assert calibrator.guarantee(0.1).sentence in promised.iloc[1, 1].replace("\\", "")
+    assert unbroken(calibrator.guarantee(0.1).sentence) in promised.iloc[1, 1].replace("\\", "")
     assert promised["holds"].tolist() == ["no", "yes", "yes"]
     ask(app, "effects")
     titles = [name.replace("\\", "") for name in app.table[0].value.columns]

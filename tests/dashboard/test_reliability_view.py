@@ -24,6 +24,7 @@ from dashboard.exhibits import reliability as exhibit
 from dashboard.model_marks import mark
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
+from dashboard.theme import unbroken
 from dashboard.views import pane
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
@@ -260,6 +261,6 @@ def test_the_numbers_before_and_after_are_those_computed() -> None:
     for name, notion in (("TL-ECE", "top-label"), ("conf-ECE", "confidence")):
         old, new = (cc.estimate(rows, notion, "ece", 12).value for rows in (before, after))
         bold = [f"**{percent(value)}**" if value == min(old, new) else percent(value) for value in (old, new)]
-        assert shown.loc[name].tolist() == bold
+        assert shown.loc[name].tolist() == [unbroken(text) for text in bold]
     heights = np.asarray(drawn(app)["reliability"].trace("Temperature scaling")["y"])
     np.testing.assert_array_equal(heights[np.isfinite(heights)], cc.diagrams.reliability(after, 12).frame()["accuracy"])

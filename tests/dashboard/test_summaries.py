@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from streamlit.testing.v1 import AppTest
@@ -12,6 +14,7 @@ import calib_core as cc
 from calib_core.summaries import write_summary
 from dashboard import session
 from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 from tests.dashboard.test_views import opened
 
@@ -45,7 +48,8 @@ def test_an_audit_of_a_summary_says_what_needs_rows():
     ended = run("audit", "counts.parquet")
     assert ended.exit_code == 0, ended.output
     assert "Top-label ECE" in ended.stdout
-    assert "over all classes need rows" in ended.stdout
+    assert "Class-wise ECE" in ended.stdout
+    assert "needs rows" in ended.stdout
     again = run("summarise", "counts.parquet", "counts.parquet", "-o", "twice.parquet")
     assert again.exit_code == 0
     assert cc.read_summary("twice.parquet").n_rows == 2 * cc.read_summary("counts.parquet").n_rows
@@ -57,7 +61,9 @@ def test_an_audit_of_a_summary_says_what_needs_rows():
         (("summarise", "none.csv", "-o", "a.parquet"), "none.csv cannot be opened"),
         (("summarise", "none.csv", "-o", "a.csv"), "a name that ends in .parquet"),
         (("fit", "counts.parquet", "--calibrator", "temperature", "-o", "cal.json"), "needs rows"),
-        (("compare", "counts.parquet", "counts.parquet"), "needs rows"),
+        (("slices", "counts.parquet"), "keeps no slices"),
+        (("audit", "counts.parquet", "--where", "site=a"), "calib summarise --column NAME"),
+        (("audit", "none.csv", "--read", "layout=kept-rows"), "none.csv cannot be opened"),
     ],
 )
 def test_what_a_summary_cannot_is_said_in_a_sentence(words, why):
@@ -129,3 +135,93 @@ def test_slices_of_a_summary_name_the_remedy_and_the_planner_says_whose_numbers_
 def said_of_rows(view: str) -> str:
     app = opened(Selection(source=Source(data="demo:wine-logistic"), view=view))
     return " ".join(str(each.value) for each in app.caption)
+
+
+# -- slices, several models, and the rows that are kept ----------------------------------------------------------
+
+
+def sliced_table(name: str, sharp: float) -> str:
+    """A CSV file of 400 rows with a column, the same rows for every model."""
+    rng = np.random.default_rng(0)
+    z, site = rng.normal(size=400), rng.choice(["a", "b"], 400)
+    right = rng.random(400) < 1 / (1 + np.exp(-z))
+    lines = [f"{1 / (1 + np.exp(-sharp * s)):.6f},{int(y)},{w}" for s, y, w in zip(z, right, site, strict=True)]
+    Path(name).write_text("\n".join(["p,label,site", *lines]) + "\n")
+    return name
+
+
+def test_slices_of_a_summary_are_those_of_its_rows_on_the_command_line():
+    sliced_table("rows.csv", 2.0)
+    assert run("summarise", "rows.csv", "-o", "counts.parquet", "--column", "site").exit_code == 0
+    there, here = (
+        run("slices", name, "--by", "site", "--json", *more) for name, *more in (("rows.csv",), ("counts.parquet",))
+    )
+    assert here.exit_code == there.exit_code == 0, here.output
+    assert {line["where"] for line in json.loads(here.stdout)["table"]} == {"site=a", "site=b"}
+    there, here = (
+        run("audit", name, "--where", "site=a", "--notion", "confidence") for name in ("rows.csv", "counts.parquet")
+    )
+    assert here.exit_code == 0, here.output
+    line = next(line for line in there.stdout.splitlines() if line.startswith("Confidence ECE"))
+    assert line in here.stdout.splitlines()
+    assert "needs rows" in run("slices", "counts.parquet", "--scan").output
+    assert "it keeps those of site" in run("gate", "counts.parquet", "--max-ece", "0.1", "--where", "age=3").output
+
+
+def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():
+    for name, sharp in (("old", 2.0), ("new", 1.0)):
+        sliced_table(f"{name}.csv", sharp)
+        run("summarise", f"{name}.csv", "-o", f"{name}.parquet", "--rows-of", "test")
+        run("summarise", f"{name}.csv", "-o", f"{name}-alone.parquet")
+    rows, kept = (
+        run("compare", *names, "--json") for names in (("old.csv", "new.csv"), ("old.parquet", "new.parquet"))
+    )
+    there, here = json.loads(rows.stdout)["lines"], json.loads(kept.stdout)["lines"]
+    paired = [line for line in here if line["of"] == "400 rows kept, paired"]
+    assert [line["estimator"] for line in paired] == [line["estimator"] for line in there]
+    for mine, known in zip(paired, there, strict=True):  # all 400 are kept, in another order
+        assert mine["difference"] == pytest.approx(known["difference"], abs=1e-9)
+    apart = [line for line in here if line["of"] == "all, unpaired"]
+    for wide, known in zip(apart, there, strict=True):
+        assert wide["note"] or wide["low"] <= known["difference"] <= wide["high"]
+    said = run("compare", "old-alone.parquet", "new-alone.parquet").stdout
+    assert "Not paired: these summaries keep other rows of one another" in said
+    assert "rows kept, paired" not in said
+
+
+def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
+    app, said = said_of_a_summary("classes")
+    assert "“Classes” needs rows, and a summary holds counts of them" in said
+    next(button for button in app.button if button.label == "Look at the 300 rows it keeps").click().run()
+    assert not app.exception
+    source = app.session_state["calib.selection"].source
+    assert session.parts(source).test.grain == "rows"
+    assert len(session.whole(source.data, source.reading).true_labels) == 300
+    next(button for button in app.button if button.label == "Rows kept by the summary").click().run()
+    assert app.session_state["calib.selection"].source.reading == ""
+
+
+def test_what_of_a_picture_needs_rows_is_not_offered_of_a_summary():
+    app, _ = said_of_a_summary("reliability")
+    overlay = next(box for box in app.selectbox if box.label == "Overlay")
+    assert overlay.options == ["Nothing", "Intervals of accuracy", "Where calibrated stars lie"]
+    _, said = said_of_a_summary("reliability", exhibits=(EXHIBITS.described("reliability", overlay="corp"),))
+    assert "“Isotonic curve (CORP)” needs rows" in said
+
+
+def test_several_summaries_are_compared_on_screen_and_a_slice_of_both_is_judged():
+    keys = []
+    for name, sharp in (("old", 2.0), ("new", 1.0)):
+        sliced_table(f"{name}.csv", sharp)
+        run("summarise", f"{name}.csv", "-o", f"{name}.parquet", "--rows-of", "test", "--column", "site")
+        keys.append(session.hold(Path(f"{name}.parquet").read_bytes(), f"{name}.parquet").key)
+    chosen = Selection(source=Source(data=keys[0]), others=((keys[1], ""),), view="calibrators")
+    app = opened(chosen)
+    said = " ".join(str(each.value) for each in (*app.markdown, *app.caption)).replace("\\", "")
+    assert "Paired differences, on the rows that summaries keep" in said
+    within = Selection(source=Source(data=keys[0], within="site=a"), others=((keys[1], ""),), view="slices")
+    first, second = (session.RESULTS.get(model.predictions) for model in session.models(within).shown)
+    assert first.n_rows == second.n_rows < 400
+    app = opened(Selection(source=Source(data=keys[0]), view="slices"))
+    assert "Crossed with" not in {box.label for box in app.selectbox}
+    assert not any("Scan" in each.label for each in app.expander)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -40,11 +42,25 @@ def test_estimators_that_count_give_the_bits_of_the_rows(pair, key, notion):
         assert here.value == pytest.approx(there.value, abs=0.01)
         return
     assert here.value == there.value
-    if notion == "class-wise":
-        with pytest.raises(NotAnswerable, match="over all classes need rows"):
-            here.interval()
+    if notion == "class-wise":  # lower ends and points of few rows are drawn: row by row, or from cells
+        assert here.interval().high == there.interval().high
+        assert here.interval().low == pytest.approx(there.interval().low, abs=0.005)
+        assert here.noise_floor.mean == pytest.approx(there.noise_floor.mean, rel=0.03, abs=1e-3)
         return
     assert here.interval() == there.interval()
+
+
+def test_bins_of_which_pairs_are_not_kept_are_refused_in_words(pair):
+    _, counts = pair
+    made = cc.estimate(counts, "class-wise", "ece", bins=12)
+    for ask in (made.interval, made.verdict, lambda: made.noise_floor):
+        with pytest.raises(NotAnswerable, match="10 or 15 or 20 of them: choose these"):
+            ask()
+    assert cc.estimate(counts, "class-wise", "mce", bins=12).interval().high > 0, "bounded bin by bin"
+    older = dataclasses.replace(counts, class_pairs=None)
+    with pytest.raises(NotAnswerable, match="older version"):
+        cc.estimate(older, "class-wise").interval()
+    assert older.merge(counts).class_pairs is None
 
 
 @pytest.mark.parametrize("key", ["accuracy", "brier", "log-loss"])

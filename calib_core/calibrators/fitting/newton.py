@@ -69,6 +69,7 @@ def solve(hessian: Float64s, right: Float64s) -> Float64s:
     """Solution of a positive definite system, equilibrated so that scales do not cost digits."""
     root = 1.0 / np.sqrt(np.diag(hessian))
     even = hessian * root * root[:, None]
+    found: Float64s
     try:
         found = cho_solve(cho_factor(even, lower=True, check_finite=False), root * right, check_finite=False)
     except scipy.linalg.LinAlgError:

@@ -22,7 +22,7 @@ from calib_core.inference import (
     pivotal,
     wilson,
 )
-from calib_core.inference.cell_sums import claimed_noise, column_sums, listed_sums, unit_noise
+from calib_core.inference.cell_sums import claimed_covariance, column_sums, listed_sums, normal, unit_noise
 from calib_core.inference.intervals import IN_BINS
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.resampling import shares_follow_rows
@@ -189,10 +189,10 @@ def test_claimed_noise_is_that_of_drawn_classes():
     p = sample(2000, 3)
     claims = as_reduction("class-wise").split(p)
     table = tabulate(claims, [EqualWidth(3)])[0]
-    normal = claimed_noise(claims, table, np.random.default_rng(0), 4000)
+    noise = normal(claimed_covariance(claims, table))(np.random.default_rng(0), 4000)
     drawn = null_outcomes(claims, table)(np.random.default_rng(1), 4000).reshape(4000, -1)
     scale = np.sqrt(np.maximum(drawn.var(0), 1e-12))
-    np.testing.assert_allclose(np.cov((normal / scale).T), np.cov((drawn / scale).T), atol=0.12)
+    np.testing.assert_allclose(np.cov((noise / scale).T), np.cov((drawn / scale).T), atol=0.12)
 
 
 # -- resamples ------------------------------------------------------------------------------------------------

@@ -34,6 +34,23 @@ def test_the_same_bits_as_alone(notion, weights):
         assert made.noise_floor.observed == alone.noise_floor.observed
 
 
+@pytest.mark.parametrize("weights", [None, np.arange(150) % 3 + 1.0, np.arange(150) / 70])
+def test_scores_share_the_labels_that_are_drawn(weights, monkeypatch):
+    predictions = sample(weights)
+    drawn = []
+    classes = draws.classes
+    monkeypatch.setattr(draws, "classes", lambda *given: drawn.append(given) or classes(*given))
+    together = [estimate(predictions, None, key) for key in ("brier", "accuracy", "log-loss")]
+    sharpen(together)
+    once = len(drawn)
+    for made in together:
+        alone = estimate(predictions.take(np.arange(150)), None, made.question.estimator)
+        assert made.noise_floor.draws.tolist() == alone.noise_floor.draws.tolist()
+        assert made.noise_floor.observed == alone.noise_floor.observed
+        assert made.interval() == alone.interval()
+    assert len(drawn) - once == 3 * once
+
+
 def test_estimators_that_cannot_share_wider_bins_are_judged_in_their_own():
     probs, labels = ordinary_rows(60, 3)
     p = Predictions(probs, labels)

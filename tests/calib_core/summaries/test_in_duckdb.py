@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calib_core import InputError, summarise
 from calib_core.summaries import count_in_duckdb, counting_sql
 from calib_core.summaries.fine_grid import CELLS, EDGES
-from calib_core.summaries.grouped_sql import cell_sums
+from calib_core.summaries.grouped_sql import all_sums
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -117,8 +117,8 @@ def test_what_it_does_not_count_is_refused(tmp_path):
 
 
 def test_a_unit_off_would_be_seen(tmp_path, monkeypatch):
-    """The same counts of scores rounded to 2^-39 are another summary."""
+    """Sums in units of 2^-39 are another summary."""
     drawn(4, "confidence", 100, "float64").to_parquet(tmp_path / "a.parquet")
-    coarse = lambda *a, **how: cell_sums(*a, **how).replace("6144.0", "12288.0")  # noqa: E731
-    monkeypatch.setattr("calib_core.summaries.in_duckdb.cell_sums", coarse)
+    coarse = lambda *a, **how: all_sums(*a, **how).replace("(s) * 1099511627776.0", "(s) * 549755813888.0")  # noqa: E731
+    monkeypatch.setattr("calib_core.summaries.in_duckdb.all_sums", coarse)
     assert not count_in_duckdb(tmp_path / "a.parquet").same_as(summarise(tmp_path / "a.parquet"))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib_core import InputError, Summary, read_predictions, read_summary, summarise
+from calib_core import InputError, NotAnswerable, Summary, estimate, read_predictions, read_summary, summarise
 from calib_core.readers import streams
 from calib_core.summaries import merged, write_summary
 from tests.calib_core.summaries.test_summary import KINDS, drawn
@@ -132,6 +132,17 @@ def test_a_file_gives_the_summary_back(kind, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["counts.parquet"]
 
 
+def test_a_file_of_before_pairs_were_kept_gives_values(tmp_path):
+    path, found = tmp_path / "counts.parquet", Summary.of(drawn(2, 80))
+    write_summary(found, path)
+    table = pd.read_parquet(path)
+    table[~table["calib summary"].str.startswith("pair")].to_parquet(path, index=False)
+    older = read_summary(path)
+    assert estimate(older, "class-wise").value == estimate(found, "class-wise").value
+    with pytest.raises(NotAnswerable, match="older version"):
+        estimate(older, "class-wise").interval()
+
+
 def test_summaries_are_merged_into_what_is_read(tmp_path):
     rows = drawn(3, 60)
     for name, part in (("a", rows.take(np.arange(30))), ("b", rows.take(np.arange(30, 60)))):
@@ -151,6 +162,8 @@ def test_a_damaged_summary_is_refused_in_one_sentence(tmp_path):
         table.assign(outcome=table["count"] + 1),
         table[table["calib summary"] != "sample"],
         table.iloc[:-1],
+        table[table["calib summary"] != "pair cells"],
+        table.assign(text=table["text"].where(table["calib summary"] != "pairs", "7")),
     ):
         damage.to_parquet(path, index=False)
         with pytest.raises(InputError, match="damaged"):

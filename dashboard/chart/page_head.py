@@ -5,19 +5,11 @@ every page; and it is asked for last, when the first chart is there. `applicatio
 of its own for plotly.js and with links in the head of the page. Started in another way, charts do without.
 """
 
-import asyncio
 import gzip
 import re
-import webbrowser
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import streamlit as st
-
-from dashboard.chart import component
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,7 +20,6 @@ ASSETS = Path(__file__).parent / "assets"
 BUNDLE = ASSETS / "plotly-basic.min.js"
 _FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 _SCRIPT = "text/javascript"
-_PAGES = {"/", "/index.html"}
 
 
 @cache
@@ -45,37 +36,8 @@ def bundle_version() -> str:
     return found[1]
 
 
-def application(script: Path, *, opens: bool = False) -> st.App:
-    """The dashboard as an application that serves plotly.js itself, and ``opens`` a browser once it runs."""
-    from starlette.middleware import Middleware
-    from starlette.routing import Route
-
-    return st.App(
-        script,
-        routes=[Route(f"/{_address()}", _bundle)],
-        middleware=[Middleware(Head, links=links())],
-        lifespan=partial(_running, opens=opens),
-    )
-
-
-@asynccontextmanager
-async def _running(app: st.App, opens: bool) -> AsyncIterator[None]:
-    # Declared before the first page asks for them; otherwise the first chart declares them.
-    component.declare_assets()
-    if opens:
-        # The address is bound by now, and answers as soon as this has returned.
-        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, _url())
-    yield
-
-
-def _url() -> str:
-    scheme = "https" if st.get_option("server.sslCertFile") else "http"
-    host = st.get_option("server.address") or "localhost"
-    path = (st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"{scheme}://{host}:{st.get_option('server.port')}/{path}"
-
-
-async def _bundle(request: "Request") -> "Response":
+async def bundle(request: "Request") -> "Response":
+    """Answer with plotly.js, which a browser may keep for good."""
     from starlette.responses import Response
 
     packed = "gzip" in request.headers.get("accept-encoding", "")
@@ -89,32 +51,43 @@ def _compressed() -> bytes:
     return gzip.compress(BUNDLE.read_bytes(), 6)
 
 
-def _address() -> str:
+def address() -> str:
+    """Where plotly.js is, below the page."""
     return f"calib/{bundle_version()}/plotly-basic.min.js"
 
 
 def links() -> bytes:
     """Lines for the head of the page: what the first chart will need; relative, so that a prefix does no harm."""
-    address = _address()
+    where = address()
     modules = sorted(file.name for file in ASSETS.glob("*.js") if file != BUNDLE)
     lines = [
-        f'<link rel="preload" as="script" href="./{address}">',
+        f'<link rel="preload" as="script" href="./{where}">',
         *(f'<link rel="modulepreload" href="./_stcore/bidi-components/calib.chart/{name}">' for name in modules),
-        f'<script>window.CALIB_PLOTLY=new URL("./{address}",document.baseURI).href</script>',
+        f"<script>{script()}</script>",
     ]
     return "".join(lines).encode()
 
 
-class Head:
-    """Puts lines into the head of the page as it passes; everything else passes untouched."""
+def script() -> str:
+    """The line of JavaScript among them; a server that forbids scripts in pages has to know it.
 
-    def __init__(self, app: "ASGIApp", links: bytes) -> None:
+    >>> script()[:26]
+    'window.CALIB_PLOTLY=new UR'
+    """
+    return f'window.CALIB_PLOTLY=new URL("./{address()}",document.baseURI).href'
+
+
+class Head:
+    """Puts lines into the head of the page below ``base`` as it passes; everything else passes untouched."""
+
+    def __init__(self, app: "ASGIApp", links: bytes, base: str = "") -> None:
         self.app = app
         self.links = links
+        self.pages = {f"{base}/", f"{base}/index.html"}
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] not in _PAGES:
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] not in self.pages:
             await self.app(scope, receive, send)
             return
         # The page is changed on its way: whole, unpacked, and never "as you have it already".

@@ -1,0 +1,56 @@
+"""Slices that a summary keeps: the values of a column, counted apart when it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Codes, Float64s
+from calib_core._value_texts import from_texts
+from calib_core.summaries import Summary
+from calib_core.summaries.cells import Cells
+from calib_core.summaries.score_sums import counted_losses
+
+
+def kept_column(summary: Summary, name: str) -> pd.Series[Any]:
+    """The values that a summary keeps of a column, one each, as numbers where all of them are."""
+    return from_texts(list(summary.slices[name]))
+
+
+def kept_sums(summary: Summary, name: str) -> Float64s:
+    """Of each of these values the number of rows, and the sums of confidence and of what came true, (values, 3)."""
+    tallies = [cells.over(1) for cells in summary.slices[name].values()]
+    return np.array([[t.count[0, 0], t.score[0, 0], t.outcome[0, 0]] for t in tallies], dtype=np.float64)
+
+
+def part_of_counts(summary: Summary, name: str, values: Sequence[int]) -> Summary:
+    """The summary of the rows that have some of the values: (confidence, correct) alone, and no row of its own."""
+    every, nothing = list(summary.slices[name].values()), np.zeros(0, dtype=np.intp)
+    sample = replace(
+        summary.kept_rows,
+        keys=nothing.astype(np.uint64),
+        scores=np.zeros((0, 1), dtype=summary.dtype),
+        labels=nothing,
+        predicted=nothing,
+    )
+    cells = Cells.together([every[i] for i in values])
+    return replace(
+        summary,
+        kind="confidence",
+        class_names=None,
+        top_cells=cells,
+        class_cells=None,
+        label_counts=None,
+        losses={"brier": counted_losses(cells)},
+        slices={},
+        kept_rows=sample,
+    )
+
+
+def summed(sums: Float64s, groups: Sequence[Codes]) -> Float64s:
+    """The same of groups of the values, (groups, 3)."""
+    return np.array([sums[places].sum(axis=0) for places in groups]).reshape(-1, 3)

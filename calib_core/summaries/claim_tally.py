@@ -1,0 +1,153 @@
+"""The tally of one notion: what its claims sum to, which is all that binned errors and what surrounds them need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from calib_core._arrays import Float64s
+from calib_core._repr import OneLine
+from calib_core._text import count, inside
+from calib_core.binning import BinningScheme, BinTable, as_binning, tabulate
+from calib_core.claims import Claims
+from calib_core.predictions import Kind, NotAnswerable, Predictions
+from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of, counts, scope
+from calib_core.summaries.cells import Cells
+from calib_core.summaries.counted_claims import CountedClaims
+from calib_core.summaries.counted_rows import CountedRows
+from calib_core.summaries.fine_grid import CELLS
+from calib_core.summaries.mergeable import MOST_CLASS_CELLS, summable
+from calib_core.summaries.pair_cells import PairCells
+from calib_core.summaries.score_sums import LossSums, claim_losses, loss_sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClaimTally(CountedRows, OneLine):
+    """What the claims of one ``notion`` sum to over the cells of a fine grid, and nothing of the rows.
+
+    Made by ``tally`` and asked like predictions, in its own notion: ``estimate(tally, tally.notion, "ece", bins=15)``
+    is the ``Estimate`` of the rows, with interval, noise floor, p-value, verdict and the table of its bins. ``claims``
+    holds counts and exact sums of scores, outcomes and powers of residuals, ``losses`` those of the Brier score, which
+    the test of any error reads.
+    """
+
+    kind: Kind
+    class_names: tuple[str, ...] | None
+    notion: Reduction
+    counted: CountedClaims
+    losses: Mapping[str, LossSums]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows were counted."""
+        return self.losses["brier"].rows
+
+    def claims(self, notion: Any) -> CountedClaims:
+        """The claims; NotAnswerable in any notion but the tally's own."""
+        if notion != self.notion:
+            raise NotAnswerable(
+                f"this tally holds the {self._title} claims only: ask in its own notion (tally.notion), or make one of "
+                "the other"
+            )
+        return self.counted
+
+    def table(self, bins: int | str | BinningScheme = 15) -> BinTable:
+        """Number, mean score and mean outcome of the claims in each bin of each stratum; ``tally`` in it has the sums.
+
+        >>> made = tally(Predictions([[0.7, 0.3]] * 4, [0, 0, 0, 1]))
+        >>> made.table(10).tally.outcome.sum()
+        np.float64(3.0)
+        """
+        return tabulate(cast(Claims, self.counted), [as_binning(bins)])[0]
+
+    def covariance(self, bins: int | str | BinningScheme = 15) -> Float64s:
+        """Sums over rows of r_c r_d, r_c the residuals a row adds to cell c, (cells, cells), strata one after another.
+
+        The estimated covariance of the cells' outcome sums. Diagonal where every row makes one claim. NotAnswerable
+        where it is not kept for these bins.
+
+        >>> made = tally(Predictions([[0.75, 0.25]], [0]), "class-wise")
+        >>> float(made.covariance(5).sum())  # 0.25 and -0.25: a row's residuals add up to 0
+        0.0
+        """
+        table, known = self.table(bins), self.counted
+        if not known.same_rows and known.ranks == 1:
+            second: Float64s = table.together(table.moments(cast(Claims, known))).second.ravel()
+            return second * np.eye(len(second))
+        return known.shared(table.edge_sets(known.dtype), table.joined).residual.value
+
+    def mean_loss(self, score: str) -> float:
+        """NotAnswerable: whole predictions have no notion."""
+        raise NotAnswerable(
+            f"a tally holds claims of one notion, and the {score} is of whole predictions; ask a summary, or the rows"
+        )
+
+    @property
+    def _title(self) -> str:
+        return inside(REDUCTIONS.recipe(self.notion).title)
+
+    def _line(self) -> str:
+        return f"{self._title} claims of {self.n_rows:,} rows in {count(len(self.counted.strata))} strata"
+
+
+def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "confidence") -> ClaimTally:
+    """What the claims of a notion sum to: all that binned errors, their intervals, floors and verdicts need.
+
+    Over cells (stratum, bin) of a grid that holds the edges of 1 to 25, 30, 50, 100 and 1,000 bins of equal width: the
+    number of claims, exact sums of scores, outcomes, powers of residuals r = y - s up to 4, of s (1 - s) and of its
+    square; where rows make several claims (class-wise, top-k) also sums over rows of products between cells of 10, 15
+    or 20 bins (up to 33 strata; 15 up to 66, 10 up to 100, 5 up to 200).
+
+    Parameters
+    ----------
+    predictions : rows of equal weight (whole-number weights count as copies), each standing alone; or a summary, made
+        of an array, of chunks or by an engine.
+    notion : key of REDUCTIONS or a reduction of binary claims.
+
+    ``estimate`` of it is that of the rows: values and upper ends to the last bit on edges of the grid. So are lower
+    ends, points, floors and verdicts of more than 50,000 rows; what can mislead: of fewer they are drawn from cells in
+    place of rows one by one, and differ as draws with another seed do. NotAnswerable for rows that weigh unequally or
+    belong together, for whole vectors, and beyond 214 strata.
+
+    >>> from calib_core.estimators import estimate
+    >>> rows = Predictions([[0.7, 0.3]] * 6 + [[0.2, 0.8]] * 4, [0, 1] * 5)
+    >>> made = tally(rows, "class-wise")
+    >>> made
+    ClaimTally(class-wise claims of 10 rows in 2 strata)
+    >>> here, there = estimate(made, made.notion, bins=10), estimate(rows, "class-wise", bins=10)
+    >>> here.value == there.value, here.interval().high == there.interval().high
+    (True, True)
+    """
+    of = as_reduction(notion)
+    if (known := counts(predictions)) is not None:
+        losses = {"brier": known.losses["brier"]}
+        return ClaimTally(known.kind, known.class_names, of, claims_of(known, of), losses)
+    rows = summable(cast(Predictions, predictions))
+    claims = claims_of(rows, of)
+    strata = len(claims.strata)
+    if strata * CELLS > MOST_CLASS_CELLS:
+        raise NotAnswerable(
+            f"a tally counts up to {MOST_CLASS_CELLS // CELLS} strata, here are {count(strata)}: choose a notion of "
+            "fewer (confidence, class-specific), or go on with the rows"
+        )
+    ranks = len(claims.scores) // rows.n_rows if scope(of).of == "ranks" else 1
+    if claims.same_rows:
+        columns = (claims.stratum(s) for s in range(strata))
+        cells = Cells.side_by_side([Cells.of(each.scores, each.outcomes) for each in columns])
+    else:
+        cells = Cells.of(claims.scores, claims.outcomes, claims.codes, strata)
+    counted = CountedClaims(
+        cells,
+        claims.strata,
+        claims.shares,
+        claims.dtype,
+        claims.same_rows,
+        claims.floor,
+        pairs=PairCells.of(claims, ranks) if claims.same_rows or ranks > 1 else None,
+        ranks=ranks,
+    )
+    whole = loss_sums(rows, "brier") if rows.kind == "full" else claim_losses(rows.confidence, rows.correct)
+    return ClaimTally(rows.kind, rows.class_names, of, counted, {"brier": whole})

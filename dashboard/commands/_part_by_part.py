@@ -1,0 +1,234 @@
+"""Files of any size recalibrated part by part: each part is read, mapped and written before the next is looked at."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from calib_core import InputError, Predictions
+from calib_core.calibrators import Calibrator
+from calib_core.readers import propose, streams
+from dashboard.commands import _outputs, _shared
+from dashboard.commands._written import Columns, columns_for, frame_of, json_lines
+from dashboard.export import csv_bytes
+
+SMALL = 16 << 20
+"""Bytes of a file that is read at once without another look."""
+ENDINGS = ("csv", "parquet", "jsonl", "npy")
+"""Of files that can be written in parts."""
+
+
+def in_parts(file: Path, ending: str, labels: Path | None, fields: Mapping[str, Any]) -> bool:
+    """Is the file read and written in parts: does it have several, whose rows do not belong together?"""
+    if labels is not None:
+        if ending not in ENDINGS:
+            raise InputError(f"scores with labels beside them are written in parts; end -o in .{', .'.join(ENDINGS)}")
+        return True
+    if ending not in ENDINGS or not file.is_file() or file.stat().st_size <= SMALL:
+        return False
+    first = next(iter(streams.runs(file)))
+    if first.share == 1:
+        return False
+    reading = propose(first.table, **fields)
+    return reading.layout not in ("samples", "summary") and reading.models is None
+
+
+@dataclass
+class Told:
+    """What is said of the parts in the end: rows, those that were answered, notes on some of them."""
+
+    rows: int = 0
+    weight: float = 0.0
+    answered: float = 0.0
+    notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the rows that are answered."""
+        return self.answered / self.weight
+
+
+class _WiderError(Exception):
+    """A part does not fit what the parts before it made of the columns."""
+
+
+def recalibrate(
+    fitted: Calibrator, file: Path, output: Path, ending: str, labels: Path | None, fields: Mapping[str, Any]
+) -> Told:
+    """Write the recalibrated rows of a file, and say of how many.
+
+    The types of columns are those that hold all parts: where a later part has others than the earlier ones, such as
+    words among numbers, writing begins anew. Labels of an NPY matrix come from the file ``labels``.
+    """
+    kinds: dict[str, np.dtype[Any]] = {}
+    _first_rows(file, labels, fields)
+    while True:
+        told = Told()
+        try:
+            with _outputs.aside(output) as target, _SINKS[ending](target) as add:
+                _every_part(fitted, file, ending, labels, fields, kinds, add, told)
+        except _WiderError:
+            continue
+        return told
+
+
+def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> _shared.Loaded:
+    """The first of the rows, which decide how all are read: what stands out in them is said on stderr."""
+    first = next(iter(streams.parts(file, labels=labels, **fields)))
+    rows = _shared.Loaded(file, "", first.run.table, first.reading, first.predictions, chosen=frozenset(fields))
+    _shared.warn(rows)
+    return rows
+
+
+def fit(
+    calibrator: Calibrator, file: Path, labels: Path | None, rows: str, fields: Mapping[str, Any]
+) -> tuple[int, str]:
+    """How many rows a calibrator is fitted on, a part at a time, and the calibrator as text.
+
+    ``rows`` are "all", those a column marks "calibration", or "auto": these where a column marks them.
+    """
+    first = _first_rows(file, labels, fields)
+    if rows == "auto":
+        rows = "all" if first.reading.split is None else "calibration"
+    watched = _Watched(file, {"labels": labels, "rows": rows, **fields})
+    fitted = calibrator.fit_parts(watched)
+    return watched.rows, fitted.to_json()
+
+
+@dataclass
+class _Watched:
+    """The parts of a file, each reading of it with a bar of its own, and how many rows it has."""
+
+    path: Path
+    how: Mapping[str, Any]
+    rows: int = 0
+
+    def __iter__(self) -> Iterator[Predictions]:
+        rows = 0
+        with _outputs.progress("Reading rows", 1000) as bar:
+            for part in streams.streamed(
+                self.path, progress=lambda share: bar.update(int(1000 * share) - bar.pos), **self.how
+            ):
+                rows += part.n_rows
+                self.rows = max(rows, self.rows)
+                yield part
+
+
+def _every_part(
+    fitted: Calibrator,
+    file: Path,
+    ending: str,
+    labels: Path | None,
+    fields: Mapping[str, Any],
+    kinds: dict[str, np.dtype[Any]],
+    add: Callable[[Columns], None],
+    told: Told,
+) -> None:
+    with _outputs.progress("Recalibrating rows", 1000) as bar:
+        for part in streams.parts(file, labels=labels, **fields):
+            rows = part.predictions
+            after = fitted.apply(rows)
+            columns = columns_for(ending, part.run.table, part.reading, after)
+            if _widened(kinds, columns) and told.rows:
+                raise _WiderError
+            add({name: _as_kind(columns, name, kind, rows.n_rows) for name, kind in kinds.items()})
+            weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())
+            told.rows += rows.n_rows
+            told.weight += weight
+            told.answered += after.coverage * weight
+            told.notes |= dict.fromkeys(rows.notes)
+            bar.update(int(1000 * part.run.share) - bar.pos)
+
+
+def _widened(kinds: dict[str, np.dtype[Any]], columns: Columns) -> bool:
+    """Make the kinds those that hold these columns, too; whether any had to change."""
+    before = dict(kinds)
+    for name, array in columns.items():
+        both = (array.dtype, kinds.get(name, array.dtype))
+        text = any(kind.kind in "OUS" for kind in both)
+        kinds[name] = np.dtype(object) if text else np.result_type(*both)
+    return kinds != before
+
+
+def _as_kind(columns: Columns, name: str, kind: np.dtype[Any], rows: int) -> Any:
+    """A part's column in the type of the whole; one it lacks says of no row what others say of some."""
+    array = columns.get(name)
+    if array is None:
+        return np.zeros(rows, dtype=kind)
+    if kind.kind == "O" and array.dtype.kind not in "OUS":
+        return np.array([str(value) for value in array.tolist()], dtype=object)
+    return array.astype(kind, copy=False)
+
+
+# -- formats ---------------------------------------------------------------------------------------------------
+
+Sink = Callable[[IO[bytes]], contextlib.AbstractContextManager[Callable[[Columns], None]]]
+
+
+@contextlib.contextmanager
+def _csv(target: IO[bytes]) -> Iterator[Callable[[Columns], None]]:
+    def add(columns: Columns) -> None:
+        frame = frame_of(columns)
+        header = len(csv_bytes(frame.iloc[:0])) if target.tell() else 0
+        target.write(csv_bytes(frame)[header:])
+
+    yield add
+
+
+@contextlib.contextmanager
+def _json(target: IO[bytes]) -> Iterator[Callable[[Columns], None]]:
+    def add(columns: Columns) -> None:
+        target.write(json_lines(columns))
+
+    yield add
+
+
+@contextlib.contextmanager
+def _parquet(target: IO[bytes]) -> Iterator[Callable[[Columns], None]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with contextlib.ExitStack() as opened:
+        writers: list[Any] = []
+
+        def add(columns: Columns) -> None:
+            table = pa.Table.from_pandas(
+                frame_of(columns), schema=writers[0].schema if writers else None, preserve_index=False
+            )
+            if not writers:
+                writers.append(opened.enter_context(pq.ParquetWriter(target, table.schema)))
+            writers[0].write_table(table)
+
+        yield add
+
+
+@contextlib.contextmanager
+def _npy(target: IO[bytes]) -> Iterator[Callable[[Columns], None]]:
+    first: list[np.dtype[Any]] = []
+    shape = [0]
+
+    def header() -> None:
+        how = {"descr": npy_format.dtype_to_descr(first[0]), "fortran_order": False, "shape": tuple(shape)}
+        npy_format.write_array_header_1_0(target, how)
+
+    def add(columns: Columns) -> None:
+        array = np.ascontiguousarray(columns["array"])
+        if not first:
+            first.append(array.dtype)
+            shape[1:] = array.shape[1:]
+            header()
+        target.write(array.tobytes())
+        shape[0] += len(array)
+
+    yield add
+    target.seek(0)
+    header()  # as long as before: numpy leaves room for the number of rows to grow
+
+
+_SINKS: Mapping[str, Sink] = {"csv": _csv, "jsonl": _json, "parquet": _parquet, "npy": _npy}

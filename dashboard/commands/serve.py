@@ -1,0 +1,110 @@
+"""`calib serve`: the dashboard for many people, each with data of their own."""
+
+import ipaddress
+import re
+import sys
+from typing import NoReturn
+
+import click
+
+from dashboard import launch
+from dashboard.hosting import machine
+
+ABSENCE = 120.0
+"""Seconds after which the uploads go of somebody whose last tab was closed: a page that is loaded again finds them."""
+_NAME = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+_BASE = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_LOCAL = ("localhost", "127.0.0.1")
+
+
+@click.command("serve")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Port to listen on.")
+@click.option(
+    "--host", "hosts", multiple=True, metavar="NAME", help="Name the server is reached by; several may be given."
+)
+@click.option("--base-path", default="", metavar="PATH", help="Path in front of every address, such as /calib.")
+@click.option("--user-header", default="", metavar="NAME", help="Header in which the proxy says who the user is.")
+@click.option("--sessions", type=click.IntRange(1, 10_000), default=150, show_default=True, help="Open tabs at most.")
+@click.option("--files", type=click.IntRange(1, 1000), default=8, show_default=True, help="Uploads a visitor at most.")
+@click.option(
+    "--file-mb", type=click.IntRange(1, 1024), default=512, show_default=True, help="One file at most, in MB."
+)
+@click.option("--visitor-mb", type=click.IntRange(1), help="Uploads of a visitor at most, in MB; else twice that.")
+@click.option(
+    "--memory-gb", type=click.FloatRange(0.5), help="Memory for everybody's data; else half of what there is."
+)
+@click.option(
+    "--expire", type=click.IntRange(1), default=240, show_default=True, help="Minutes an unused upload stays."
+)
+def command(
+    address: str,
+    port: int,
+    hosts: tuple[str, ...],
+    base_path: str,
+    user_header: str,
+    sessions: int,
+    files: int,
+    file_mb: int,
+    visitor_mb: int | None,
+    memory_gb: float | None,
+    expire: int,
+) -> None:
+    """Serve the dashboard to many people.
+
+    What somebody uploads is seen by nobody else until it is shared, and goes when they delete it, leave or do not use
+    it for long. There is no log-in: put a proxy in front that has one, and let it say who the user is in
+    --user-header. Files are kept in memory alone.
+
+    \b
+    Examples:
+      calib serve
+      calib serve --host calib.example.org --base-path /calib --user-header X-User
+      calib serve --address 0.0.0.0 --host calib.example.org --memory-gb 8
+    """
+    base = "/" + base_path.strip("/") if base_path.strip("/") else ""
+    _check(address, hosts, base, user_header)
+    sys.argv = [str(launch.APP)]
+    launch.preload()
+    launch.collect_on_a_timer()
+
+    from dashboard.hosting.application import application
+    from dashboard.session.house_rules import GB, Terms
+
+    under = Terms(
+        private=True,
+        hosts=tuple(dict.fromkeys((*_LOCAL, *hosts))),
+        base=base,
+        user_header=user_header,
+        sessions=sessions,
+        files=files,
+        bytes=(visitor_mb or 2 * file_mb) << 20,
+        file_bytes=file_mb << 20,
+        memory=int(memory_gb * GB) if memory_gb else machine.memory() // 2,
+        expiry=60.0 * expire,
+        absence=ABSENCE,
+    )
+    application(launch.APP, under=under).run(config=launch.hosted(address, port, under))
+
+
+def _check(address: str, hosts: tuple[str, ...], base: str, user_header: str) -> None:
+    try:
+        loopback = ipaddress.ip_address("127.0.0.1" if address == "localhost" else address).is_loopback
+    except ValueError:
+        _refuse(f"{address!r} is no address: give one of this computer, such as 127.0.0.1, or 0.0.0.0 for all of them.")
+    for name in hosts:
+        if not _NAME.fullmatch(name):
+            _refuse(f"{name!r} is no name of a host: give it without scheme and port, such as calib.example.org.")
+    if not loopback and not hosts:
+        _refuse(f"{address} can be reached from elsewhere: say with --host by which name, such as calib.example.org.")
+    if not _BASE.fullmatch(base):
+        _refuse(f"{base!r} is no path: give one such as /calib, of letters, digits and . _ ~ -.")
+    if user_header and not _HEADER.fullmatch(user_header):
+        _refuse(f"{user_header!r} is no name of a header: give one such as X-User.")
+
+
+def _refuse(sentence: str) -> NoReturn:
+    """One sentence without a usage text; exit code 2."""
+    click.echo(f"calib serve: {sentence}", err=True)
+    raise SystemExit(2)

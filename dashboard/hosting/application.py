@@ -1,0 +1,60 @@
+"""The dashboard as an application: its page, plotly.js, and what stands in front of both."""
+
+import asyncio
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard.chart import component, page_head
+from dashboard.hosting import housekeeping
+from dashboard.hosting.guard import Guard
+from dashboard.hosting.intake import Intake
+from dashboard.hosting.visits import Visits
+from dashboard.session.house_rules import LOCAL, Terms, agree
+from dashboard.session.shelf import RESULTS
+
+
+def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> st.App:
+    """The dashboard under these terms; it ``opens`` a browser once it runs."""
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.routing import Route
+
+    agree(under)
+    RESULTS.resize(under.result_bytes)
+    known = [Middleware(TrustedHostMiddleware, allowed_hosts=list(under.hosts), www_redirect=False)]
+    return st.App(
+        script,
+        routes=[Route(f"{under.base}/{page_head.address()}", page_head.bundle)],
+        middleware=[
+            Middleware(Guard, under=under),
+            *(known if under.hosts else []),
+            Middleware(Visits, under=under),
+            Middleware(Intake, under=under),
+            Middleware(page_head.Head, links=page_head.links(), base=under.base),
+        ],
+        lifespan=partial(_running, opens=opens),
+    )
+
+
+@asynccontextmanager
+async def _running(app: st.App, opens: bool) -> AsyncIterator[None]:
+    # Declared before the first page asks for them; otherwise the first chart declares them.
+    component.declare_assets()
+    if opens:
+        # The address is bound by now, and answers as soon as this has returned.
+        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, _url())
+    tidying = asyncio.create_task(housekeeping.tidied())
+    yield
+    tidying.cancel()
+
+
+def _url() -> str:
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    host = st.get_option("server.address") or "localhost"
+    path = (st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"{scheme}://{host}:{st.get_option('server.port')}/{path}"

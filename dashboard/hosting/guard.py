@@ -1,0 +1,99 @@
+"""Headers that every answer carries, addresses that are closed, and WebSockets from other people's pages refused."""
+
+import base64
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from dashboard.chart import page_head
+from dashboard.session.house_rules import Terms
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CLOSED = ("/_stcore/metrics", "/_stcore/agent/", "/_stcore/script-health-check")
+"""Addresses that nobody needs who looks at data: figures about all sessions, and ways in that are no page."""
+_POLICY = {
+    "default-src": "'self'",
+    "script-src": "'self' blob: {scripts}",
+    # Streamlit's page writes its styles as it goes.
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "connect-src": "'self' ws://{host} wss://{host}",
+    "worker-src": "'self' blob:",
+    "frame-src": "data:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}
+_HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?")
+
+
+@cache
+def _scripts() -> str:
+    """The hashes of the scripts written in the page itself: Streamlit's, and the line that `page_head` adds."""
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    inline = [*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), page_head.script()]
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def policy(host: str) -> str:
+    """The Content-Security-Policy of an answer to a request for this host.
+
+    >>> policy("calib.example.org").split("; ")[5]
+    "connect-src 'self' ws://calib.example.org wss://calib.example.org"
+    """
+    named = {name: text.format(scripts=_scripts(), host=host) for name, text in _POLICY.items()}
+    if not _HOST.fullmatch(host):
+        named["connect-src"] = "'self'"
+    return "; ".join(f"{name} {text}" for name, text in named.items())
+
+
+class Guard:
+    """Puts headers on every answer, closes ``CLOSED``, and lets no page of another origin open a WebSocket."""
+
+    def __init__(self, app: "ASGIApp", under: Terms) -> None:
+        self.app = app
+        self.base = under.base
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer one request."""
+        from starlette.datastructures import Headers, MutableHeaders
+        from starlette.responses import PlainTextResponse
+
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        request = Headers(scope=scope)
+        host, origin = request.get("host", ""), request.get("origin")
+        if scope["type"] == "websocket":
+            # Streamlit would ask a server elsewhere for this one's address before it says no.
+            if origin is not None and urlsplit(origin).netloc != host:
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Content-Security-Policy"] = policy(host)
+                headers["X-Frame-Options"] = "DENY"
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Referrer-Policy"] = "same-origin"
+                headers["Cross-Origin-Opener-Policy"] = "same-origin"
+            await send(message)
+
+        path = scope["path"].removeprefix(self.base)
+        if path.rstrip("/").startswith(tuple(closed.rstrip("/") for closed in CLOSED)):
+            await PlainTextResponse("Not here.", 404)(scope, receive, with_headers)
+        else:
+            await self.app(scope, receive, with_headers)

@@ -1,0 +1,72 @@
+"""Files on their way: so many bytes at a time and so many unread files a session, before any of them is received."""
+
+import asyncio
+import re
+import time
+from typing import TYPE_CHECKING
+
+from dashboard.session.house_rules import Terms
+from dashboard.uploads import WAITING, Waiting
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_PATH = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)")
+UNREAD_FILES = 4
+"""Files of a session that were received and not read yet: a page has fewer fields for files."""
+PATIENCE = 300.0
+"""Seconds until a file that waits for room is refused."""
+
+
+class Intake:
+    """Lets a file in when there is room for its bytes; until then the browser waits to send them."""
+
+    def __init__(self, app: "ASGIApp", under: Terms, waiting: Waiting = WAITING, patience: float = PATIENCE) -> None:
+        self.app = app
+        self.under = under
+        self.waiting = waiting
+        self.patience = patience
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer one request."""
+        path = _PATH.fullmatch(scope["path"].removeprefix(self.under.base)) if scope["type"] == "http" else None
+        if path is None or scope["method"] != "PUT":
+            await self.app(scope, receive, send)
+            return
+        session, file = path.groups()
+        refusal = await self._refusal(dict(scope["headers"]).get(b"content-length", b""), session, file)
+        if refusal is not None:
+            from starlette.responses import PlainTextResponse
+
+            status, sentence = refusal
+            await PlainTextResponse(sentence, status)(scope, receive, send)
+            return
+        taken = False
+
+        async def noticed(message: "Message") -> None:
+            nonlocal taken
+            if message["type"] == "http.response.start":
+                taken = message["status"] < 300
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noticed)
+        finally:
+            if not taken:
+                self.waiting.gone(session, file)
+
+    async def _refusal(self, length: bytes, session: str, file: str) -> tuple[int, str] | None:
+        """Why a file cannot be sent, as a status and a sentence; None once there is room for it."""
+        if not length.isdigit():
+            return 411, "How long the file is was not said."
+        if int(length) > self.under.file_bytes + (1 << 20):
+            return 413, "The file is larger than this server takes."
+        until = time.monotonic() + self.patience
+        while True:
+            if self.waiting.files(session) >= UNREAD_FILES:
+                return 429, f"{UNREAD_FILES} files of this session are waiting to be read: one after the other."
+            if self.waiting.come(session, file, int(length), self.under.arriving_bytes):
+                return None
+            if time.monotonic() > until:
+                return 503, "Too many files are on their way: try again in a minute."
+            await asyncio.sleep(0.1)

@@ -1,0 +1,67 @@
+"""Under which terms this process answers: for one person on their own machine, or for many who must not meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What visitors may do, and what the process may hold for them.
+
+    ``private``: an upload is its visitor's alone until it is shared; else one person has everything. ``hosts`` are the
+    names it answers under, ``base`` the path in front of every address ("" or "/name"), ``user_header`` the header in
+    which a proxy says who somebody is (empty: a cookie tells browsers apart). ``sessions`` are open tabs, ``files`` and
+    ``bytes`` the uploads of a visitor, ``file_bytes`` one file. ``memory`` is what uploads, results and files on their
+    way may take together, in bytes; ``expiry`` the seconds after which an upload goes that nobody looked at, and
+    ``absence`` those after its visitor's last tab was closed: infinite where one person has everything.
+    """
+
+    private: bool = False
+    hosts: tuple[str, ...] = ()
+    base: str = ""
+    user_header: str = ""
+    sessions: int = 1000
+    files: int = 1000
+    bytes: int = 1 << 62
+    file_bytes: int = GB
+    memory: int = 4 * GB
+    expiry: float = float("inf")
+    absence: float = float("inf")
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of uploads that are kept, as they were read."""
+        return self.memory // 2
+
+    @property
+    def result_bytes(self) -> int:
+        """Bytes of results; those not asked for longest are made again when they are."""
+        return self.memory // 4
+
+    @property
+    def arriving_bytes(self) -> int:
+        """Bytes of files on their way that are not read yet; one file always has room."""
+        return max(self.memory // 4, self.file_bytes)
+
+
+LOCAL = Terms()
+"""One person on their own machine."""
+
+_agreed = [LOCAL]
+
+
+def terms() -> Terms:
+    """The terms of this process.
+
+    >>> terms().private
+    False
+    """
+    return _agreed[-1]
+
+
+def agree(new: Terms) -> None:
+    """Answer under these terms from now on."""
+    _agreed[:] = [new]

@@ -1,0 +1,131 @@
+"""Who is looking: a name that a proxy vouches for, or a browser by its cookie; and who has a tab open."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from dashboard.session.house_rules import Terms, terms
+
+COOKIE = "calib_visitor"
+EVERYBODY = ""
+"""The visitor where one person has everything."""
+_KEPT = "calib.visitor"
+_SHAPE = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+def new_cookie() -> str:
+    """A cookie nobody can guess.
+
+    >>> len(new_cookie())
+    22
+    """
+    return secrets.token_urlsafe(16)
+
+
+def known_cookie(cookies: Mapping[str, str]) -> str:
+    """The visitor's cookie; empty where there is none, or none of ours.
+
+    >>> known_cookie({"calib_visitor": "short"})
+    ''
+    """
+    value = cookies.get(COOKIE, "")
+    return value if _SHAPE.fullmatch(value) else ""
+
+
+def visitor_of(under: Terms, names: Sequence[str], cookies: Mapping[str, str]) -> str:
+    """Who asks, by what came with the request; empty where that says nothing.
+
+    ``names`` are the values of the proxy's header: a second one could be the visitor's own, and none of them counts.
+
+    >>> visitor_of(Terms(private=True, user_header="X-User"), ["ann"], {})
+    'user:ann'
+    >>> visitor_of(Terms(private=True, user_header="X-User"), ["ann", "bob"], {"calib_visitor": "A" * 22})
+    ''
+    """
+    if under.user_header:
+        name = names[0].strip() if len(names) == 1 else ""
+        return f"user:{name}" if name else ""
+    cookie = known_cookie(cookies)
+    return f"browser:{cookie}" if cookie else ""
+
+
+def visitor() -> str | None:
+    """The visitor whose page is drawn, `EVERYBODY` on one's own machine; None away from a page."""
+    under = terms()
+    if not under.private:
+        return EVERYBODY
+    session = _session()
+    if session is None:
+        return None
+    if _KEPT not in st.session_state:
+        headers = st.context.headers.get_all(under.user_header) if under.user_header else []
+        # A client without a cookie is a visitor for as long as its session lasts.
+        st.session_state[_KEPT] = visitor_of(under, headers, st.context.cookies.to_dict()) or f"session:{session}"
+    return str(st.session_state[_KEPT])
+
+
+def user_name() -> str:
+    """The name the proxy gave, empty where it gives none."""
+    kind, _, name = (visitor() or "").partition(":")
+    return name if kind == "user" else ""
+
+
+def _session() -> str | None:
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    context = get_script_run_ctx(suppress_warning=True)
+    return None if context is None else context.session_id
+
+
+class Presence:
+    """Open tabs by visitor, and when each visitor was last here."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._tabs: Counter[str] = Counter()
+        self._left: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def tabs(self) -> int:
+        """How many tabs are open."""
+        with self._lock:
+            return self._tabs.total()
+
+    def arrive(self, who: str, most: int) -> bool:
+        """A tab is opened; False where ``most`` are open already."""
+        with self._lock:
+            if self._tabs.total() >= most:
+                return False
+            self._tabs[who] += 1
+            self._left.pop(who, None)
+            return True
+
+    def leave(self, who: str) -> None:
+        """A tab is closed."""
+        with self._lock:
+            self._tabs[who] -= 1
+            if self._tabs[who] <= 0:
+                del self._tabs[who]
+                self._left[who] = self._clock()
+
+    def absent(self, who: str, seconds: float) -> bool:
+        """Whether a visitor's last tab was closed so long ago; who was never seen is not known to have gone."""
+        with self._lock:
+            return who not in self._tabs and self._clock() - self._left.get(who, self._clock()) >= seconds
+
+    def forget(self, kept: Callable[[str], bool]) -> None:
+        """Forget who has left, but for those ``kept``: the list of who was here does not grow."""
+        with self._lock:
+            self._left = {who: when for who, when in self._left.items() if kept(who)}
+
+
+PRESENT = Presence()
+"""Who is here."""

@@ -1,0 +1,224 @@
+"""What stands in front of the page: headers, closed addresses, visitors, names of the proxy, files on their way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dashboard.hosting import guard, visits
+from dashboard.hosting.guard import Guard
+from dashboard.hosting.intake import UNREAD_FILES, Intake
+from dashboard.hosting.machine import memory
+from dashboard.hosting.visits import Visits
+from dashboard.session.house_rules import Terms
+from dashboard.session.visitors import Presence, known_cookie, new_cookie
+from dashboard.uploads import Waiting
+
+MANY = Terms(private=True, base="/calib", sessions=2, file_bytes=1000, memory=4000)
+Answer = tuple[int, dict[str, str], str]
+
+
+def asked(app: Any, path: str = "/calib/", method: str = "GET", **headers: str | list[str]) -> Answer:
+    """Status, headers and text of an answer."""
+    messages: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    values = {"host": "calib.example.org", **headers}
+    lines = [
+        (name.replace("_", "-").encode(), value.encode())
+        for name, value_or_several in values.items()
+        for value in ([value_or_several] if isinstance(value_or_several, str) else value_or_several)
+    ]
+    scope = {"type": "http", "scheme": "http", "method": method, "path": path, "headers": lines, "query_string": b""}
+    asyncio.run(app(scope, receive, send))
+    answer = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
+    return messages[0]["status"], answer, b"".join(m.get("body", b"") for m in messages[1:]).decode()
+
+
+def opened(app: Any, path: str = "/calib/_stcore/stream", **headers: str) -> list[dict[str, Any]]:
+    """What a WebSocket is told."""
+    messages: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    lines = [(n.replace("_", "-").encode(), v.encode()) for n, v in {"host": "h:81", **headers}.items()]
+    asyncio.run(app({"type": "websocket", "scheme": "ws", "path": path, "headers": lines}, receive, send))
+    return messages
+
+
+async def page(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Everything behind: a page, or a WebSocket that is accepted."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.accept"})
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+    await send({"type": "http.response.body", "body": b"page"})
+
+
+CARRIED = {
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+}
+
+
+@pytest.mark.parametrize("path", ["/calib/", "/calib/media/x.csv", "/calib/_stcore/metrics", "/calib/_stcore/health"])
+def test_every_answer_carries_the_headers(path: str) -> None:
+    _, headers, _ = asked(Guard(page, MANY), path)
+    assert CARRIED.items() <= headers.items()
+    rules = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
+    assert rules["default-src"] == "'self'"
+    assert rules["frame-ancestors"] == rules["object-src"] == "'none'"
+    assert "unsafe" not in rules["script-src"]
+    assert rules["connect-src"] == "'self' ws://calib.example.org wss://calib.example.org"
+
+
+@pytest.mark.parametrize("host", ["a b", "x; script-src *", "", "a\nb", "evil.org/x"])
+def test_a_host_that_is_none_says_nothing_in_the_policy(host: str) -> None:
+    assert "connect-src 'self'; worker-src" in guard.policy(host)
+    assert host == "" or host not in guard.policy(host)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/calib/_stcore/metrics", "/calib/_stcore/metrics/", "/calib/_stcore/agent/mcp", "/calib/_stcore/agent/interact"],
+)
+def test_what_nobody_needs_is_closed(path: str) -> None:
+    assert asked(Guard(page, MANY), path)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("origin", "told"),
+    [
+        ("http://h:81", "websocket.accept"),
+        ("https://h:81", "websocket.accept"),
+        ("http://evil.org", "websocket.close"),
+        ("http://h", "websocket.close"),
+        ("null", "websocket.close"),
+    ],
+)
+def test_no_other_page_opens_a_websocket(origin: str, told: str) -> None:
+    assert [message["type"] for message in opened(Guard(page, MANY), origin=origin)] == [told]
+
+
+def test_every_browser_gets_a_cookie_that_scripts_cannot_read_and_keeps_it() -> None:
+    app = Visits(page, MANY, Presence())
+    cookie = asked(app)[1]["set-cookie"]
+    assert cookie.endswith("; Path=/calib; HttpOnly; SameSite=Lax")
+    assert asked(app, x_forwarded_proto="https")[1]["set-cookie"].endswith("; Secure")
+    value = cookie.split(";")[0].partition("=")[2]
+    assert known_cookie({"calib_visitor": value}) == value
+    assert "set-cookie" not in asked(app, cookie=f"calib_visitor={value}")[1]
+    assert "set-cookie" in asked(app, cookie="calib_visitor=mine")[1]
+    assert asked(app)[1]["set-cookie"] != cookie
+    assert "set-cookie" not in asked(Visits(page, Terms(), Presence()), "/")[1]
+
+
+def test_without_the_proxys_word_nobody_comes_in() -> None:
+    app = Visits(page, Terms(private=True, user_header="X-User", base="/calib"), Presence())
+    assert asked(app)[0] == 403
+    assert asked(app)[2] == visits.NO_NAME
+    assert asked(app, x_user="ann")[0] == 200
+    assert asked(app, x_user=["ann", "bob"])[0] == 403, "a second name could be the visitor's own"
+    assert asked(app, x_user=" ")[0] == 403
+    assert asked(app, "/calib/_stcore/health")[0] == 200
+    assert [m["type"] for m in opened(app)] == ["websocket.close"]
+    assert [m["type"] for m in opened(app, x_user="ann")] == ["websocket.accept"]
+
+
+def test_more_tabs_than_agreed_are_sent_away_in_a_sentence() -> None:
+    present = Presence()
+    app = Visits(page, MANY, present)
+    for _ in range(2):
+        assert present.arrive("browser:a", 2)
+    status, headers, text = asked(app)
+    assert (status, headers["retry-after"]) == (503, "60")
+    assert text == "This server is full: 2 tabs are open, and no more are answered at a time. Try again in a minute."
+    assert [m["type"] for m in opened(app)] == ["websocket.close"]
+    present.leave("browser:a")
+    assert asked(app)[0] == 200
+    assert [m["type"] for m in opened(app)] == ["websocket.accept"]
+    assert present.tabs == 1, "a WebSocket that ended is no open tab"
+
+
+def test_who_has_left_is_absent_after_a_while_and_forgotten_when_nothing_is_kept() -> None:
+    now = [0.0]
+    present = Presence(lambda: now[0])
+    present.arrive("a", 9)
+    assert not present.absent("a", 0)
+    present.leave("a")
+    now[0] = 100.0
+    assert present.absent("a", 100)
+    assert not present.absent("a", 101)
+    assert not present.absent("never seen", 1)
+    present.arrive("a", 9)
+    assert not present.absent("a", 0)
+    present.leave("a")
+    present.forget(lambda who: False)
+    assert present._left == {}
+
+
+UPLOAD = "/calib/_stcore/upload_file/{}/{}"
+
+
+async def received(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def put(app: Intake, session: str, file: str, length: str = "600") -> int:
+    return asked(app, UPLOAD.format(session, file), "PUT", content_length=length)[0]
+
+
+def test_files_of_a_session_wait_for_their_turn_to_be_read() -> None:
+    waiting = Waiting()
+    app = Intake(received, MANY, waiting, patience=0.0)
+    assert [put(app, "s", str(i), "10") for i in range(UNREAD_FILES + 1)] == [204] * UNREAD_FILES + [429]
+    assert put(app, "other", "1", "10") == 204
+    waiting.gone("s", "0")
+    assert put(app, "s", "more", "10") == 204
+
+
+def test_bytes_wait_for_room_and_one_file_always_has_it() -> None:
+    waiting = Waiting()
+    app = Intake(received, MANY, waiting, patience=0.0)
+    assert [put(app, "a", "1", "900"), put(app, "b", "1")] == [204, 503]
+    waiting.gone("a", "1")
+    assert put(app, "b", "1") == 204
+
+
+def test_a_file_that_did_not_arrive_takes_no_room() -> None:
+    async def refused(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 400, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    waiting = Waiting()
+    assert put(Intake(refused, MANY, waiting), "a", "1") == 400
+    assert waiting.files("a") == 0
+
+
+@pytest.mark.parametrize(("length", "status"), [("", 411), ("-1", 411), ("99999999", 413)])
+def test_a_length_is_said_and_kept_to(length: str, status: int) -> None:
+    assert put(Intake(received, MANY, Waiting()), "a", "1", length) == status
+
+
+def test_a_container_may_use_less_than_the_machine(tmp_path: Any) -> None:
+    (limit := tmp_path / "max").write_text("1000\n")
+    (none := tmp_path / "none").write_text("max\n")
+    assert memory((str(limit), str(none))) == 1000
+    assert memory((str(none), str(tmp_path / "nowhere"))) == memory(()) > 1 << 28
+
+
+def test_cookies_are_long_and_differ() -> None:
+    assert len({new_cookie() for _ in range(100)}) == 100

@@ -1,0 +1,272 @@
+"""What somebody uploads to a server is theirs alone until they share it, and goes when they say so or leave."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib_core as cc
+from calib_core import InputError
+from dashboard import session
+from dashboard.navigation import ROOMS
+from dashboard.selection import Source
+from dashboard.session import custody, files, house_rules, visitors
+from dashboard.session.call import call
+from dashboard.session.custody import AT_A_TIME, Custody, Full
+from dashboard.session.house_rules import LOCAL, Terms, agree
+from dashboard.session.visitors import PRESENT, visitor
+from dashboard.views import VIEWS
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
+MARKERS = ("markername", "markerclass", "markergroup", "markervalue")
+SHOWN = {key: view for key, view in VIEWS.items() if view.needs_data or view.room == "data"}
+FIRST = {next(key for key, view in SHOWN.items() if view.room == room) for room in (*ROOMS, "data")} - {"report"}
+"""A view of each room, but for the report, which is made of what the others show and takes ten seconds."""
+
+
+def table(rows: int = 60) -> bytes:
+    """A table with a marker wherever somebody's own words can be."""
+    lines = ["p_markerclass,p_other,label,markergroup"]
+    for i in range(rows):
+        p = (i * 37 % 97 + 1) / 99
+        lines.append(f"{p:.4f},{1 - p:.4f},{'markerclass' if i % 3 else 'other'},{'markervalue' if i % 2 else 'b'}")
+    return "\n".join(lines).encode()
+
+
+@pytest.fixture
+def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A server for many; whose page is drawn is the name that stands first."""
+    who = ["ann"]
+    monkeypatch.setattr(visitors, "_session", lambda: who[0])
+    monkeypatch.setattr(files, "visitor", lambda: f"session:{who[0]}")
+    agree(Terms(private=True))
+    yield who
+    for name in ("ann", "bob"):
+        who[0] = name
+        session.delete_own()
+    agree(LOCAL)
+
+
+def page(view: str, key: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params["view"], app.query_params["data"] = view, key
+    return app.run()
+
+
+def sent(app: AppTest) -> str:
+    """Every text of every element."""
+    found: list[bytes] = []
+
+    def walk(node: object) -> None:
+        proto = getattr(node, "proto", None)
+        if proto is not None:
+            found.append(proto.SerializeToString())
+        for child in getattr(node, "children", {}).values():
+            walk(child)
+
+    walk(app._tree)
+    return b"\n".join(found).decode(errors="replace")
+
+
+@pytest.mark.parametrize("view", SHOWN)
+def test_nothing_of_one_session_is_seen_by_another(people: list[str], view: str) -> None:
+    key = session.hold(table(), "markername.csv").key
+    if view in FIRST:  # its results are here then
+        text = sent(page(view, key))
+        assert all(marker in text for marker in MARKERS[: 4 if view == "data" else 1]), "its owner sees it"
+    people[0] = "bob"
+    text = sent(page(view, key))
+    assert not [marker for marker in MARKERS if marker in text]
+    assert "not shared with you" in text
+    if view in FIRST:
+        other = session.hold(table(), "bobs.csv")
+        assert other.key != key
+        assert "markername" not in sent(page(view, other.key)), "one content, two names"
+
+
+def test_what_is_shared_is_seen_until_it_is_not(people: list[str]) -> None:
+    key = session.hold(table(), "markername.csv").key
+    shown = page("data", key)
+    toggle = next(each for each in shown.toggle if each.label == "Share this file")
+    assert not toggle.value
+    people[0] = "bob"
+    session.share(key, True)
+    assert not session.is_here(key), "nobody shares what is another's"
+    people[0] = "ann"
+    toggle.set_value(True).run()
+    assert session.is_shared(key)
+    people[0] = "bob"
+    text = sent(page("data", key))
+    assert "markername" in text
+    assert "another person" in text
+    session.delete_own()
+    assert session.is_here(key), "nobody deletes what is another's"
+    people[0] = "ann"
+    session.share(key, False)
+    people[0] = "bob"
+    assert "markername" not in sent(page("data", key))
+
+
+def test_the_same_person_comes_back_to_the_same_file_and_nobody_guesses_its_key(people: list[str]) -> None:
+    first = session.hold(table(), "a.csv")
+    assert session.hold(table(), "a.csv") is first
+    assert session.hold(table(), "b.csv").key != first.key
+    assert first.digest not in first.key
+    assert first.digest[:12] not in session.own_keys()[0]
+    session.delete_own()
+    assert session.hold(table(), "a.csv").key == first.key, "the link works again"
+
+
+def test_what_is_deleted_is_gone_with_all_that_was_made_of_it(people: list[str]) -> None:
+    key = session.hold(table(), "markername.csv").key
+    app = page("data", key)
+    assert key in session.RESULTS.files
+    app.button(key="data.delete").click().run()
+    assert not app.exception
+    assert not [marker for marker in MARKERS if marker in sent(app)]
+    assert session.own_keys() == ()
+    assert key not in session.RESULTS.files
+    assert dict(app.query_params) == {"view": "data"}
+
+
+def test_what_is_made_after_it_was_deleted_goes_with_the_next_round(people: list[str]) -> None:
+    file = session.hold(table(), "a.csv")
+    wanted = call(cc.read_as, file, None)
+    session.delete_own()
+    session.RESULTS.get(wanted)
+    assert file.key in session.RESULTS.files
+    session.expire()
+    assert not session.RESULTS.knows(wanted)
+
+
+def test_demo_data_are_everybodys(people: list[str]) -> None:
+    for name in ("ann", "bob"):
+        people[0] = name
+        assert session.parts(Source()).test.n_rows
+    assert session.delete_own() == 0
+    session.expire()
+    assert session.RESULTS.knows(session.division(Source()))
+
+
+def test_uploads_of_those_who_left_and_unused_ones_go(people: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(PRESENT, "_clock", lambda: now[0])
+    monkeypatch.setattr(files.UPLOADS, "_clock", lambda: now[0])
+    agree(Terms(private=True, absence=120, expiry=1000))
+    key = session.hold(table(), "a.csv").key
+    PRESENT.arrive("session:ann", 9)
+    now[0] = 900
+    session.expire()
+    assert session.is_here(key), "it was looked at"
+    PRESENT.leave("session:ann")
+    now[0] = 1019
+    session.expire()
+    assert files.UPLOADS.has(key), "a page that is loaded again finds it"
+    now[0] = 1020
+    session.expire()
+    assert not files.UPLOADS.has(key)
+    key = session.hold(table(), "a.csv").key
+    now[0] = 2021
+    session.expire()
+    assert not files.UPLOADS.has(key), "never looked at"
+
+
+@pytest.fixture
+def little() -> Iterator[None]:
+    """Terms of little room: two files and 1,000 bytes a person, 1,500 in all."""
+    agree(Terms(private=True, files=2, bytes=1000, memory=3000))
+    yield
+    agree(LOCAL)
+
+
+def test_too_many_files_or_bytes_of_one_person_are_refused_in_a_sentence(little: None) -> None:
+    kept: Custody[str] = Custody()
+    with pytest.raises(Full, match=r"this one about .* more; .* for one person. Delete some first"):
+        kept.put("x", lambda: "x", "ann", 1001)
+    for key in "ab":
+        kept.put(key, lambda: "x", "ann", 10)
+    with pytest.raises(Full, match="You have 2 uploads here"):
+        kept.put("c", lambda: "x", "ann", 10)
+    assert kept.put("a", lambda: "y", "ann", 10) == "x", "what is here already needs no room"
+    assert kept.put("c", lambda: "x", "bob", 10) == "x"
+
+
+def test_nothing_kept_goes_to_make_room_and_the_refusal_says_what_to_do(little: None) -> None:
+    kept: Custody[bytes] = Custody()
+    import numpy as np
+
+    for name in ("ann", "bob"):
+        kept.put(name, lambda: np.zeros(90), name, 720)  # type: ignore[arg-type,return-value]
+    with pytest.raises(Full, match=r"there is no room for it now: .* are in use. Delete uploads that are not needed"):
+        kept.put("c", lambda: b"", "cleo", 720)
+    assert kept.find("ann", "ann") is not None
+    assert kept.find("bob", "bob") is not None
+    kept.delete("ann")
+    kept.put("c", lambda: b"", "cleo", 720)
+
+
+def test_two_are_read_at_a_time_and_the_others_wait(little: None) -> None:
+    kept: Custody[int] = Custody()
+    at_work, most, lock = [0], [0], threading.Lock()
+
+    def make() -> int:
+        with lock:
+            at_work[0] += 1
+            most[0] = max(most[0], at_work[0])
+        time.sleep(0.02)
+        with lock:
+            at_work[0] -= 1
+        return 1
+
+    threads = [threading.Thread(target=kept.put, args=(str(i), make, str(i), 10)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [AT_A_TIME]
+    assert not kept._coming
+
+
+def test_a_wait_has_an_end_and_a_file_that_cannot_be_read_takes_no_room(
+    little: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(custody, "QUEUE_SECONDS", 0.05)
+    kept: Custody[int] = Custody()
+    ended = threading.Event()
+
+    def long() -> int:
+        ended.wait(10)
+        return 1
+
+    thread = threading.Thread(target=kept.put, args=("a", long, "ann", 900))
+    thread.start()
+    while not kept._coming:
+        time.sleep(0.005)
+    with pytest.raises(Full, match="no room"):
+        kept.put("b", lambda: 1, "bob", 900)
+    ended.set()
+    thread.join()
+
+    def broken() -> int:
+        raise InputError("broken")
+
+    with pytest.raises(InputError, match="broken"):
+        kept.put("b", broken, "bob", 10)
+    assert not kept._coming
+    assert not kept.has("b")
+
+
+def test_at_home_one_person_has_everything() -> None:
+    assert visitor() == visitors.EVERYBODY
+    assert house_rules.terms() is LOCAL
+    key = session.hold(table(), "a.csv").key
+    assert key.startswith("sha256:")
+    PRESENT.leave("")
+    session.expire()
+    assert session.is_here(key), "nothing goes by itself"
+    assert session.delete_own() >= 1

@@ -1,0 +1,85 @@
+"""The law of tallies: what is estimated from one is what the rows say, for every estimator that counts and notion."""
+
+import numpy as np
+import pytest
+
+import calib_core as cc
+from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable
+from calib_core.binning.declared import moves_edges
+from calib_core.reductions import scope
+from tests.calib_core.summaries.test_summary import drawn
+
+pytestmark = pytest.mark.law
+COUNTING = [key for key in ESTIMATORS if ESTIMATORS[key].flags.counts != "never"]
+NOTIONS = [key for key in REDUCTIONS if REDUCTIONS[key].flags.of != "vector"]
+
+
+@pytest.fixture(scope="module", params=NOTIONS)
+def many(request):
+    """More than 50,000 rows, and what their claims sum to."""
+    rows = drawn(3, 50_001, dtype=np.float32)
+    return rows, cc.tally(rows, request.param)
+
+
+@pytest.mark.parametrize("key", COUNTING)
+def test_everything_told_of_many_rows_is_told_of_their_tally_to_the_last_bit(many, key):
+    _, tally = many
+    there, here = (cc.estimate(of, tally.notion, key, bins=15) for of in many)
+    if moves_edges(here.question.estimator.binning):
+        return
+    assert here.value == there.value
+    assert here.per_stratum.tolist() == there.per_stratum.tolist()
+    assert here.interval() == there.interval()
+    assert here.noise_floor.draws.tolist() == there.noise_floor.draws.tolist()
+    assert here.verdict(0.3) == there.verdict(0.3)
+    assert here.table.equals(there.table)
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_of_few_rows_values_and_upper_ends_are(notion):
+    rows = drawn(4, 300, dtype=np.float64)
+    tally = cc.tally(rows, notion)
+    for key in ("ece", "debiased-l2"):
+        there, here = (cc.estimate(of, tally.notion, key, bins=10) for of in (rows, tally))
+        assert here.value == there.value
+        assert here.interval().high == there.interval().high
+        assert here.interval().low == pytest.approx(there.interval().low, abs=0.01)
+        assert here.noise_floor.mean == pytest.approx(there.noise_floor.mean, rel=0.03, abs=1e-3)
+
+
+def test_a_tally_of_a_summary_is_that_of_its_rows():
+    rows = drawn(5, 400)
+    for notion in ("top-label", "class-wise"):
+        one, other = (cc.tally(of, notion) for of in (rows, cc.Summary.of(rows)))
+        there, here = (cc.estimate(of, notion, bins=10) for of in (one, other))
+        assert (here.value, here.interval()) == (there.value, there.interval())
+        assert np.array_equal(one.covariance(10), other.covariance(10))
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_its_sums_are_those_of_the_rows(notion):
+    rows = drawn(6, 200, dtype=np.float64)
+    made = cc.tally(rows, notion)
+    table, there = made.table(5), cc.estimate(rows, notion, bins=5).bins
+    for name in ("count", "score", "outcome"):
+        assert getattr(table.tally, name).tolist() == getattr(there.tally, name).tolist()
+    trace = np.trace(made.covariance(5))
+    assert trace == pytest.approx(there.moments(made.notion.split(rows)).second.sum(), abs=1e-9)
+    assert scope(made.notion).of != "vector"
+
+
+def test_what_a_tally_cannot_is_said_in_a_sentence():
+    rows = drawn(7, 60)
+    made = cc.tally(rows, "class-wise")
+    for ask, why in (
+        (lambda: cc.estimate(made, "top-label"), "holds the class-wise claims only"),
+        (lambda: cc.estimate(made, "class-wise", "smece"), "needs rows"),
+        (lambda: cc.estimate(made, None, "brier"), "whole predictions"),
+        (lambda: made.accuracy, "needs rows"),
+        (lambda: made.covariance(7), "choose these"),
+        (lambda: cc.tally(rows, "canonical"), "whole probability vector"),
+        (lambda: cc.tally(drawn(8, 300, 230), "class-wise"), "up to 214 strata"),
+        (lambda: cc.tally(rows.replace(weights=np.linspace(0.5, 1.5, 60))), "no counts of copies"),
+    ):
+        with pytest.raises(NotAnswerable, match=why):
+            ask()
