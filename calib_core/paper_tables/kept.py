@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calib_core._whole_files import write_whole
 from calib_core.predictions import Predictions
 
 
@@ -79,11 +78,4 @@ def write(path: Path, cells: Sequence[Cell]) -> None:
     """The cells as a file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [[None if isinstance(x, float) and math.isnan(x) else x for x in cell] for cell in cells]
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(lines, file, ensure_ascii=True)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, json.dumps(lines, ensure_ascii=True).encode())

@@ -111,7 +111,7 @@ def _other_base(subject: Subject, predicted: NDArray[np.int64], labels: NDArray[
     for first, codings in ((0, ("0-based", "1-based")), (1, ("1-based", "0-based"))):
         moved = float(np.mean(predicted + (1 if first == 0 else -1) == labels))
         ranges = (claims.min(), truth.min()) == (first, 1 - first) and abs(int(claims.max()) - int(truth.max())) == 1
-        if moved > right and (ranges or moved > right + _BETTER):
+        if moved > right and (ranges or (len(labels) >= _FEWEST_ROWS and moved > right + _BETTER)):
             most = max(int(claims.max()) - first, int(truth.max()) - 1 + first) + 1
             return Finding(
                 "warning",

@@ -27,6 +27,7 @@ from calib_core.readers.number_texts import written_as
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.text import utf8
 from calib_core.readers.wording import quoted, size
+from calib_core.readers.working_memory import check_rows
 
 INDEX = "index"
 """Name given to a first column without one, as ``DataFrame.to_csv`` writes its index."""
@@ -144,6 +145,7 @@ def _check_size(lines: Lines, header: _Header, name: str) -> None:
             f"{name} has {n:,} rows of {len(header.names):,} columns, {size(n * len(header.names) * 8)} of numbers; "
             f"at most {size(limits.DECODED_BYTES)} are read: save fewer rows, or float32 in an NPZ"
         )
+    check_rows(name, n, len(header.names))
 
 
 # -- the values ------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
-MOVED = frozenset({"chance", "class-order", "never-right"})
-"""Codes of warnings that no change of the reading settles, and that say numbers are probably not what was meant."""
+MOVED = frozenset({"assumed-order", "called", "chance", "class-order", "labels"})
+"""Codes of findings about what was assumed and moves every number: as warnings they are Python's too."""
 
 
 def read_predictions(source: str | os.PathLike[str] | bytes, name: str | None = None, **changes: Any) -> Predictions:
@@ -71,6 +71,6 @@ def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Col
         return found
     doubts = [finding for finding in examine(table, reading) if finding.open_to(chosen)]
     for finding in doubts:
-        if finding.severity == "warning" and (finding.change is not None or finding.code in MOVED):
+        if finding.severity == "warning" and finding.code in MOVED:
             warnings.warn(f"{table.name}: {finding.message}", stacklevel=3)
     return found._with({"notes": tuple(dict.fromkeys((*found.notes, *(finding.message for finding in doubts))))})

@@ -21,6 +21,7 @@ from calib_core.readers.file_formats import file_format
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text import utf8
 from calib_core.readers.wording import listed, quoted, size
+from calib_core.readers.working_memory import check_rows
 
 _Shape = Literal["number", "text", "bool", "list"]
 
@@ -51,6 +52,8 @@ def parse_jsonl(data: bytes, name: str) -> Table:
         for key, value in record.items():
             values += stores[key].add(value, where)
         lines.append(line)
+        if len(lines) > limits.ROWS:
+            check_rows(name, len(lines), len(stores))
         if values * 8 > limits.DECODED_BYTES:
             raise InputError(f"{where}: more than {size(limits.DECODED_BYTES)} of values; save a float32 NPZ instead")
     if not lines:

@@ -45,3 +45,15 @@ CHILD_SECONDS = 60
 
 SCAN_BYTES = 1 << 22
 """Text is counted in pieces of this size, so that the counting costs a few MB."""
+
+ROWS = 10_000_000
+"""Rows of a table that is read as a whole: half a megabyte of Parquet can hold 60 million constant ones."""
+
+ROW_BYTES = 100
+"""Memory that a row takes beside its values while it is looked at: its sum, its key, its largest entry, its label."""
+
+ROW_SECONDS = 2e-6
+"""Seconds a row takes to be read and checked, as measured on a million rows of few columns."""
+
+WORKING_BYTES = 1 << 30
+"""1 GiB for reading and checking: 8 million rows of two columns, or 66,000 of a thousand."""

@@ -21,6 +21,7 @@ from calib_core.readers import limits
 from calib_core.readers.file_formats import file_format
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.wording import quoted, size
+from calib_core.readers.working_memory import check_rows
 
 MAGIC = npy_format.MAGIC_PREFIX
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -58,6 +59,7 @@ class _Header:
 def parse_npy(data: bytes, name: str) -> Table:
     """The one array of an NPY file: a matrix or column called "array"."""
     header = array_header(data[:_HEAD_BYTES], len(data), name)
+    _check_rows(header, name)
     array = np.frombuffer(data, header.dtype, math.prod(header.shape), header.start)
     # Work on unaligned numbers is slower every time than one copy now.
     array = array if array.flags.aligned else array.copy()
@@ -153,6 +155,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, what: str) -> Arra
         with archive.open(entry) as packed:
             piece = packed.read(_HEAD_BYTES)
             header = array_header(piece, entry.file_size, what)
+            _check_rows(header, what)
             unpacked = np.empty(header.n_bytes, dtype=np.uint8)
             piece, filled = piece[header.start :], 0
             while piece:
@@ -197,6 +200,11 @@ def array_header(head: bytes, n_bytes: int, what: str) -> _Header:
             "it is damaged or cut off: save it again"
         )
     return header
+
+
+def _check_rows(header: _Header, what: str) -> None:
+    if header.shape:
+        check_rows(what, header.shape[0], math.prod(header.shape[1:]))
 
 
 def _check_dtype(dtype: np.dtype[Any], what: str) -> None:

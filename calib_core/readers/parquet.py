@@ -17,6 +17,7 @@ from calib_core.readers import limits, parquet_child
 from calib_core.readers.file_formats import file_format
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.wording import quoted, size
+from calib_core.readers.working_memory import check_rows
 
 MAGIC = b"PAR1"
 
@@ -88,6 +89,9 @@ def bounds() -> dict[str, int]:
         "footer_bytes": limits.FOOTER_BYTES,
         "memory": limits.CHILD_BYTES,
         "seconds": limits.CHILD_SECONDS,
+        "rows": limits.ROWS,
+        "row_bytes": limits.ROW_BYTES,
+        "working_bytes": limits.WORKING_BYTES,
     }
 
 
@@ -98,6 +102,8 @@ def _columns(output: bytes, name: str) -> dict[str, Array]:
         described = json.loads(output[: max(end, 0)])
         if "refused" in described:
             raise InputError(f"{name}{described['refused'][:600]}")
+        if "too_large" in described:
+            check_rows(name, *described["too_large"])
         names = [str(column["name"]) for column in described["columns"]]
         unique_names(names, name)
         check_lengths(names, name)

@@ -20,6 +20,14 @@ class RefusedError(Exception):
     """A file that is not decoded; the message continues the file's name."""
 
 
+class TooLargeError(Exception):
+    """More rows and columns than are read as a whole: whoever asked has the words for it."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__(rows, columns)
+        self.shape = [rows, columns]
+
+
 def main() -> None:
     """Limit this process first, then read."""
     bounds = json.loads(sys.argv[1])
@@ -49,6 +57,8 @@ def decoded(data: bytes, bounds: dict[str, int]) -> Iterator[Any]:
         described, buffers = _decode(data, bounds)
     except RefusedError as e:
         described, buffers = {"refused": str(e)}, []
+    except TooLargeError as e:
+        described, buffers = {"too_large": e.shape}, []
     line = json.dumps(described).encode()
     # The numbers begin at a multiple of 64, so that they need not be copied to be aligned.
     yield line + b" " * (-(len(line) + 1) % _ALIGNED) + b"\n"
@@ -96,6 +106,12 @@ def _check_footer(metadata: Any, bounds: dict[str, int]) -> None:
             f" has {rows:,} rows of {columns:,} columns; at most {bounds['decoded_bytes'] // 8:,} values are read: "
             "save fewer rows"
         )
+    check_working_memory(rows, columns, bounds)
+
+
+def check_working_memory(rows: int, columns: int, bounds: dict[str, int]) -> None:
+    if rows > bounds["rows"] or rows * (bounds["row_bytes"] + 16 * columns) > bounds["working_bytes"]:
+        raise TooLargeError(rows, columns)
 
 
 def _plain(kind: Any, pa: Any) -> Any:

@@ -6,10 +6,8 @@ import base64
 import importlib.util
 import io
 import os
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -17,6 +15,7 @@ import pandas as pd
 
 from calib_core import exact_sums
 from calib_core._arrays import Codes, frozen
+from calib_core._whole_files import write_whole
 from calib_core.exact_sums import ExactSums
 from calib_core.predictions import InputError, Kind
 from calib_core.readers import read_table
@@ -60,16 +59,10 @@ def write_summary(summary: Summary, path: str | os.PathLike[str]) -> None:
 
     schema = {b"calib_summary": str(VERSION).encode(), b"rows": str(summary.n_rows).encode()}
     table = pa.Table.from_pandas(_frame(summary), preserve_index=False).replace_schema_metadata(schema)
-    folder = Path(path).resolve().parent
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd")
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}.", delete=False) as file:
-            try:
-                pq.write_table(table, file, compression="zstd")
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        write_whole(path, content.getvalue())
     except OSError as e:
         raise InputError(f"{name} cannot be written ({e.strerror or 'unknown reason'}); check the folder") from e
 

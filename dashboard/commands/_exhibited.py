@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dashboard.commands import _shared
+from dashboard.commands import _outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     if form == "json":
         record = {
             "exhibit": EXHIBITS.recipe(exhibit).to_dict(),
-            "table": _shared.finite(frame.to_dict("records")),
+            "table": _outputs.finite(frame.to_dict("records")),
             "headline": list(words.headline),
             "notes": [text for text in (words.caption, *words.notes) if text],
             "python": exhibit.python(scene),
@@ -45,8 +45,8 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     lines = aligned(exhibit.columns(frame), shown)
     if len(shown) < len(frame):
         lines.append(f"({len(shown):,} of {len(frame):,} lines; --format csv writes all)")
-    above = [_shared.plain(sentence) for sentence in words.headline]
-    return "\n".join([*above, *lines, *(_shared.plain(text) for text in (words.caption, *words.notes) if text), ""])
+    above = [_outputs.plain(sentence) for sentence in words.headline]
+    return "\n".join([*above, *lines, *(_outputs.plain(text) for text in (words.caption, *words.notes) if text), ""])
 
 
 def aligned(columns: Sequence[Column], frame: Any) -> list[str]:
@@ -54,7 +54,7 @@ def aligned(columns: Sequence[Column], frame: Any) -> list[str]:
     from dashboard.exhibits.columns import written as cells
 
     lines = [[column.heading for column in columns], *cells(frame, tuple(columns))]
-    lines = [[_shared.plain(cell) for cell in line] for line in lines]
+    lines = [[_outputs.plain(cell) for cell in line] for line in lines]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     return [
         "  ".join(

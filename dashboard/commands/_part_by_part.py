@@ -14,7 +14,7 @@ from numpy.lib import format as npy_format
 from calib_core import InputError, Predictions
 from calib_core.calibrators import Calibrator
 from calib_core.readers import propose, streams
-from dashboard.commands import _aside, _shared
+from dashboard.commands import _outputs, _shared
 from dashboard.commands._written import Columns, columns_for, frame_of, json_lines
 from dashboard.export import csv_bytes
 
@@ -71,7 +71,7 @@ def recalibrate(
     while True:
         applied = Applied()
         try:
-            with _aside.aside(output) as target, _SINKS[ending](target) as add:
+            with _outputs.aside(output) as target, _SINKS[ending](target) as add:
                 _every_part(fitted, file, ending, labels, fields, kinds, add, applied)
         except _WiderError:
             continue
@@ -111,7 +111,7 @@ class _Watched:
 
     def __iter__(self) -> Iterator[Predictions]:
         rows = 0
-        with _shared.progress("Reading rows", 1000) as bar:
+        with _outputs.progress("Reading rows", 1000) as bar:
             for part in streams.streamed(
                 self.path, progress=lambda share: bar.update(int(1000 * share) - bar.pos), **self.how
             ):
@@ -130,7 +130,7 @@ def _every_part(
     add: Callable[[Columns], None],
     applied: Applied,
 ) -> None:
-    with _shared.progress("Recalibrating rows", 1000) as bar:
+    with _outputs.progress("Recalibrating rows", 1000) as bar:
         for part in streams.parts(file, labels=labels, **fields):
             rows = part.predictions
             after = fitted.apply(rows)

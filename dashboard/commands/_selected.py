@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import click
 
-from dashboard.commands import _each_model, _shared
+from dashboard.commands import _each_model, _outputs, _shared
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.selection import Selection
@@ -109,5 +109,7 @@ def read_file(name: str) -> str:
 
     if name.startswith("demo:"):
         return session.file(name).key
+    if name == _outputs.STDIO:
+        return session.hold(_shared.stdin_bytes(), _shared.STDIN).key
     path = Path(name)
     return session.hold(file_bytes(path), path.name).key

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import os
 import shlex
 import sys
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-if TYPE_CHECKING:  # heavy: a command imports them when it runs
-    import pandas as pd
+from dashboard.commands import _outputs
 
+if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
     from calib_core.division import Division, Marked
     from calib_core.readers import Finding, Reading, Table
@@ -27,7 +26,10 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 COULD_NOT_RUN = 2
+STDIN = "standard input"
+"""What messages call the file that is read from stdin, where its name is "-"."""
 FILE = click.Path(path_type=Path)
+OUTPUT = _outputs.Output()
 
 
 # -- failing --------------------------------------------------------------------------------------------------
@@ -43,6 +45,7 @@ def careful(function: Command) -> Command:
     @functools.wraps(function)
     def checked(*args: Any, debug: bool, **options: Any) -> Any:
         try:
+            _outputs.check(click.get_current_context())
             return function(*args, **options)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
@@ -57,7 +60,7 @@ def careful(function: Command) -> Command:
 def fail(sentence: str) -> NoReturn:
     """Say in one sentence why the command could not run, and end with exit code 2."""
     context = click.get_current_context(silent=True)
-    click.echo(f"{context.command_path if context else 'calib'}: {plain(sentence)}", err=True)
+    click.echo(f"{context.command_path if context else 'calib'}: {_outputs.plain(sentence)}", err=True)
     raise SystemExit(COULD_NOT_RUN)
 
 
@@ -70,15 +73,6 @@ def _sentence(why: Exception) -> str:
         return f"{why.filename or 'a file'}: {why.strerror or why}"
     text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
     return f"this should not have happened ({text}); --debug shows where"
-
-
-def plain(text: object) -> str:
-    """Text as a terminal may show it: characters that move the cursor, colour or reorder are written out.
-
-    >>> plain("cat\\x1b[31m"), plain("über")
-    ('cat\\\\x1b[31m', 'über')
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 # -- reading --------------------------------------------------------------------------------------------------
@@ -168,9 +162,18 @@ def table_of(path: Path, fields: Mapping[str, Any]) -> tuple[str, Table, Reading
     """The hash of a file's bytes, its table, and how that is read."""
     from calib_core.readers import file_bytes, propose, read_table
 
-    data = file_bytes(path)
-    table = read_table(data, os.fspath(path))
+    piped = str(path) == _outputs.STDIO
+    data = stdin_bytes() if piped else file_bytes(path)
+    table = read_table(data, STDIN if piped else os.fspath(path))
     return hashlib.sha256(data).hexdigest(), table, propose(table, **fields)
+
+
+def stdin_bytes() -> bytes:
+    """All of stdin, up to one byte more than is read of a file."""
+    from calib_core.readers import limits
+
+    data: bytes = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
+    return data
 
 
 def reading_fields(read: Sequence[str]) -> dict[str, Any]:
@@ -181,7 +184,7 @@ def reading_fields(read: Sequence[str]) -> dict[str, Any]:
     for text in read:
         name, equals, value = text.partition("=")
         if not equals:
-            raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="--read")
+            raise click.BadParameter(f"{_outputs.plain(text)!r} is not name=value.", param_hint="--read")
         given.setdefault(name.strip(), []).append(value)
     lists = {name for name, value in vars(Reading(scores=("s",), label=("y",))).items() if isinstance(value, tuple)}
     return {name: _value(name in lists, values) for name, values in given.items()}
@@ -311,7 +314,7 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
     for text in params:
         name, equals, value = text.partition("=")
         if not equals:
-            raise click.BadParameter(f"{plain(text)!r} is not name=value.", param_hint="NAME=VALUE")
+            raise click.BadParameter(f"{_outputs.plain(text)!r} is not name=value.", param_hint="NAME=VALUE")
         given[name.strip()] = entry.read(name.strip(), value_of(entry.param(name.strip()), value))
     return registry.described(key, **given)
 
@@ -323,9 +326,8 @@ def warn(loaded: Loaded) -> None:
     """What stands out in a file and what was assumed, on stderr, one line each with the option that settles it."""
     for finding in loaded.findings:
         if finding.open_to(loaded.chosen):
-            click.echo(
-                f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}".rstrip(), err=True
-            )
+            line = f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}"
+            click.echo(_outputs.plain(line.rstrip()), err=True)
 
 
 def _options(finding: Finding) -> str:
@@ -336,25 +338,6 @@ def _options(finding: Finding) -> str:
         whole = [",".join(each)] if not any("," in item for item in each) or len(each) == 1 else each
         texts += [f"--read {shlex.quote(f'{name}={item}')}" for item in whole]
     return f"{finding.change_label}: {' '.join(texts)}" if texts else ""
-
-
-def progress(label: str, length: int) -> Any:
-    """A progress bar on stderr; nothing where stderr is no terminal."""
-    return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())
-
-
-def versions() -> dict[str, str]:
-    """Versions of this package and of those that decide its numbers."""
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {"python": platform.python_version()}
-    for name in ("calib", "numpy", "scipy", "scikit-learn", "pandas"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
 
 
 def file_record(loaded: Loaded) -> dict[str, Any]:
@@ -370,28 +353,3 @@ def file_record(loaded: Loaded) -> dict[str, Any]:
         "notes": list(loaded.predictions.notes),
         **({"where": loaded.where} if loaded.where else {}),
     }
-
-
-def write_csv(frame: pd.DataFrame) -> None:
-    """A table on stdout as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
-    from dashboard.export import csv_bytes
-
-    click.echo(csv_bytes(frame.map(lambda cell: plain(cell) if isinstance(cell, str) else cell)), nl=False)
-
-
-def write_json(command: str, record: dict[str, Any]) -> None:
-    """A record on stdout with the versions behind it: sorted keys, full precision; NaN becomes null."""
-    import json
-
-    whole = finite({"command": command, "versions": versions()} | record)
-    click.echo(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False))
-
-
-def finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value

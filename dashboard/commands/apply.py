@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _aside, _shared
+from dashboard.commands import _outputs, _shared
 
 ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
@@ -14,8 +14,8 @@ ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 @click.command("apply")
 @click.argument("calibrator", type=_shared.FILE)
 @click.argument("file", type=_shared.FILE)
-@click.option("-o", "--output", type=_shared.FILE, required=True,
-              help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy.")  # fmt: skip
+@click.option("-o", "--output", type=_shared.OUTPUT, required=True,
+              help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
 @click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
 @click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
 @_shared.reading_options
@@ -42,26 +42,23 @@ def command(
     from calib_core._text import percent
     from dashboard.commands import _part_by_part, _written
 
-    ending = output.suffix.lower().removeprefix(".")
+    ending = "csv" if str(output) == _outputs.STDIO else output.suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
-        named = _shared.plain(output.name)
+        named = _outputs.plain(output.name)
         raise click.BadParameter(f"{named!r} does not end in one of .{', .'.join(ENDINGS)}.", param_hint="-o")
-    inputs = [path for path in (calibrator, file, labels) if path is not None and path.exists()]
-    if output.exists() and not force and any(path.samefile(output) for path in inputs):
-        _shared.fail(f"{output} is read here, and would be lost: write to another file, or add --force")
     fitted, fields = load_calibrator(calibrator), _shared.reading_fields(read)
     if _part_by_part.in_parts(file, ending, labels, fields):
         applied = _part_by_part.recalibrate(fitted, file, output, ending, labels, fields)
         for note in applied.notes:
-            click.echo(f"{_shared.plain(file.name)}: note: in some of the rows, {_shared.plain(note)}", err=True)
+            click.echo(f"{_outputs.plain(file.name)}: note: in some of the rows, {_outputs.plain(note)}", err=True)
         rows, coverage = applied.rows, applied.coverage
     else:
         loaded = _shared.load(file, read)
         _shared.warn(loaded)
         answer = fitted.apply(loaded.predictions)
         columns = _written.columns_for(ending, loaded.table, loaded.reading, answer)
-        _aside.write(output, _written.content(columns, ending))
+        _outputs.write(output, _written.content(columns, ending))
         rows, coverage = answer.n_rows, answer.coverage
     line = f"{rows:,} rows of {file.name} recalibrated: {output}"
     abstained = "" if coverage == 1 else f" ({percent(1 - coverage)} abstained)"
-    click.echo(_shared.plain(line + abstained), err=True)
+    click.echo(_outputs.plain(line + abstained), err=True)

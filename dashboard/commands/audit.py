@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from dashboard.commands import _each_model, _exhibited, _shared
+from dashboard.commands import _each_model, _exhibited, _outputs, _shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +99,7 @@ def command(
     lines = estimate_lines(_answers(models, _questions(notions, keys, slow), built, level, bool(keys) or slow),
                            tolerance, level)  # fmt: skip
     if as_csv:
-        _shared.write_csv(lines.drop(columns="mark"))
+        _outputs.write_csv(lines.drop(columns="mark"))
         return
     first = primaries(models, tolerance, level, built)
     bounds = unbinned_bounds(first, level) if unbinned else None
@@ -172,7 +172,7 @@ def _answers(
     """The estimates, without those whose intervals take minutes where these were not asked for."""
     from calib_core.inference import estimates
 
-    with _shared.progress("Intervals and noise floors", 100) as bar:
+    with _outputs.progress("Intervals and noise floors", 100) as bar:
         found = estimates(models, questions, bins, level, slow, lambda percent: bar.update(percent - bar.pos))
     return [answer for answer in found if answer.whole or isinstance(answer.estimate, str)]
 
@@ -206,7 +206,7 @@ def _write_json(
     }
     table = lines.drop(columns="mark").to_dict("records")
     record = {"file": _shared.file_record(loaded), "options": options, "models": judged, "lines": table}
-    _shared.write_json("audit", record | {"level": level, "resamples_seed": SEED})
+    _outputs.write_json("audit", record | {"level": level, "resamples_seed": SEED})
 
 
 def _bounds(bounds: pd.DataFrame | None, model: str) -> list[str]:
@@ -241,4 +241,4 @@ def _show(
         if coverage < 1:
             texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
     for text in (*texts, *filter(None, [note]), line_words.VALUE, line_words.FLOOR, *line_words.notes(lines)):
-        click.echo(_shared.plain(text))
+        click.echo(_outputs.plain(text))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _each_model, _exhibited, _shared
+from dashboard.commands import _each_model, _exhibited, _outputs, _shared
 
 if TYPE_CHECKING:
     from calib_core.choice import Choice
@@ -73,7 +73,7 @@ def command(
         frames = [choice.frame() for choice in found.values()]
         if models_in is not None:
             frames = [frame.assign(model=name)[["model", *frame]] for name, frame in zip(found, frames, strict=True)]
-        _shared.write_csv(pd.concat(frames, ignore_index=True))
+        _outputs.write_csv(pd.concat(frames, ignore_index=True))
         return
     if as_json:
         options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows}
@@ -81,7 +81,7 @@ def command(
             name: choice.record() | {"lines": choice.frame().to_dict("records")} for name, choice in found.items()
         }
         what = records[""] if models_in is None else {"models": records}
-        _shared.write_json("choose", {"file": _shared.file_record(first), "options": options} | what)
+        _outputs.write_json("choose", {"file": _shared.file_record(first), "options": options} | what)
         return
     for i, (name, choice) in enumerate(found.items()):
         _show(choice, score, ([""] if i else []) + ([f"{name}:"] if name else []))
@@ -92,7 +92,7 @@ def _chosen(name: str, loaded: _shared.Loaded, rows: str, **how: Any) -> Choice:
     import calib_core as cc
 
     given = loaded.rows("calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows)
-    with _shared.progress(f"Candidates, {name}" if name else "Candidates", 100) as bar:
+    with _outputs.progress(f"Candidates, {name}" if name else "Candidates", 100) as bar:
         return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos))
 
 
@@ -103,4 +103,4 @@ def _show(found: Choice, score: str, head: list[str]) -> None:
     frame = found.frame()
     lines = _exhibited.aligned(Recommendation(score).columns(frame), frame)
     for text in (*head, found.sentence, *found.price, "", *lines, *found.notes):
-        click.echo(_shared.plain(text))
+        click.echo(_outputs.plain(text))

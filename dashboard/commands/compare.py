@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _each_model, _exhibited, _shared
+from dashboard.commands import _each_model, _exhibited, _outputs, _shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ def command(
     if as_json:
         options = {"binning": _shared.binning_record(scheme), "rows": rows}
         judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
-        _shared.write_json(
+        _outputs.write_json(
             "compare",
             judged | {"level": level, "margin": margin, "resamples_seed": 0, "lines": frame.to_dict("records")},
         )
@@ -119,7 +119,7 @@ def command(
         from dashboard.exhibits.pairs import NOT_PAIRED
 
         click.echo(f"All, unpaired: {NOT_PAIRED}")
-        click.echo(PAIRED.format(rows=_rows(kept)) if kept else _shared.plain(f"Not paired: {why_not}."))
+        click.echo(PAIRED.format(rows=_rows(kept)) if kept else _outputs.plain(f"Not paired: {why_not}."))
 
 
 def _kept(models: dict[str, Predictions]) -> tuple[dict[str, Predictions], str]:
@@ -159,7 +159,7 @@ def _compared(
 
     parts = []
     questions = _questions(notions, keys)
-    with _shared.progress("Paired differences", len(questions)) as bar:
+    with _outputs.progress("Paired differences", len(questions)) as bar:
         for notion, key in questions:
             of = {"notion": notion, "estimator": key}
             try:
@@ -188,7 +188,7 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
     from dashboard.exhibits.pairs import FIVE_WORDS, VALUES_DIFFER
 
     if as_csv:
-        _shared.write_csv(frame)
+        _outputs.write_csv(frame)
         return
     answered = frame[frame["note"] == ""]
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
@@ -211,9 +211,9 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
         click.echo(text)
     for line in frame[frame["note"] != ""].to_dict("records"):
         which = f" ({line['of']})" if "of" in line else ""
-        click.echo(_shared.plain(f"{_question(line)}{which}: {line['note']}."))
+        click.echo(_outputs.plain(f"{_question(line)}{which}: {line['note']}."))
     for text in (*below, *([VALUES_DIFFER, FIVE_WORDS] if len(answered) else [])):
-        click.echo(_shared.plain(text))
+        click.echo(_outputs.plain(text))
 
 
 def _question(line: dict[Any, Any]) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _aside, _shared
+from dashboard.commands import _outputs, _shared
 
 
 @click.command("export")
 @click.argument("calibrator", type=_shared.FILE)
-@click.option("-o", "--output", type=_shared.FILE, required=True, help="Where it goes: .py or .onnx.")
+@click.option("-o", "--output", type=_shared.OUTPUT, required=True, help="Where it goes: .py or .onnx.")
 @click.option("--logits", is_flag=True, help="Take raw logits instead of probabilities.")
 @_shared.careful
 def command(calibrator: Path, output: Path, logits: bool) -> None:
@@ -28,7 +28,7 @@ def command(calibrator: Path, output: Path, logits: bool) -> None:
     """
     ending = output.suffix.lower()
     if ending not in (".py", ".onnx"):
-        raise click.BadParameter(f"{_shared.plain(output.name)!r} ends neither in .py nor in .onnx.", param_hint="-o")
+        raise click.BadParameter(f"{_outputs.plain(output.name)!r} ends neither in .py nor in .onnx.", param_hint="-o")
     from calib_core import exporting, load_calibrator
 
     fitted = load_calibrator(calibrator)
@@ -38,5 +38,5 @@ def command(calibrator: Path, output: Path, logits: bool) -> None:
         from dashboard.takeaway import onnx_bytes
 
         content = onnx_bytes(fitted, logits=logits)
-    _aside.write(output, content)
-    click.echo(_shared.plain(f"{calibrator} written as {output}"), err=True)
+    _outputs.write(output, content)
+    click.echo(_outputs.plain(f"{calibrator} written as {output}"), err=True)

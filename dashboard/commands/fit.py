@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _aside, _shared
+from dashboard.commands import _outputs, _shared
 
 
 @click.command("fit")
 @click.argument("file", type=_shared.FILE)
 @click.option("--calibrator", "key", required=True, help="Which calibrator, such as temperature or top-label-hb.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the calibrator.")
-@click.option("-o", "--output", type=_shared.FILE, required=True, help="Where the fitted calibrator goes (.json).")
+@click.option("-o", "--output", type=_shared.OUTPUT, required=True, help="Where the fitted calibrator goes (.json).")
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
@@ -70,6 +70,6 @@ def command(
         chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
         given = loaded.rows(chosen)
         number, text = given.n_rows, calibrator.fit_on(given).to_json()
-    _aside.write(output, text.encode())
+    _outputs.write(output, text.encode())
     line = f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}"
-    click.echo(_shared.plain(line), err=True)
+    click.echo(_outputs.plain(line), err=True)

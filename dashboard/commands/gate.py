@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _outputs, _shared
 
 WITHIN, NOT_WITHIN = 0, 1
 
@@ -63,5 +63,5 @@ def command(
         first.sentence,
         " ".join(about),
     ):
-        click.echo(_shared.plain(text))
+        click.echo(_outputs.plain(text))
     raise SystemExit(WITHIN if line.verdict == "within" else NOT_WITHIN)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _exhibited, _shared
+from dashboard.commands import _exhibited, _outputs, _shared
 
 
 @click.command("lab")
@@ -65,7 +65,7 @@ def command(
     if own and (truth or options):
         raise click.UsageError(f"The experiment {experiment} has truths of its own: leave out TRUTH and --set.")
     recipe = _shared.recipe_of(lab.TRUTHS, truth or "drawn", options)
-    with _shared.progress("Lab", 100) as bar:
+    with _outputs.progress("Lab", 100) as bar:
         tell: dict[str, Any] = {"random_state": seed, "progress": lambda percent: bar.update(percent - bar.pos)}
         if estimators:
             run = lab.repeated(
@@ -76,10 +76,10 @@ def command(
         else:
             frame = lab.error_curves(experiment or "estimators", recipe, draws or 0, **tell).frame()
     if as_csv:
-        _shared.write_csv(frame)
+        _outputs.write_csv(frame)
     elif as_json:
         chosen = {"truth": None if own else recipe.to_dict(), "experiment": experiment, "draws": draws, "seed": seed}
-        _shared.write_json("lab", {"options": chosen, "lines": frame.to_dict("records")})
+        _outputs.write_json("lab", {"options": chosen, "lines": frame.to_dict("records")})
     else:
         from calib_core._text import begun
         from dashboard.exhibits.lab import table_columns
@@ -88,6 +88,6 @@ def command(
         click.echo(f"{what.title}: {what.caption}" if own and what else head)
         before = what is not None and bool(what.binary)
         for line in _exhibited.aligned(table_columns(frame, before), frame):
-            click.echo(_shared.plain(line))
+            click.echo(_outputs.plain(line))
         for note in dict.fromkeys(filter(None, frame["note"])):
-            click.echo(_shared.plain(begun(f"{note}.")))
+            click.echo(_outputs.plain(begun(f"{note}.")))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _selected, _shared
+from dashboard.commands import _outputs, _selected, _shared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,10 +87,10 @@ def command(
     if question is not None and frame["note"][0]:
         _shared.fail(frame["note"][0])
     if as_csv:
-        _shared.write_csv(frame)
+        _outputs.write_csv(frame)
     elif as_json:
         lines = [{**line, "plan": plan.to_dict()} for line, plan in zip(frame.to_dict("records"), plans, strict=True)]
-        _shared.write_json("plan", {"options": given, "file": file, "plans": lines})
+        _outputs.write_json("plan", {"options": given, "file": file, "plans": lines})
     else:
         click.echo("\n\n".join(_sentences(frame)))
         if file is None and frame["note"].any():
@@ -120,5 +120,5 @@ def _sentences(frame: pd.DataFrame) -> list[str]:
     for line in frame.to_dict("records"):
         texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]
         head = f"{line['question']} ({line['key']})"
-        lines.append("\n".join(_shared.plain(text) for text in (head, *filter(None, texts))))
+        lines.append("\n".join(_outputs.plain(text) for text in (head, *filter(None, texts))))
     return lines

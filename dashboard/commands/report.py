@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _selected, _shared
+from dashboard.commands import _outputs, _selected, _shared
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.report import Options, Progress, Report
@@ -20,7 +20,7 @@ _STEPS = 1000
 
 @click.command("report")
 @click.argument("file")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("report.html"),
+@click.option("-o", "--output", type=_shared.OUTPUT, default=Path("report.html"),
               show_default=True, help="Where the report is written.")  # fmt: skip
 @_selected.options
 @click.option("--slow", is_flag=True, help="Intervals and noise floors of slow estimators too: minutes.")
@@ -32,10 +32,10 @@ _STEPS = 1000
 @click.option("--only", "kept", multiple=True, metavar="SECTION", help="Only this section, by its key; repeatable.")
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="An earlier report: its choices are taken; FILE, --test, --other have to be its files.")  # fmt: skip
-@click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as PDF too (Chromium).")
-@click.option("--tables", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--pdf", type=_shared.OUTPUT, help="Write the report as PDF too (Chromium).")
+@click.option("--tables", type=_shared.OUTPUT,
               help="Write every table as CSV and LaTeX too, into this ZIP file.")  # fmt: skip
-@click.option("--figures", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--figures", type=_shared.OUTPUT,
               help="Write every figure as SVG, PDF and PNG too, into this ZIP file (Chromium).")  # fmt: skip
 @click.option("--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
               help="Column width of those figures: 3.4 or 7 inches.")  # fmt: skip
@@ -91,15 +91,15 @@ def command(
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
     report = _made(selection, options)
-    output.write_bytes(report.html)
+    _outputs.write(output, report.html)
     if pdf:
-        pdf.write_bytes(chromium.pdf(report.html))
+        _outputs.write(pdf, chromium.pdf(report.html))
     if tables:
-        tables.write_bytes(report.table_files())
+        _outputs.write(tables, report.table_files())
     if figures:
-        with _shared.progress("Figures", _STEPS) as bar:
+        with _outputs.progress("Figures", _STEPS) as bar:
             archive = chromium.pictures(report.document, WIDTHS[width], lambda s: bar.update(int(s * _STEPS) - bar.pos))
-        figures.write_bytes(archive)
+        _outputs.write(figures, archive)
 
 
 def _sections(
@@ -147,7 +147,7 @@ def _made(selection: Selection, options: Options) -> Report:
     """The report, with its progress on a terminal's stderr."""
     from dashboard.report import build
 
-    with _shared.progress("Report", _STEPS) as bar:
+    with _outputs.progress("Report", _STEPS) as bar:
 
         def tell(step: Progress) -> None:
             bar.label = step.what

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _shared
+from dashboard.commands import _exhibited, _outputs, _shared
 from dashboard.commands.tables import prediction_files
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def command(
             from_files(key, {})  # refuses in its own words, before any file is read
     found = _found(chosen, quick, kept, folder, splits or 5, read) if chosen else overview()
     if as_csv:
-        _shared.write_csv(found)
+        _outputs.write_csv(found)
     elif as_json:
-        _shared.write_json("reproduce", {"quick": quick, "table": found.to_dict("records")})
+        _outputs.write_json("reproduce", {"quick": quick, "table": found.to_dict("records")})
     else:
         _show(found, bool(chosen))
 
@@ -79,7 +79,7 @@ def _found(
     files = None if folder is None else prediction_files(folder, read)
     tables = []
     for key in dict.fromkeys(keys):
-        with _shared.progress(key, 100) as bar:
+        with _outputs.progress(key, 100) as bar:
 
             def tell(percent: int, bar: Any = bar) -> None:
                 bar.update(percent - bar.pos)
@@ -113,4 +113,4 @@ def _show(found: pd.DataFrame, chosen: bool) -> None:
             lines += [f"In the dashboard: ?{entry.link}"] * bool(entry.link) + [""]
         lines.append(HOW_TO_READ)
     for line in lines:
-        click.echo(_shared.plain(line))
+        click.echo(_outputs.plain(line))

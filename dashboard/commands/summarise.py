@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _shared
+from dashboard.commands import _outputs, _shared
 
 
 @click.command("summarise")
 @click.argument("files", type=_shared.FILE, nargs=-1, required=True)
-@click.option("-o", "--output", type=_shared.FILE, help="The summary to write, a Parquet file.")
+@click.option("-o", "--output", type=_shared.OUTPUT, help="The summary to write, a Parquet file.")
 @click.option("--column", "columns", multiple=True, help="A column whose values become slices, each of few values.")
 @click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which rows are kept as a sample.")
@@ -76,7 +76,7 @@ def command(
         )
     if rows_of and (engine or scheduler):
         _shared.fail("--rows-of goes with rows that this program counts itself; leave out --engine and --scheduler")
-    with _shared.progress("Counting rows", 1000) as bar:
+    with _outputs.progress("Counting rows", 1000) as bar:
         how: dict[str, Any] = {"columns": columns, "seed": seed, **fields}
         how["progress"] = lambda share: bar.update(int(1000 * share) - bar.pos)
         if engine:
@@ -87,9 +87,9 @@ def command(
             found = cc.summarise(paths, labels=labels, rows=rows, rows_of=rows_of, **how)
     write_summary(found, output)
     for note in found.notes:
-        click.echo(f"note: in some of the rows, {_shared.plain(note)}", err=True)
+        click.echo(f"note: in some of the rows, {_outputs.plain(note)}", err=True)
     classes = "" if found.n_classes is None else f" of {found.n_classes:,} classes"
-    click.echo(_shared.plain(f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {100 * found.accuracy:.2f} %"))
+    click.echo(_outputs.plain(f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {100 * found.accuracy:.2f} %"))
 
 
 def _matching(file: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _aside, _exhibited, _shared
+from dashboard.commands import _exhibited, _outputs, _shared
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -85,7 +85,7 @@ def command(
             raise click.UsageError(f"--{option} goes with --calibrator: a paper's table has its own {what}.")
     files = prediction_files(folder, read)
     kept = None if out is None else out / "results"
-    with _shared.progress("Tables", 100) as bar:
+    with _outputs.progress("Tables", 100) as bar:
         how: dict[str, Any] = {
             "splits": splits,
             "seed": seed,
@@ -115,7 +115,7 @@ def _files(folder: Path) -> list[Path]:
     found = [path for path in every if path.name.lower().endswith(tuple(all_endings()))]
     for path in every:
         if path not in found:
-            click.echo(f"{_shared.plain(path.name)}: left out, no format of predictions has this ending", err=True)
+            click.echo(f"{_outputs.plain(path.name)}: left out, no format of predictions has this ending", err=True)
     if not found:
         _shared.fail(f"{folder} holds no file of predictions ({', '.join(all_endings())})")
     return found
@@ -156,8 +156,8 @@ def _write(out: Path, found: dict[str, MethodTable]) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     for key, table in found.items():
-        _aside.write(out / f"{key}.csv", csv_bytes(table.frame()))
-        _aside.write(out / f"{key}.tex", latex(table).encode())
+        _outputs.write(out / f"{key}.csv", csv_bytes(table.frame()))
+        _outputs.write(out / f"{key}.tex", latex(table).encode())
 
 
 def _show(found: dict[str, MethodTable], form: str) -> None:
@@ -166,17 +166,17 @@ def _show(found: dict[str, MethodTable], form: str) -> None:
 
     for i, table in enumerate(found.values()):
         if form == "csv":
-            _shared.write_csv(table.frame())
+            _outputs.write_csv(table.frame())
         elif form == "latex":
             click.echo(_plain_lines(latex(table)))
         else:
             lines = ["", table.title] if i else [table.title]
             lines += [*_exhibited.aligned(columns(table.frame()), table.frame()), *table.notes]
             for line in lines:
-                click.echo(_shared.plain(line))
+                click.echo(_outputs.plain(line))
     if form == "text":
         click.echo(FRAME_NOTE)
 
 
 def _plain_lines(text: str) -> str:
-    return "\n".join(_shared.plain(line) for line in text.splitlines())
+    return "\n".join(_outputs.plain(line) for line in text.splitlines())

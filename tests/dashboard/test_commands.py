@@ -26,7 +26,7 @@ from calib_core.inference.number_words import chance, percent, points
 from calib_core.inference.result_line import ROUGH_GUIDE
 from calib_core.study import SCORES
 from dashboard.cli import main
-from dashboard.commands import _shared, _written, audit, compare, gate
+from dashboard.commands import _outputs, _written, audit, compare, gate
 from dashboard.exhibits.columns import NOT_KNOWN
 from dashboard.exhibits.pairs import VALUES_DIFFER
 
@@ -535,7 +535,7 @@ def _files_for(words):
 
 
 def test_terminal_text_is_told_plainly():
-    assert _shared.plain("a\x1b[0m\u202eb\n") == "a\\x1b[0m\\u202eb\\n"
+    assert _outputs.plain("a\x1b[0m\u202eb\n") == "a\\x1b[0m\\u202eb\\n"
 
 
 # -- judged how -----------------------------------------------------------------------------------------------

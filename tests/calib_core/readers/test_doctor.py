@@ -270,7 +270,10 @@ def test_confidence_tables() -> None:
     assert settled(percent, propose(percent), wrong) == 0.5
     same = read_table(b"confidence,correct\n.7,1\n.7,0\n", "preds.csv")
     assert found(same)["constant"].message == "All 2 rows have the same confidence."
-    top = read_table(b"conf,pred,label\n.7,0,1\n.6,1,2\n", "preds.csv")
+    shifted = read_table(b"conf,pred,label\n.7,0,1\n.6,1,2\n", "preds.csv")
+    assert found(shifted)["labels"].change_label == "Predicted classes count from 0, labels from 1"
+    assert settled(shifted, propose(shifted), found(shifted)["labels"]) == 1.0
+    top = read_table(b"conf,pred,label\n.7,0,1\n.6,1,0\n", "preds.csv")
     assert found(top)["never-right"].message == (
         "No row predicts its label: are predictions (0, 1) and labels coded alike?"
     )

@@ -189,8 +189,14 @@ def test_logits_are_kept_and_may_be_minus_infinity() -> None:
 
 def test_weights_go_along_and_are_checked() -> None:
     text = "p_a,p_b,label,weight\n.75,.25,a,2\n.25,.75,a,1\n"
-    assert read_predictions(text.encode(), "preds.csv").accuracy == pytest.approx(2 / 3)
-    assert said(text.replace(",2", ",-2")) == "preds.csv: weights row 0 is -2.0; weights are finite and not negative"
+    unasked = read_predictions(text.encode(), "preds.csv")
+    assert (unasked.weights, unasked.accuracy) == (None, 0.5)
+    assert unasked.notes[0].startswith('The column "weight" (1 to 2) is not used: every row counts once.')
+    assert read_predictions(text.encode(), "preds.csv", weights="weight").accuracy == pytest.approx(2 / 3)
+    assert (
+        said(text.replace(",2", ",-2"), weights="weight")
+        == "preds.csv: weights row 0 is -2.0; weights are finite and not negative"
+    )
 
 
 @pytest.mark.parametrize("words", [("1", "0"), ("True", "False"), ("yes", "no"), ("Correct", "wrong"), ("1.0", "0.0")])

@@ -152,8 +152,8 @@ def test_a_lone_matrix_may_hold_its_labels() -> None:
 
 def test_split_weights_and_metadata_by_name() -> None:
     reading = propose(csv("id,split,weight,p_a,p_b,label,site\n1,cal,2,.7,.3,a,x\n2,test,1,.2,.8,b,y\n"))
-    assert (reading.split, reading.weights) == ("split", "weight")
-    assert reading.metadata == ("id", "split", "site")
+    assert (reading.split, reading.weights) == ("split", None), "weights are proposed, never taken"
+    assert reading.metadata == ("id", "split", "weight", "site")
 
 
 def test_chosen_fields_are_taken_as_given() -> None:

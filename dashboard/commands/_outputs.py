@@ -1,0 +1,150 @@
+"""What commands put out: files written whole, stdout for "-", text that no terminal acts on, progress on stderr."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:  # heavy: a command imports it when it runs
+    import pandas as pd
+
+STDIO = "-"
+"""The name of a file that stands for stdin or stdout."""
+
+
+# -- files ----------------------------------------------------------------------------------------------------
+
+
+class Output(click.Path):
+    """The name of a file to be written: not that of a file the command reads or writes too, in a folder that is there.
+
+    It is looked at before the work begins, by ``check``.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+
+def check(context: click.Context) -> None:
+    """A usage error for an output that would overwrite another file of the command, or that no folder takes."""
+    if context.params.get("force"):
+        return
+    kinds = {param.name: param for param in context.command.params}
+    files = [(name, path) for name, value in context.params.items() for path in _paths(value)]
+    for name, path in files:
+        param = kinds.get(name)
+        if param is None or not isinstance(param.type, Output) or str(path) == STDIO:
+            continue
+        if any(other != name and _same(path, beside) for other, beside in files):
+            raise click.BadParameter(f"{plain(path)} is a file this command reads or writes already; "
+                                     "give another name; it would be lost.", context, param)  # fmt: skip
+        folder = path.resolve().parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)
+            raise click.BadParameter(f"{plain(path)} cannot be written ({reason}: {plain(folder)}).", context, param)
+
+
+def _paths(value: Any) -> list[Path]:
+    """The files an argument names: itself, or each of several."""
+    if isinstance(value, tuple):
+        return [path for item in value for path in _paths(item)]
+    return [Path(value)] if isinstance(value, (str, Path)) and str(value) else []
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return one == other
+
+
+def write(path: Path, data: bytes) -> None:
+    """The bytes as a file, whole or not at all, or on stdout where the name is "-"."""
+    with aside(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def aside(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes its place when all is written, or stdout where the name is "-"."""
+    from calib_core import _whole_files
+
+    if str(path) == STDIO:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with _whole_files.aside(path) as file:
+            yield file
+    except OSError as why:
+        if why.filename != str(path):
+            raise
+        said = f"cannot be written ({why.strerror}); what was there before is unchanged"
+        raise OSError(why.errno, said, str(path)) from why
+
+
+# -- text -----------------------------------------------------------------------------------------------------
+
+
+def plain(text: object) -> str:
+    """Text as a terminal may show it: characters that move the cursor, colour or reorder are written out.
+
+    >>> plain("cat\\x1b[31m"), plain("über")
+    ('cat\\\\x1b[31m', 'über')
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def progress(label: str, length: int) -> Any:
+    """A progress bar on stderr; nothing where stderr is no terminal."""
+    return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())
+
+
+def versions() -> dict[str, str]:
+    """Versions of this package and of those that decide its numbers."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for name in ("calib", "numpy", "scipy", "scikit-learn", "pandas"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def write_csv(frame: pd.DataFrame) -> None:
+    """A table on stdout as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
+    from dashboard.export import csv_bytes
+
+    click.echo(
+        csv_bytes(frame.rename(columns=plain).map(lambda cell: plain(cell) if isinstance(cell, str) else cell)),
+        nl=False,
+    )
+
+
+def write_json(command: str, record: dict[str, Any]) -> None:
+    """A record on stdout with the versions behind it: sorted keys, full precision; NaN becomes null."""
+    import json
+
+    whole = finite({"command": command, "versions": versions()} | record)
+    click.echo(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value

@@ -1,0 +1,47 @@
+"""Tables too large to be read as a whole are refused from what their headers promise."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib_core.readers import limits
+
+Refused = Callable[[bytes, str], str]
+
+
+def npz(array: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(out, probs=array)
+    return out.getvalue()
+
+
+def test_many_constant_rows_of_parquet_are_refused_before_they_are_decoded(refused: Refused) -> None:
+    """Sixty million of them, in half a megabyte, took 6.4 GB."""
+    rows = limits.ROWS + 1
+    data = pd.DataFrame({"correct": np.ones(rows, dtype=np.int8)}).to_parquet(index=False, compression="zstd")
+    assert len(data) < 1 << 17
+    assert refused(data, "a.parquet") == (
+        "a.parquet has 10,000,001 rows of 1 columns, which take 1.16 GB of memory and about 20 s to read at once; at "
+        "most 10,000,000 rows and 1.07 GB are: count them with calib summarise, which reads files of any size in "
+        "parts, or save fewer rows"
+    )
+
+
+@pytest.mark.parametrize("limit", ["ROWS", "WORKING_BYTES"])
+def test_every_format_is_limited_in_rows_and_in_what_they_cost(
+    limit: str, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, limit, 20 if limit == "ROWS" else 20 * (limits.ROW_BYTES + 32))
+    p = np.full((21, 2), 0.5)
+    frame = pd.DataFrame(p, columns=["p_a", "p_b"])
+    lines = b'{"p_a": 0.5, "p_b": 0.5}\n' * 21
+    files = {"a.csv": frame.to_csv(index=False).encode(), "a.parquet": frame.to_parquet(), "a.npz": npz(p)}
+    files |= {"a.jsonl": lines} if limit == "ROWS" else {}
+    for name, data in files.items():
+        assert "21 rows of 2 columns" in refused(data, name), name
+        assert "calib summarise" in refused(data, name), name

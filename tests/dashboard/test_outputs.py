@@ -1,0 +1,136 @@
+"""What commands write: whole or not at all, never over what they read, by "-" on stdout; no terminal acts on it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from calib_core import _whole_files
+from calib_core._whole_files import write_whole
+from dashboard.cli import main
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """A file of predictions and a calibrator in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    p = rng.random(80)
+    frame = pd.DataFrame({"p_a": 1 - p, "p_b": p, "label": np.where(rng.random(80) < p, "b", "a")})
+    data = frame.to_csv(index=False).encode()
+    Path("p.csv").write_bytes(data)
+    assert calib("fit", "p.csv", "--calibrator", "temperature", "-o", "cal.json").exit_code == 0
+    return data
+
+
+def calib(*words: str, given: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, list(words), input=given)
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+WRITERS = [
+    ("fit", "p.csv", "--calibrator", "temperature", "-o", "out.json"),
+    ("apply", "cal.json", "p.csv", "-o", "out.csv"),
+    ("export", "cal.json", "-o", "out.py"),
+    ("summarise", "p.csv", "-o", "out.parquet"),
+]
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=lambda words: words[0])
+def test_a_full_disk_leaves_the_old_file_and_names_file_and_reason(
+    words: tuple[str, ...], files: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(words[-1]).write_bytes(b"old")
+    before = sorted(os.listdir())
+    monkeypatch.setattr(_whole_files.os, "fsync", full)
+    ended = calib(*words)
+    assert ended.exit_code == 2
+    assert words[-1] in ended.stderr
+    assert "No space left on device" in ended.stderr
+    assert (Path(words[-1]).read_bytes(), sorted(os.listdir())) == (b"old", before)
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_whole_files.os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "a", b"new")
+    assert not list(tmp_path.iterdir())
+
+
+def test_permissions_and_links_stay(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    (tmp_path / "a").chmod(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("apply", "cal.json", "p.csv", "-o", "p.csv"),
+        ("apply", "cal.json", "p.csv", "-o", "./p.csv"),
+        ("fit", "p.csv", "--calibrator", "temperature", "-o", "p.csv"),
+        ("export", "cal.json", "-o", "cal.json"),
+        ("report", "p.csv", "-o", "p.csv"),
+        ("report", "p.csv", "-o", "r.html", "--pdf", "r.html"),
+        ("summarise", "p.csv", "-o", "p.csv"),
+    ],
+)
+def test_no_output_overwrites_an_input(words: tuple[str, ...], files: bytes) -> None:
+    calibrator = Path("cal.json").read_bytes()
+    ended = calib(*words)
+    assert ended.exit_code == 2
+    assert "is a file this command reads or writes already; give another name; it would be lost" in ended.stderr
+    assert (Path("p.csv").read_bytes(), Path("cal.json").read_bytes()) == (files, calibrator)
+
+
+def test_a_folder_that_is_not_there_is_said_before_the_work(files: bytes) -> None:
+    ended = calib("fit", "nothing.csv", "--calibrator", "temperature", "-o", "no/such/cal.json")
+    assert ended.exit_code == 2
+    assert "no/such/cal.json cannot be written (No such file or directory" in ended.stderr
+
+
+def test_a_dash_is_stdin_and_stdout(files: bytes) -> None:
+    by_name, piped = (
+        calib("apply", "cal.json", "p.csv", "-o", "out.csv"),
+        calib("apply", "cal.json", "-", "-o", "-", given=files),
+    )
+    assert (by_name.exit_code, piped.exit_code) == (0, 0)
+    assert piped.stdout_bytes == Path("out.csv").read_bytes()
+    assert calib("gate", "-", "--max-ece", "0.9", given=b"").stderr.startswith("main gate: standard input is empty")
+
+
+def test_no_terminal_acts_on_what_is_printed(files: bytes) -> None:
+    evil = "e\x1b[31mvil\u202e"
+    frame = pd.read_csv("p.csv").rename(columns={"p_a": f"p_{evil}"})
+    frame["label"] = frame["label"].replace("a", evil)
+    frame.to_csv("evil.csv", index=False)
+    for how in ([], ["--csv"], ["--json"]):
+        ended = calib("audit", "evil.csv", *how)
+        assert ended.exit_code == 0, ended.stderr
+        assert not set("\x1b\u202e") & set(ended.stdout + ended.stderr), how
+
+
+def test_what_is_assumed_comes_with_the_option_that_settles_it(files: bytes) -> None:
+    pd.read_csv("p.csv").assign(weight=2.5).to_csv("w.csv", index=False)
+    option = """Rows count as "weight" says: --read weights=weight"""
+    assert option in calib("gate", "w.csv", "--max-ece", "0.9").stderr
+    assert "weight" not in calib("gate", "w.csv", "--max-ece", "0.9", "--read", "weights=weight").stderr
+    pd.DataFrame({"confidence": [1, 5, 3], "correct": [0, 1, 1]}).to_csv("r.csv", index=False)
+    assert "--read kind=words --read words=1=0.1,2=0.3,3=0.5,4=0.7,5=0.9" in calib("audit", "r.csv").stderr
