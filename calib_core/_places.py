@@ -17,9 +17,10 @@ def placed(edge_sets: Sequence[Floats], scores: Floats, codes: Codes, cells: int
     if len(edge_sets) == 1:
         return np.asarray(np.searchsorted(edge_sets[0], scores, side="right") + codes * cells)
     found = np.empty(len(scores), dtype=np.intp)
-    order = np.argsort(codes, kind="stable")
-    stops = np.searchsorted(codes[order], np.arange(len(edge_sets) + 1))
-    for s in np.unique(codes):
+    # Numbers of 16 bits and less are sorted without comparing any two.
+    order = np.argsort(codes.astype(np.min_scalar_type(len(edge_sets))), kind="stable")
+    stops = np.append(0, np.cumsum(np.bincount(codes, minlength=len(edge_sets))))
+    for s in np.flatnonzero(np.diff(stops)).tolist():
         here = order[stops[s] : stops[s + 1]]
         found[here] = np.searchsorted(edge_sets[s], scores[here], side="right") + s * cells
     return found
