@@ -30,6 +30,9 @@ BLOCK_BYTES = 1 << 18
 LARGE_BLOCK_BYTES = 1 << 20
 """The same for passes of one or two operations, where the cost of starting an operation weighs more."""
 
+_ROWS_TURNED = 512
+"""Rows of a matrix turned into columns at a time."""
+
 
 def rounding(dtype: Any) -> float:
     """How far two probabilities stored in this type may lie apart and still be the same number, rounded.
@@ -110,7 +113,12 @@ class Rows(ReadOnly, OneLine):
     def columns(self, which: slice) -> Floats:
         """Neighbouring columns, one a row."""
         block = self.base[:, which]
-        return np.ascontiguousarray((block if self.index is None else block[self.index]).T)
+        out = np.empty((block.shape[1], self.shape[0]), dtype=self.dtype)
+        # Some rows at a time: every row is a page of memory of its own, and few of them are at hand at once.
+        for first in range(0, out.shape[1], _ROWS_TURNED):
+            rows = slice(first, first + _ROWS_TURNED)
+            out[:, rows] = (block[rows] if self.index is None else block[self.index[rows]]).T
+        return out
 
     def array(self) -> Floats:
         """All rows as one read-only array: the base itself when no rows were chosen."""

@@ -73,6 +73,21 @@ def refuse_outside(matrix: Floats, what: str) -> None:
     refuse_rows(what, wrong.any(axis=1), matrix, "is outside [0, 1]")
 
 
+def as_claims(matrix: Floats, what: str) -> tuple[Codes, Floats]:
+    """The largest of each row's K probabilities, which need not sum to one: its column and its value, as checked."""
+
+    def work(where: slice) -> tuple[bool, Codes, Floats]:
+        parts = [block for _, block in Rows(matrix[where]).blocks(LARGE_BLOCK_BYTES)]
+        right = all(bool(block.min() >= 0) and bool(block.max() <= 1) for block in parts)
+        classes, confidence = zip(*map(top_one, parts), strict=True)
+        return right, np.concatenate(classes), np.concatenate(confidence)
+
+    right, classes, confidence = zip(*over_chunks(len(matrix), work), strict=True)
+    if not all(right):
+        refuse_outside(matrix, what)
+    return np.concatenate(classes), np.concatenate(confidence)
+
+
 def over_chunks(n: int, work: Callable[[slice], T]) -> Iterator[T]:
     """The results of ``work`` on fixed runs of the n rows, in order."""
     return shared_out(work, chunks(n, _CHUNK_ROWS))
@@ -102,13 +117,17 @@ def _row_facts(chunk: Floats) -> tuple[Float64s, Floats, Codes, Floats]:
     n = len(chunk)
     sums, least = np.empty(n), np.empty(n, dtype=chunk.dtype)
     classes, confidence = np.empty(n, dtype=np.intp), np.empty(n, dtype=chunk.dtype)
-    # Block by block also because argmax copies what it reads when that is read-only.
+    room = np.empty(0)
     for where, block in Rows(chunk).blocks(LARGE_BLOCK_BYTES):
-        sums[where] = block.astype(np.float64).sum(axis=1)
+        # In float64 for the sums, and writeable because argmax copies what is not.
+        room = room if room.size else np.empty(block.shape)
+        wide = room[: len(block)]
+        wide[...] = block
+        sums[where] = wide.sum(axis=1)
         lowest = block.min()
         # The least entry matters only where something is wrong: one scalar pass is four times cheaper.
         least[where] = lowest if lowest >= 0 else block.min(axis=1)
-        classes[where], confidence[where] = top_one(block)
+        classes[where], confidence[where] = top_one(wide)
     return sums, least, classes, confidence
 
 

@@ -383,10 +383,11 @@ def _top_k(rows: Rows, first: Codes, k: int) -> tuple[Codes, Floats]:
     classes, probs = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=rows.dtype)
 
     def work(chunk: slice) -> None:
-        part = rows.part(chunk)
+        part, room = rows.part(chunk), np.empty(0)
         for where, block in part.blocks(LARGE_BLOCK_BYTES):
             span = slice(chunk.start + where.start, chunk.start + where.stop)
-            left = block.copy()
+            room = room if room.size else np.empty_like(block)
+            np.copyto(left := room[: len(block)], block)
             line = np.arange(len(left))
             for rank in range(k):
                 best = left.argmax(axis=1) if rank else first[span]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from calib_core import exact_sums
 from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
 from calib_core._parallel import chunks, shared_out
-from calib_core._places import n_lines, placed, placed_in_lines
+from calib_core._places import n_lines, placed, placed_in_lines, places
 from calib_core._repr import OneLine
 from calib_core.exact_sums import ExactSums
 from calib_core.predictions import Grain
@@ -88,7 +88,7 @@ class Ordered(OneLine):
         counts = np.diff(np.append(starts, n)).astype(np.float64)
         if self.weights is not None:
             counts = _runs(self.weights, starts)
-        outcome = _bincount(np.searchsorted(edges, self.hits, side="right"), self.hit_weights, (cells,))
+        outcome = _bincount(places(edges, self.hits), self.hit_weights, (cells,))
         if self.weights is not None and not copies(self.weights):
             return Tally(counts, _runs(self.scores * self.weights, starts), outcome)
         halves = exact_sums.halves(self.scores, self.weights)
@@ -348,7 +348,7 @@ class ColumnClaims(OneLine):
                 columns.append(above % k)
                 scores.append(block.ravel()[above])
         score = np.concatenate(scores)
-        cell = np.concatenate(columns) * cells + np.searchsorted(edges, score, side="right")
+        cell = np.concatenate(columns) * cells + places(edges, score)
         return _bincount(cell, None, (k, cells)), _bincount(cell, exact_sums.rounded(score), (k, cells)), total
 
     def _outcomes(self, edges: Floats, shape: tuple[int, int]) -> Float64s:
@@ -357,7 +357,7 @@ class ColumnClaims(OneLine):
         hit = self.hit[known]
         base = self.rows.base
         scores = base[known, hit] if self.rows.index is None else base[self.rows.index[known], hit]
-        cell = hit * shape[1] + np.searchsorted(edges, scores, side="right")
+        cell = hit * shape[1] + places(edges, scores)
         weight = None if self.weights is None else self.weights[known]
         return _bincount(cell, weight, shape)
 

@@ -18,6 +18,7 @@ from calib_core._checks import (
     RESCALED,
     ROUNDING_CAP,
     WEIGHTS,
+    as_claims,
     as_codes,
     as_confidence,
     as_distributions,
@@ -28,8 +29,6 @@ from calib_core._checks import (
     check_weights,
     effective_rows,
     names_in,
-    refuse_outside,
-    top_one,
     unless_none,
     whole,
 )
@@ -180,8 +179,7 @@ class Predictions(Stored):
         check_same_index(scores=scores, labels=labels, weights=weights, metadata=metadata, groups=groups)
         class_names, labels = _of_columns(scores, labels, class_names, "scores")
         matrix = as_matrix(scores, "scores")
-        refuse_outside(matrix, "scores")
-        classes, confidence = top_one(matrix)
+        classes, confidence = as_claims(matrix, "scores")
         self = object.__new__(cls)
         extras = (weights, metadata, groups, ())
         self._fill_matrix("per-class", owned(matrix), classes, confidence, labels, class_names, *extras)

@@ -290,7 +290,7 @@ class Registry(Generic[T]):
 
     def find(self, member: Any) -> Entry[T] | None:
         """The most specific entry that could have made this member, None when it is not of this family."""
-        makers = [entry for entry in self._entries.values() if entry.makes(member)]
+        makers = [entry for entry in self._entries.values() if entry.cls is type(member) and entry.makes(member)]
         return max(makers, key=lambda entry: len(entry.fixed), default=None)
 
     def flags(self, member: Any) -> Any:

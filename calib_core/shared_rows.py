@@ -95,7 +95,7 @@ class SharedRows(OneLine):
     def squared_reach(self, each: Float64s) -> float:
         """sum_i (sum_j e_j |r_ij|)^2: how far residuals moved an aggregate in which line j weighs e_j (lines,)."""
         whole, rest = self.sizes.value
-        return float(each @ (whole + rest / _HALF) @ each)
+        return max(0.0, float(each @ (whole + rest / _HALF) @ each))
 
     def reach(self, each: Float64s) -> float:
         """The most that any row could move it by: its residuals add up to at most 1 + (sum of its scores)."""

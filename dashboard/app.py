@@ -8,8 +8,9 @@ from calib_core import InputError
 from dashboard import frame, session, tour, widgets
 from dashboard.frame.header import tabs
 from dashboard.selection import Selection
+from dashboard.session.turns import TURNS
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, View, data, data_choice, kept_rows, start
+from dashboard.views import VIEWS, View, data, data_choice, sample_offered, start
 
 # Views on which a file can be opened. (A docstring here would be printed on the page.)
 _OPENS = ("start", "data")
@@ -67,9 +68,10 @@ def _view(selection: Selection, view: View) -> None:
             st.error(markdown_plain(why), icon=":material/error:")
             st.button("Choose data", on_click=lambda: widgets.change(view="data"))
             return
-        if view.reads == "rows" and kept_rows.whole_view(view.title):
+        if view.reads == "rows" and sample_offered.whole_view(view.title):
             return
     view.render()
 
 
-main()
+with TURNS.taken():
+    main()

@@ -88,7 +88,15 @@ class BinTable(OneLine):
 
     def edge_sets(self, dtype: np.dtype[Any]) -> list[Floats]:
         """Inner edges in the scores' dtype, of all strata where those are alike, else one set a stratum."""
-        return [self.inner_edges(s, dtype) for s in range(1 if self.same_edges else len(self.strata))]
+        if dtype not in self._edge_sets:
+            self._edge_sets[dtype] = [
+                self.inner_edges(s, dtype) for s in range(1 if self.same_edges else len(self.strata))
+            ]
+        return self._edge_sets[dtype]
+
+    @cached_property
+    def _edge_sets(self) -> dict[np.dtype[Any], list[Floats]]:
+        return {}
 
     def moments(self, claims: Claims) -> Moments:
         """Sums over the bins' claims, (strata of the claims, bins): those pooled in one stratum are still apart."""

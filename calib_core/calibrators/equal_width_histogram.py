@@ -7,7 +7,8 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Bools, Float64s, Floats
+from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._places import places
 from calib_core.binning import EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, shares_table
@@ -58,8 +59,9 @@ class EqualWidthHistogram(BinaryCalibrator):
 
     def _map(self, scores: Floats) -> Float64s:
         codes = self._codes(scores)
-        return np.where(self.counts_[codes] > 0, self.values_[codes], scores.astype(np.float64))
+        values, empty = self.values_.take(codes), self.counts_ == 0
+        return np.where(empty.take(codes), scores, values) if empty.any() else values
 
-    def _codes(self, scores: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    def _codes(self, scores: Floats) -> Codes:
         edges = EqualWidth(self.bins).fixed_edges().astype(scores.dtype)
-        return np.asarray(np.searchsorted(edges, scores, side="right"), dtype=np.intp)
+        return places(edges, scores)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._arrays import Bools, Codes, Float64s, Floats, frozen
+from calib_core._places import places
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
@@ -20,6 +22,9 @@ _EDGE_SHARE, _EDGE_ROWS = 0.25, 20
 Few of them leave bins of unequal mass, many leave few rows to average: from 20 to 100 points a bin the smallest bin
 keeps most rows with a quarter to a fifth; with more, 20 a bin place edges about as well as all would.
 """
+
+_FEW_LEVELS = 1000
+"""Different scores of which each in turn is told how many of its rows were drawn; of more, rows are drawn by rank."""
 
 
 @BINARY_CALIBRATORS.register(
@@ -108,7 +113,7 @@ class Histogram(BinaryCalibrator):
         # Only the scores are sorted, which needs no permutation; outcomes enter through the few that came true.
         order = slice(None) if weights is None else np.argsort(scores, kind="stable")
         s = np.sort(scores) if weights is None else scores[order]
-        upto = np.append(0.0, np.arange(1.0, len(s) + 1) if weights is None else np.cumsum(weights[order]))
+        upto = np.arange(len(s) + 1.0) if weights is None else np.append(0.0, np.cumsum(weights[order]))
         n_bins = self._bins(s, float(upto[-1]))
         thresholds, copies = np.unique(s[_ranks(upto, n_bins)], return_counts=True)
         below = upto[np.searchsorted(s, thresholds, side="left")]
@@ -139,11 +144,11 @@ class Histogram(BinaryCalibrator):
         """
         starts_of_levels = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
         levels = ordered[starts_of_levels]
-        rows = np.diff(upto[np.append(starts_of_levels, len(ordered))])
+        ends = upto[np.append(starts_of_levels, len(ordered))]
+        rows = np.diff(ends)
         hits = _group_sums(np.searchsorted(levels, true), weights, len(levels))
-        self.placing_ = min(int(_EDGE_SHARE * rows.sum()), _EDGE_ROWS * n_bins)
-        rng = np.random.default_rng((self.random_state, 1))
-        drawn = rng.multivariate_hypergeometric(rows.astype(np.int64), self.placing_).astype(np.float64)
+        self.placing_ = min(int(_EDGE_SHARE * ends[-1]), _EDGE_ROWS * n_bins)
+        drawn = _drawn(ends, self.placing_, self.random_state)
         starts = _equal_shares(drawn, n_bins)
         self.thresholds_ = levels[starts[1:]]
         self.counts_, all_hits = np.add.reduceat(rows, starts), np.add.reduceat(hits, starts)
@@ -185,31 +190,8 @@ class Histogram(BinaryCalibrator):
         return hits, tied
 
     def _map(self, scores: Floats) -> Float64s:
-        codes = _bins_of(scores, self.thresholds_.astype(scores.dtype))
+        codes = places(self.thresholds_.astype(scores.dtype), scores)
         return np.asarray(self.values_[codes], dtype=np.float64)
-
-
-_MANY_THRESHOLDS, _MANY_SCORES, _LOW_BITS = 64, 10_000, 16
-
-
-def _bins_of(scores: Floats, thresholds: Floats) -> Codes:
-    """How many ascending thresholds lie at or below each score: ``searchsorted``, in a fifth of its time where many do.
-
-    Positive floats are ordered as the integers of their bits: the upper bits of a score say which thresholds lie
-    below it but for the few that share them, which are compared with it in turn.
-
-    >>> _bins_of(np.array([0.1, 0.5], dtype=np.float32), np.array([0.5], dtype=np.float32)).tolist()
-    [0, 1]
-    """
-    if scores.dtype != np.float32 or len(thresholds) < _MANY_THRESHOLDS or len(scores) < _MANY_SCORES:
-        return np.asarray(np.searchsorted(thresholds, scores, side="right"), dtype=np.intp)
-    share = np.bincount((thresholds + np.float32(0)).view(np.int32) >> _LOW_BITS, minlength=1 << _LOW_BITS)
-    # Adding 0 makes -0 positive.
-    codes = (np.cumsum(share) - share)[(scores + np.float32(0)).view(np.int32) >> _LOW_BITS]
-    ended = np.append(thresholds, np.float32(np.inf))
-    for _ in range(share.max()):
-        codes += ended[codes] <= scores
-    return np.asarray(codes, dtype=np.intp)
 
 
 def _ranks(upto: Float64s, n_bins: int) -> Codes:
@@ -224,6 +206,24 @@ def _group_sums(codes: Codes, weights: Float64s | None, groups: int) -> Float64s
 
 def _of(weights: Float64s | None, rows: Bools) -> Float64s | None:
     return None if weights is None else weights[rows]
+
+
+def _drawn(ends: Float64s, many: int, seed: int) -> Float64s:
+    """How many of ``many`` rows drawn without replacement are of each level; ``ends``: rows below each, and all.
+
+    >>> _drawn(np.array([0.0, 3.0, 7.0]), 7, 0).tolist()
+    [3.0, 4.0]
+    """
+    if len(ends) <= _FEW_LEVELS:
+        rng = np.random.default_rng((seed, 1))
+        return rng.multivariate_hypergeometric(np.diff(ends).astype(np.int64), many).astype(np.float64)
+    return np.diff(np.searchsorted(_drawn_ranks(int(ends[-1]), many, seed), ends)).astype(np.float64)
+
+
+@lru_cache(1)
+def _drawn_ranks(rows: int, many: int, seed: int) -> Codes:
+    """Ranks drawn of so many rows, ascending; classes of the same rows draw the same."""
+    return frozen(np.sort(np.random.default_rng((seed, 1)).choice(rows, many, replace=False, shuffle=False)))
 
 
 def _equal_shares(drawn: Float64s, bins: int) -> Codes:
@@ -244,6 +244,8 @@ def _equal_shares(drawn: Float64s, bins: int) -> Codes:
         below = np.maximum(above - 1, 0)
         nearest = np.where(wanted - before[below] <= np.abs(before[above] - wanted), below, above)
         nearest = nearest[total - before[nearest] >= share / 2]
+        if (np.diff(before[nearest], prepend=0.0) >= share / 2).all():
+            return np.append(0, levels[nearest])
         for level, many in zip(levels[nearest].tolist(), before[nearest].tolist(), strict=True):
             if many - begun >= share / 2:
                 starts.append(level)

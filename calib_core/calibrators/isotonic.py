@@ -8,9 +8,15 @@ import numpy as np
 import scipy
 
 from calib_core._arrays import Bools, Float64s, Floats
+from calib_core._places import places
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.claims import Stratum
+
+_MANY = 8192
+"""Scores from which on the steps below them are found faster by their bits."""
+_LONG_RUNS = 4
+"""Claims for each different score that came true, on average, from which on scores need not be sorted."""
 
 
 @BINARY_CALIBRATORS.register(
@@ -43,25 +49,48 @@ class Isotonic(BinaryCalibrator):
         )
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
-        claims = Stratum(scores, outcomes, weights).counted().in_order()
-        levels = np.flatnonzero(np.append(True, claims.scores[1:] != claims.scores[:-1]))
-        true = np.searchsorted(claims.scores[levels], claims.hits)
-        hits = np.bincount(true, claims.hit_weights, minlength=len(levels)).astype(np.float64)
-        # Levels without a claim that came true are pooled with the one before whatever follows: one run of them all.
-        runs = np.flatnonzero(np.append(True, hits[1:] > 0))
-        first_claims = levels[runs]
-        if claims.weights is None:
-            total = np.diff(np.append(first_claims, len(claims.scores))).astype(np.float64)
-        else:  # run by run: differences of sums from the first claim on lose small weights behind large ones
-            total = np.add.reduceat(claims.weights, first_claims)
-        shares = np.add.reduceat(hits, runs) / total
-        fitted = scipy.optimize.isotonic_regression(shares, weights=total)
+        claims = Stratum(scores, outcomes, weights).counted()
+        # Scores without a claim that came true are pooled with the one before whatever follows: one run of them all.
+        true, codes = np.unique(claims.scores[claims.outcomes], return_inverse=True)
+        true_weights = None if claims.weights is None else claims.weights[claims.outcomes]
+        hits = np.bincount(codes, true_weights, minlength=len(true)).astype(np.float64)
+        lowest = claims.scores.min()
+        if not len(true) or true[0] > lowest:
+            true, hits = np.append(lowest, true), np.append(0.0, hits)
+        total, last = _in_runs(claims, true)
+        fitted = scipy.optimize.isotonic_regression(hits / total, weights=total)
         # Sums of weights leave a rounding error between shares that are equal.
         rises = np.flatnonzero(np.append(True, np.diff(fitted.x) > 1e-12))
-        first = runs[rises]
-        ends = np.unique([first, np.append(first[1:], len(levels)) - 1])
-        self.scores_ = claims.scores[levels[ends]].astype(np.float64)
-        self.values_ = np.clip(fitted.x[rises[np.searchsorted(first, ends, side="right") - 1]], 0.0, 1.0)
+        ends = np.stack([true[rises], last[np.append(rises[1:], len(true)) - 1]], axis=1).ravel()
+        different = np.append(True, ends[1:] > ends[:-1])
+        self.scores_ = ends[different].astype(np.float64)
+        self.values_ = np.clip(np.repeat(fitted.x[rises], 2)[different], 0.0, 1.0)
 
     def _map(self, scores: Floats) -> Float64s:
-        return np.asarray(np.interp(scores.astype(np.float64), self.scores_, self.values_))
+        # A rise between neighbouring denormal numbers has no finite slope.
+        slopes = np.diff(self.values_) / np.maximum(np.diff(self.scores_), np.finfo(np.float64).tiny)
+        knots = self.scores_.astype(scores.dtype)
+        if len(scores) < _MANY or (knots != self.scores_).any():
+            return np.asarray(np.interp(scores.astype(np.float64), self.scores_, self.values_))
+        after = places(knots, scores)
+        beyond = scores.astype(np.float64)
+        beyond -= np.append(self.scores_[0], self.scores_).take(after)
+        beyond *= np.concatenate([[0.0], slopes, [0.0]]).take(after)
+        beyond += np.append(self.values_[0], self.values_).take(after)
+        return beyond
+
+
+def _in_runs(claims: Stratum, starts: Floats) -> tuple[Float64s, Floats]:
+    """Weight of the claims from each of these ascending scores to the next, and the highest score before it."""
+    if claims.weights is None and len(starts) * _LONG_RUNS < len(claims.scores):
+        run = places(starts, claims.scores) - 1
+        last = starts.copy()
+        np.maximum.at(last, run, claims.scores)
+        return np.bincount(run, minlength=len(starts)).astype(np.float64), last
+    ordered = claims.in_order()
+    first = np.searchsorted(ordered.scores, starts)
+    last = ordered.scores[np.append(first[1:], len(ordered.scores)) - 1]
+    if ordered.weights is None:
+        return np.diff(np.append(first, len(ordered.scores))).astype(np.float64), last
+    # Run by run: differences of sums from the first claim on lose small weights behind large ones.
+    return np.add.reduceat(ordered.weights, first), last

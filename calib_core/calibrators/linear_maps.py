@@ -15,7 +15,7 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import Input, LogRows
 from calib_core.calibrators.fitting.odir_choice import chosen_odir
 from calib_core.calibrators.fitting.parted_rows import PartedRows, Parts
-from calib_core.calibrators.fitting.softmax_fit import Fitted, fitted
+from calib_core.calibrators.fitting.softmax_fit import Fitted, fitted, fitted_in_parts
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 from calib_core.calibrators.insides import Grid, Insides, Number, class_names
 from calib_core.calibrators.profile import Profile
@@ -84,8 +84,7 @@ class VectorScaling(Calibrator):
         rows = PartedRows(parts, LogRows.best)
         self.input_ = rows.source.kind
         with one_blas_thread():
-            first = fitted(DiagonalLoss(rows.sample))
-            self._take(fitted(DiagonalLoss(rows), first.parameters))
+            self._take(fitted_in_parts(DiagonalLoss(rows), DiagonalLoss(rows.sample)))
 
     def _take(self, found: Fitted) -> None:
         self.weights_, self.intercepts_ = found.parameters
@@ -151,8 +150,7 @@ class _Affine(Calibrator):
         self.input_ = rows.source.kind
         odir = Odir(float(self.off_diagonal), float(self.intercept))
         with one_blas_thread():
-            first = fitted(AffineLoss(rows.sample, odir))
-            self._take(fitted(AffineLoss(rows, odir), first.parameters), odir)
+            self._take(fitted_in_parts(AffineLoss(rows, odir), AffineLoss(rows.sample, odir)), odir)
 
     def _source(self, predictions: Predictions) -> LogRows:
         return LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from calib_core._adjustable import check_is_fitted, clone
 from calib_core._arrays import Codes, Float64s, Floats, Rows, frozen
+from calib_core._parallel import chunks, shared_out
 from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
@@ -22,6 +23,8 @@ from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, TopLabel, scope
 from calib_core.registry import Choice, Counts, Flag, Part
 from calib_core.summaries import CountedClaims
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False, repr=False)
@@ -90,12 +93,14 @@ class Reduced(Calibrator):
         parts = self._parts(len(claims.strata))
         if any(binary.divides for binary in parts):
             refuse_groups(predictions, "a map fitted on thirds of the rows", "use all rows for every step")
-        few: list[tuple[int, BinaryCalibrator, Stratum]] = []
-        for s, (binary, stratum) in enumerate(zip(parts, _strata(claims, self.binary), strict=True)):
-            if _rows(stratum) < (max(2, binary.min_rows) if len(claims.strata) > 1 else 2):
-                few.append((s, binary, stratum))
-            else:
-                self.maps_[s] = _fitted(binary, stratum)
+
+        def fitted(s: int, stratum: Stratum) -> tuple[int, BinaryCalibrator, Stratum] | None:
+            if _rows(stratum) < (max(2, parts[s].min_rows) if len(parts) > 1 else 2):
+                return s, parts[s], stratum
+            self.maps_[s] = _fitted(parts[s], stratum)
+            return None
+
+        few = [small for small in _of_strata(claims, self.binary, fitted) if small is not None]
         self._fit_small(few, predictions.n_rows)
 
     @property
@@ -202,12 +207,17 @@ class Reduced(Calibrator):
     ) -> Predictions:
         """Every class's column through its map; columns without one stay."""
         out = np.empty(predictions.rows.shape, dtype=dtype)
-        for which, columns in _column_blocks(predictions.rows):
-            changed = np.empty(columns.shape, dtype=dtype)
-            for s, column, values in zip(range(which.start, which.stop), columns, changed, strict=True):
+
+        def change(which: slice) -> None:
+            columns = predictions.rows.columns(which)
+            for s, column in zip(range(which.start, which.stop), columns, strict=True):
                 binary = maps.get(s)
-                values[:] = column if binary is None else binary.transform(column)
-            out[:, which] = changed.T
+                if binary is not None:
+                    column[:] = binary.transform(column)
+            out[:, which] = columns.T
+
+        for _ in shared_out(change, _column_blocks(predictions.rows)):
+            pass
         if self.normalise:
             return predictions.with_probs(_normalised(out))
         return Predictions.from_scores(
@@ -255,19 +265,27 @@ def _normalised(out: Floats) -> Floats:
     return frozen(out)
 
 
-def _strata(claims: FlatClaims | ColumnClaims | CountedClaims, binary: BinaryCalibrator) -> Iterator[Stratum]:
-    """The strata in turn, however many there are with one look at every claim; counted ones as a map lists them."""
+def _of_strata(
+    claims: FlatClaims | ColumnClaims | CountedClaims,
+    binary: BinaryCalibrator,
+    work: Callable[[int, Stratum], T],
+) -> list[T]:
+    """What ``work`` makes of every stratum with one look at every claim; counted ones are as a map lists them."""
     if isinstance(claims, CountedClaims):
-        yield from (binary.listed(claims.stratum(s)) for s in range(len(claims.strata)))
-        return
+        return [work(s, binary.listed(claims.stratum(s))) for s in range(len(claims.strata))]
     weights = claims.weights
     if isinstance(claims, ColumnClaims):
-        for which, columns in _column_blocks(claims.rows):
-            for s, scores in zip(range(which.start, which.stop), columns, strict=True):
-                yield Stratum(scores, claims.hit == s, weights)
-    else:
-        for mine in _places(claims):
-            yield Stratum(claims.scores[mine], claims.outcomes[mine], None if weights is None else weights[mine])
+        rows, hit = claims.rows, claims.hit
+
+        def each(which: slice) -> list[T]:
+            strata = zip(range(which.start, which.stop), rows.columns(which), strict=True)
+            return [work(s, Stratum(scores, hit == s, weights)) for s, scores in strata]
+
+        return [result for part in shared_out(each, _column_blocks(rows)) for result in part]
+    return [
+        work(s, Stratum(claims.scores[mine], claims.outcomes[mine], None if weights is None else weights[mine]))
+        for s, mine in enumerate(_places(claims))
+    ]
 
 
 def _places(claims: FlatClaims) -> list[Codes]:
@@ -282,13 +300,10 @@ _COLUMNS, _BLOCK_BYTES = 64, 1 << 26
 """Columns read and written together, which share lines of memory, in so many bytes at most."""
 
 
-def _column_blocks(rows: Rows) -> Iterator[tuple[slice, Floats]]:
-    """Neighbouring columns, one a row; fewer where they are long."""
+def _column_blocks(rows: Rows) -> list[slice]:
+    """Neighbouring columns that one thread reads together; fewer where they are long."""
     n, k = rows.shape
-    step = min(_COLUMNS, max(1, _BLOCK_BYTES // (n * rows.dtype.itemsize)))
-    for first in range(0, k, step):
-        which = slice(first, min(first + step, k))
-        yield which, rows.columns(which)
+    return chunks(k, min(_COLUMNS, max(1, _BLOCK_BYTES // (n * rows.dtype.itemsize))))
 
 
 def _fitted(binary: BinaryCalibrator, stratum: Stratum) -> BinaryCalibrator:

@@ -9,6 +9,7 @@ import numpy as np
 
 from calib_core._adjustable import clone
 from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._places import places
 from calib_core.binning import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
@@ -107,14 +108,14 @@ class ScalingBinning(BinaryCalibrator):
 
     def _means(self, values: Float64s, weights: Float64s | None, otherwise: Float64s | None = None) -> Float64s:
         """Mean of g per bin; ``otherwise`` where no row fell."""
-        codes = np.searchsorted(self.thresholds_, values, side="right")
+        codes = places(self.thresholds_, values)
         counts = np.bincount(codes, weights, minlength=len(self.thresholds_) + 1).astype(np.float64)
         sums = np.bincount(codes, values if weights is None else values * weights, minlength=len(counts))
         start = np.zeros(len(counts)) if otherwise is None else otherwise.copy()
         return np.divide(sums, counts, out=start, where=counts > 0)
 
     def _map(self, scores: Floats) -> Float64s:
-        codes = np.searchsorted(self.thresholds_, self.map_.transform(scores), side="right")
+        codes = places(self.thresholds_, self.map_.transform(scores))
         return np.asarray(self.values_[codes], dtype=np.float64)
 
 

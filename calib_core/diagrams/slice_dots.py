@@ -12,6 +12,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.inference.number_words import at_level, of_rows, points, share_range, told_apart
 
 MOST_LINES = 30
+_ON_AVERAGE = ": on average at most 5 % of those that do are false alarms"
 _CORRECTIONS = {"p_bh": "Benjamini and Hochberg", "p_by": "Benjamini and Yekutieli", "p_holm": "Holm"}
 _NAMED = 3
 """So many slices of too few rows are called by their names."""
@@ -48,6 +49,8 @@ class SliceDots(Diagram):
     def basis(self) -> str:
         """What it rests on: rows and interval, how many stand out of how many, after which correction."""
         corrected = "" if self.tests < 2 else f", corrected for {self.tests:,} tests ({self.correction})"
+        if corrected and self.outstanding and self.correction != _CORRECTIONS["p_holm"]:
+            corrected += _ON_AVERAGE
         few = self._few
         if not self.outstanding:
             return f"None of {self.tests:,} can be told from noise{corrected}.{few}" if self.tests else few.strip()

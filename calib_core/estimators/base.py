@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -18,6 +17,7 @@ from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable
 from calib_core.binning.declared import moves_edges
 from calib_core.claims import Claims
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.estimators.once import Answers
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
 from calib_core.reductions.base import NOT_BINARY
@@ -91,7 +91,7 @@ class Traits:
 
     @property
     def reads(self) -> Literal["rows", "counts"]:
-        """Whether a summary is enough for it: counts in bins, or the sums of a score of whole predictions."""
+        """Whether a summary is enough for it."""
         return "counts" if self.counts != "never" or "predictions" in self.takes else "rows"
 
 
@@ -198,8 +198,7 @@ class Estimate(OneLine):
     recipe: tuple[Recipe | None, Recipe]
     question: Question | None = None
     cells: SimplexTable | None = None
-    _kept: dict[Any, Any] = field(init=False, default_factory=dict)
-    _turn: threading.RLock = field(init=False, default_factory=threading.RLock)
+    answers: Answers = field(init=False, default_factory=Answers)
 
     def interval(self, level: float = LEVEL, random_state: int = SEED) -> Interval:
         """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
@@ -233,23 +232,21 @@ class Estimate(OneLine):
         """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why."""
         return self._once(("verdict", eps, level), lambda by, _: by.verdict(self, eps, level))
 
-    def knows(self, what: str) -> bool:
-        """Whether its "interval", "floor" or "verdict" was made already, so that asking costs nothing."""
-        return any(key[0] == what for key in self._kept)
+    def knows(self, *what: Any) -> bool:
+        """Whether its "interval" (level, seed), "floor" or "verdict" was made already, so that asking costs nothing."""
+        return self.answers.know(*what)
 
-    def keep(self, key: tuple[Any, ...], value: Any) -> None:
-        """Keep an answer that was made for several estimates at once, unless there is one."""
-        with self._turn:
-            self._kept.setdefault(key, value)
+    def sharing(self, answers: Answers) -> Estimate:
+        """The same estimate with answers that others of the same question have too."""
+        found = replace(self)
+        object.__setattr__(found, "answers", answers)
+        return found
 
-    def _once(self, key: tuple[Any, ...], make: Callable[[Inference, Question], T]) -> T:
-        if self.question is None:
+    def _once(self, what: tuple[Any, ...], make: Callable[[Inference, Question], T]) -> T:
+        question = self.question
+        if question is None:
             raise RegistryError("this estimate does not know its predictions; make it with estimate(...)")
-        # Asked from several threads at once, the first makes it and the others wait: at many cells it is large.
-        with self._turn:
-            if key not in self._kept:
-                self._kept[key] = make(_inference(), self.question)
-        return cast(T, self._kept[key])
+        return self.answers.once(what, lambda: make(_inference(), question))
 
     @property
     def table(self) -> pd.DataFrame:
@@ -275,14 +272,6 @@ class Estimate(OneLine):
 
     def __float__(self) -> float:
         return self.value
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What was answered already goes along with a pickle or a copy; a lock cannot."""
-        with self._turn:
-            return {**self.__dict__, "_turn": None, "_kept": dict(self._kept)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _turn=threading.RLock())
 
     @property
     def title(self) -> str:
@@ -367,8 +356,7 @@ def estimate(
     if reduction is None:
         if "predictions" not in traits(method).takes:
             raise RegistryError(f"{ESTIMATORS.recipe(method).title} needs a notion: give reduction=")
-        question = Question(predictions, None, method)
-        none = np.empty(0)
+        question, none = Question(predictions, None, method), np.empty(0)
         return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
     notion = as_reduction(reduction)
     claims = notion.split(predictions)

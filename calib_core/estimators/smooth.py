@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
-import scipy
 
 from calib_core._arrays import Bools, Codes, Float64s
-from calib_core.claims import Claims, Stratum
+from calib_core.claims import Claims, Stratum, each_stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.smoothing.score_grid import Grid
@@ -24,6 +24,8 @@ _STEPS_PER_WIDTH = 4
 """A kernel narrower than this many steps is put on the finer grid: linear binning widens it by up to 0.5 %."""
 _HALVINGS = 10
 _CLOSE, _MOST_STEPS = 1e-14, 100
+_FEWER = 8
+"""Nodes of the grid for one of that on which a width is looked for first."""
 _TOGETHER = 16
 """Sets of residuals worked on together: as many as stay in cache."""
 
@@ -65,7 +67,9 @@ class SmoothECE:
     """
 
     def __call__(self, claims: Claims) -> Estimated:
-        return by_stratum(claims, [_of_stratum(claims.stratum(s)) for s in range(len(claims.strata))])
+        strata = each_stratum(claims)
+        parts = iter(lambda: list(islice(strata, _TOGETHER)), [])
+        return by_stratum(claims, np.concatenate([_of_strata(part) for part in parts]))
 
     def image(self, claims: Claims, estimated: Estimated, s: int, stratum: Stratum) -> Image:
         """Residuals on the nodes of a grid."""
@@ -85,36 +89,23 @@ class SmoothECE:
         return Image(cell, into, _FINE_GRID.cells + 1, errors)
 
 
-def smooth_error(stratum: Stratum, grid: Grid = _GRID) -> Callable[[float], float]:
-    """smECE_s as a function of the width s: non-increasing, from the unsmoothed error at 0 to |bias| at infinity."""
-    residuals: Float64s = stratum.outcomes - stratum.scores.astype(np.float64)
-    if stratum.weights is not None:
-        residuals *= stratum.weights
-    spectrum = grid.spectrum(grid.masses(stratum.scores, residuals)) / stratum.total
-    frequency = np.pi * np.arange(grid.cells + 1)
+def fixed_points(masses: Float64s, totals: Float64s | float, grid: Grid) -> Float64s:
+    """The widths (m,) that equal the errors they give, of residuals given as masses (m, cells + 1), with their totals.
 
-    def error(width: float) -> float:
-        heard = int(np.searchsorted(frequency, _UNHEARD / max(width, 1e-300), side="right"))
-        damped = np.zeros_like(spectrum)
-        damped[:heard] = np.exp(-0.5 * np.square(width * frequency[:heard])) * spectrum[:heard]
-        return float(grid.integral(np.abs(grid.density(damped))))
-
-    return error
-
-
-def fixed_point(error: Callable[[float], float]) -> float:
-    """The width s* with error(s*) = s*: the error falls with the width from at most 1, so the two meet exactly once."""
-    # Rounding can lift an error of 1 over 1.
-    return float(scipy.optimize.brentq(lambda width: error(width) - width, 0.0, 1.0 + 1e-9, xtol=1e-15, rtol=1e-14))
-
-
-def fixed_points(masses: Float64s, total: float, grid: Grid) -> Float64s:
-    """The same for several sets of residuals, given as masses (m, cells + 1), all of them a step at a time.
-
-    By the secant within a bracket (Illinois rule). error(w) - w falls at least as fast as w rises, so that a width at
-    which it is ``_CLOSE`` to 0 is as close to the one looked for.
+    Found among every eighth node first: what is heard there is the same, and only the integral a little off.
     """
-    spectrum, frequency = grid.spectrum(masses) / total, np.pi * np.arange(grid.cells + 1)
+    spectrum = grid.spectrum(masses) / np.asarray(totals)[..., None]
+    few = replace(grid, cells=grid.cells // _FEWER)
+    return _met(spectrum, grid, _met(spectrum[:, : few.cells + 1], few, np.zeros(len(masses))))
+
+
+def _met(spectrum: Float64s, grid: Grid, start: Float64s) -> Float64s:
+    """Widths w with error(w) = w, of all spectra a step at a time, by the secant within a bracket (Illinois rule).
+
+    error(w) - w = v falls at least as fast as w rises: the width looked for lies between any w and w + v, and where v
+    is ``_CLOSE`` to 0 it is as close.
+    """
+    frequency = np.pi * np.arange(grid.cells + 1)
 
     def beyond(width: Float64s, of: Codes) -> Float64s:
         reach = _UNHEARD / max(float(width.min(initial=1.0)), 1e-300)
@@ -123,11 +114,14 @@ def fixed_points(masses: Float64s, total: float, grid: Grid) -> Float64s:
         damped[:, :heard] = np.exp(-0.5 * np.square(width[:, None] * frequency[:heard])) * spectrum[of, :heard]
         return np.asarray(grid.integral(np.abs(grid.density(damped))) - width)
 
-    left, low = np.arange(len(masses)), np.zeros(len(masses))
-    above = beyond(low, left)
-    found, high = above.copy(), above.copy()
-    below = beyond(high, left)
-    value, side = np.where(above > _CLOSE, below, 0.0), np.zeros(len(masses))
+    left = np.arange(len(spectrum))
+    first = beyond(start, left)
+    found = start + first
+    second = beyond(found, left)
+    rising = first > 0
+    low, above = np.where(rising, start, found), np.where(rising, first, second)
+    high, below = np.where(rising, found, start), np.where(rising, second, first)
+    value, side = np.where(np.abs(first) > _CLOSE, second, 0.0), np.zeros(len(spectrum))
     for _ in range(_MOST_STEPS):
         going = np.abs(value) > _CLOSE
         if not going.any():
@@ -161,12 +155,24 @@ def smooth_errors(masses: Float64s, grid: Grid) -> Float64s:
     return np.asarray((low + high) / 2)
 
 
-def _of_stratum(stratum: Stratum) -> float:
-    """Its smooth ECE; NaN without claims."""
-    if not stratum.total > 0:
-        return float("nan")
-    width = fixed_point(smooth_error(stratum))
-    return width if _wide(width) else fixed_point(smooth_error(stratum, _FINE_GRID))
+def _of_strata(strata: Sequence[Stratum]) -> Float64s:
+    """The smooth ECE of each; NaN without claims."""
+    totals = np.array([stratum.total for stratum in strata])
+    counted = np.where(totals > 0, totals, 1.0)
+    found = fixed_points(_masses(strata, _GRID), counted, _GRID)
+    for s in np.flatnonzero(~_wide(found)).tolist():
+        found[s] = fixed_points(_masses([strata[s]], _FINE_GRID), counted[s], _FINE_GRID)[0]
+    return np.where(totals > 0, found, np.nan)
+
+
+def _masses(strata: Sequence[Stratum], grid: Grid) -> Float64s:
+    """Residuals of each stratum at the nodes, (strata, cells + 1)."""
+
+    def residuals(stratum: Stratum) -> Float64s:
+        plain: Float64s = stratum.outcomes - stratum.scores.astype(np.float64)
+        return plain if stratum.weights is None else plain * stratum.weights
+
+    return np.stack([grid.masses(stratum.scores, residuals(stratum)) for stratum in strata])
 
 
 def _widths(fine: Float64s, total: float) -> Float64s:

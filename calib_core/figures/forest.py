@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from calib_core._arrays import Bools
 from calib_core._text import plain
 from calib_core.diagrams import Forest
 from calib_core.figures.look import REFERENCE, Style, finished, style
-from calib_core.figures.marks import numbers, records
+from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.shown import draws
 from calib_core.figures.verdict_icon import icon
 from calib_core.inference import in_full
@@ -40,14 +41,21 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
     """
     places = _Places.of(forest)
     look = style(numbers([forest.model], looks)[forest.model])
+    every = _records(forest)
     figure = go.Figure(
-        [_floors(forest, places), _values(forest, places), *_marks(forest, places, look), *_texts(forest, places)]
+        [
+            _floors(forest, places, every),
+            _values(forest, places, every),
+            *_marks(forest, places, every, look),
+            *_texts(forest, places, every),
+            *_cut_short(forest, places, every, look),
+            _verdicts(forest, places, every),
+        ]
     )
-    figure.add_traces(_cut_short(forest, places, look))
-    figure.add_traces([_verdicts(forest, places)])
-    figure.update_layout(shapes=[*_lines(forest, places), *_icons(forest, places)], annotations=_words(forest, places))
     return finished(
         figure,
+        shapes=[*_lines(forest, places), *_icons(forest, places)],
+        annotations=_words(forest, places),
         xaxis={
             "domain": _PLOT,
             # Marks at 0 are not cut.
@@ -89,10 +97,15 @@ class _Places:
         return cls(np.array(y), headings, place - 1.0)
 
 
-def _record(forest: Forest, lines: pd.DataFrame) -> list[dict[str, object]]:
-    kept = lines[["estimator", "title", "points", "interval", "measured", "noise", "verdict"]].copy()
+def _records(forest: Forest) -> list[Record]:
+    """What every line's marks stand for; a trace has those of its lines."""
+    kept = forest.lines[["estimator", "title", "points", "interval", "measured", "noise", "verdict"]].copy()
     kept["verdict"] = [in_full(word) if word else "no verdict" for word in kept["verdict"].fillna("").tolist()]
     return records(kept, model=forest.model)
+
+
+def _of(every: list[Record], which: pd.Series[bool] | Bools) -> list[Record]:
+    return [record for record, mine in zip(every, which, strict=True) if mine]
 
 
 _HOVER = (
@@ -102,7 +115,7 @@ _HOVER = (
 )
 
 
-def _floors(forest: Forest, places: _Places) -> go.Bar:
+def _floors(forest: Forest, places: _Places, every: list[Record]) -> go.Bar:
     lines = forest.lines
     return go.Bar(
         x=100 * np.minimum(lines["floor"], forest.top),
@@ -111,12 +124,12 @@ def _floors(forest: Forest, places: _Places) -> go.Bar:
         orientation="h",
         marker={"color": _FLOOR},
         name="noise floor: 95 % of calibrated models stay within it",
-        customdata=_record(forest, lines),
+        customdata=every,
         hovertemplate=_HOVER,
     )
 
 
-def _values(forest: Forest, places: _Places) -> go.Scatter:
+def _values(forest: Forest, places: _Places, every: list[Record]) -> go.Scatter:
     """What the formulas give, noise included; an arrow at the end of the axis where that is beyond it."""
     known = (forest.lines["low"].notna() & forest.lines["value"].notna()).to_numpy()
     lines = forest.lines[known]
@@ -134,12 +147,12 @@ def _values(forest: Forest, places: _Places) -> go.Scatter:
             "line": {"width": 2, "color": REFERENCE},
         },
         cliponaxis=False,
-        customdata=_record(forest, lines),
+        customdata=_of(every, known),
         hovertemplate=_HOVER,
     )
 
 
-def _marks(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]:
+def _marks(forest: Forest, places: _Places, every: list[Record], look: Style) -> list[go.Scatter]:
     """A trace for each kind of mark, so that thousands of lines would be four."""
     lines, top = forest.lines, forest.top
     beyond, sure = lines["point"] > top, lines["low"].notna()
@@ -171,7 +184,7 @@ def _marks(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]:
                 # Plotly draws marks of several kinds see-through unless told not to.
                 marker={"color": look.colour, "opacity": 1, "line": line, **marker},
                 cliponaxis=not beyond.any() or name != "off the scale",
-                customdata=_record(forest, part),
+                customdata=_of(every, which),
                 hovertemplate=_HOVER,
                 **({"error_x": error} if thick else {}),
             )
@@ -179,7 +192,7 @@ def _marks(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]:
     return traces
 
 
-def _cut_short(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]:
+def _cut_short(forest: Forest, places: _Places, every: list[Record], look: Style) -> list[go.Scatter]:
     """An arrow at the end of the axis for each interval that goes on beyond it, while its point does not."""
     cut = ((forest.lines["point"] <= forest.top) & (forest.lines["high"] > forest.top)).to_numpy()
     if not cut.any():
@@ -192,13 +205,13 @@ def _cut_short(forest: Forest, places: _Places, look: Style) -> list[go.Scatter]
             name="interval goes on",
             marker={"symbol": "triangle-right", "size": 9, "opacity": 1, "color": look.colour},
             cliponaxis=False,
-            customdata=_record(forest, forest.lines[cut]),
+            customdata=_of(every, cut),
             hovertemplate=_HOVER,
         )
     ]
 
 
-def _texts(forest: Forest, places: _Places) -> list[go.Scatter]:
+def _texts(forest: Forest, places: _Places, every: list[Record]) -> list[go.Scatter]:
     """Names at the left, numbers in columns that are aligned at their ends."""
     lines = forest.lines
     keys = lines["estimator"]
@@ -217,14 +230,14 @@ def _texts(forest: Forest, places: _Places) -> list[go.Scatter]:
                 cliponaxis=False,
                 xaxis=axis,
                 name={"title": "estimator", "noise": "noise floor"}.get(column, column),
-                customdata=_record(forest, lines),
+                customdata=every,
                 hovertemplate=_HOVER,
             )
         )
     return traces
 
 
-def _verdicts(forest: Forest, places: _Places) -> go.Scatter:
+def _verdicts(forest: Forest, places: _Places, every: list[Record]) -> go.Scatter:
     judged = forest.lines["verdict"].notna()
     return go.Scatter(
         x=np.full(int(judged.sum()), _VERDICT),
@@ -235,7 +248,7 @@ def _verdicts(forest: Forest, places: _Places) -> go.Scatter:
         # The icons are shapes, which hear no pointer.
         marker={"size": 18, "opacity": 0},
         cliponaxis=False,
-        customdata=_record(forest, forest.lines[judged]),
+        customdata=_of(every, judged),
         hovertemplate=_HOVER,
     )
 

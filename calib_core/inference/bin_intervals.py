@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinTable, EqualWidth, cuts, group_codes
+from calib_core._arrays import Bools, Float64s
+from calib_core.binning import BinTable, EqualWidth, cuts
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
-from calib_core.inference import draws
 from calib_core.inference.cell_draws import FineCells, counts_suffice
 from calib_core.inference.cell_margins import Outcomes, shared_outcomes
-from calib_core.inference.cell_sums import shared_of, unit_noise
+from calib_core.inference.cell_sums import outcome_sums, shared_of
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval
 from calib_core.inference.inversion import (
-    NULL_DRAWS,
+    NO_ERRORS,
     CellGaps,
     Ends,
     Noise,
     absolute_ends,
     absolute_high,
-    absolute_high_reaches,
     binomial_null,
     draws_for,
     square_ends,
@@ -38,20 +35,17 @@ from calib_core.inference.inversion import (
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
 from calib_core.inference.largest_errors import largest_ends
+from calib_core.inference.more_rows import cells_with, middle_high, middle_reaches, times_needed
 from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
+from calib_core.inference.shared_noise import SharedNoise
 from calib_core.inference.squares import Pairs, pairs, root_ends, root_high
 from calib_core.inference.wild import influence, reach, unanswered
 from calib_core.predictions import NotAnswerable
 from calib_core.shared_rows import SharedRows
-from calib_core.tallies import Moments, Tally, copies
+from calib_core.tallies import Moments, copies
 
 _ONE_ROW = 1.0 + 1e-9
-_DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
-"""Classes drawn row by row for calibrated outcomes, and the fewest replicates."""
-_NO_ERRORS = np.zeros((0, 0))
-_MOST_TIMES, _HALVINGS, _DRAWS_OF_SEARCH, _ERRORS_OF_SEARCH = 10_000, 4, 5, 500
-"""How rows that would tell are looked for; of an odd number of draws one is in the middle."""
 _WHAT: dict[int | str, str] = {
     1: "the error",
     2: "the root mean square error",
@@ -107,16 +101,8 @@ class InBins:
         """
         if self.disjoint:
             return self._with(self._table.moments(claims))
-        table, _ = self._table, (self._unit, self._unanswered)
-        if isinstance(claims, FlatClaims):
-            weight, hits = claims.weights, claims.outcomes.astype(np.float64)
-            cell = table.cells(claims.scores, claims.codes)
-            sums = np.bincount(cell, hits if weight is None else hits * weight, table.count.size)
-        else:
-            row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
-            cell = table.cells(claims.rows.base[row, claims.hit], claims.hit)
-            sums = np.bincount(cell, claims.weights, table.count.size)
-        other = self._of(sums.reshape(table.count.shape).astype(np.float64))
+        _ = self._unit, self._unanswered
+        other = self._of(outcome_sums(claims, self._table))
         other._claims = claims
         # What is known of cells is of the outcomes that were seen: what these rows move is looked up in the rows.
         other.__dict__["_shared"] = None
@@ -127,7 +113,7 @@ class InBins:
         other, known, cells = self._of(outcome), self._shared, self._cells.ravel()
         assert known is not None
         moved, each = self._noise, np.square(self._table.weight.ravel()[cells] / self._table.count.ravel()[cells])
-        seen, claimed = (float(each @ np.diag(s.value)[cells]) for s in (known.residual, known.claimed))
+        seen, claimed = (max(0.0, float(each @ np.diag(s.value)[cells])) for s in (known.residual, known.claimed))
         residual = moved.residual * claimed / seen if seen > 0 else moved.residual
         other.__dict__["_noise"] = Noise(moved.unit, residual, residual)
         return other
@@ -253,61 +239,16 @@ class InBins:
         """
         if not self.knows_more_rows(estimator):
             return None
-        low, factor = 1.0, 2.0
-        while self._reach_with(factor, level, limit):
-            low, factor = factor, 2.0 * factor
-            if factor > _MOST_TIMES:
-                return None
-        for _ in range(_HALVINGS):
-            middle = float(np.sqrt(low * factor))
-            low, factor = (middle, factor) if self._reach_with(middle, level, limit) else (low, middle)
-        return float(self._worth.sum()) * factor
+        times = times_needed(lambda factor: self.reaches_with(factor, level, limit))
+        return None if times is None else float(self._worth.sum()) * times
 
     def high_with(self, factor: float, level: float) -> float:
         """The median upper end of calibrated models with so many times the rows."""
-        drawn, errors = self._calibrated_with(factor)
-        return float(np.median([absolute_high(gaps, noise, level, errors) for gaps, noise in drawn]))
+        return middle_high(cells_with(self.gaps, self._fine, factor), level, self._stream)
 
-    def _reach_with(self, factor: float, level: float, limit: float) -> bool:
-        """Is ``high_with`` at least the limit? So are most of the ends, and the rest are not asked."""
-        drawn, errors = self._calibrated_with(factor)
-        more = 0
-        for left, (gaps, noise) in zip(reversed(range(_DRAWS_OF_SEARCH)), drawn, strict=True):
-            more += 1 if absolute_high_reaches(gaps, noise, level, errors, limit) else -1
-            if abs(more) > left:
-                break
-        return more > 0
-
-    def _calibrated_with(self, factor: float) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
-        """Cells of calibrated models with so many times the rows, with their noise; and the normal errors shared."""
-        gaps = self._cells_with(factor)
-        s, cells = gaps.score, len(gaps.rows)
-        drawn = np.clip(s + binomial_null(gaps, self._stream(2), _DRAWS_OF_SEARCH), 0.0, 1.0)
-        unit = float((gaps.weight / gaps.rows).max())
-        each = np.square(gaps.weight / unit) / gaps.rows
-        errors = self._stream(3).standard_normal((_ERRORS_OF_SEARCH, cells)) if gaps.rich else _NO_ERRORS
-
-        def noise(z: Float64s) -> Noise:
-            residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
-            return Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
-
-        return ((replace(gaps, outcome=z), noise(z)) for z in drawn), errors
-
-    def _cells_with(self, factor: float) -> CellGaps:
-        """The cells that so many times the rows would be judged in."""
-        gaps, fine = self.gaps, self._fine
-        if fine is None:
-            return replace(gaps, rows=gaps.rows * factor)
-        tally = fine.tally
-        more = replace(fine, tally=Tally(tally.count * factor, tally.score * factor, tally.outcome * factor))
-        sparse = is_sparse(more, more.count, same_rows=False)
-        codes = group_codes(more) if sparse else np.arange(more.count.size).reshape(more.count.shape)
-        weight, count, score, outcome = (
-            np.bincount(codes.ravel(), part.ravel()).astype(np.float64)
-            for part in (more.weight, more.count, more.tally.score, more.tally.outcome)
-        )
-        full = count > 0
-        return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])
+    def reaches_with(self, factor: float, level: float, limit: float) -> bool:
+        """Is ``high_with`` at least the limit?"""
+        return middle_reaches(cells_with(self.gaps, self._fine, factor), level, limit, self._stream)
 
     @cached_property
     def _fine(self) -> BinTable | None:
@@ -334,7 +275,7 @@ class InBins:
         if order in ("max", OF_BINS):
             return self._largest(order, level)
         if order == 1:
-            return absolute_ends(self.gaps, self._noise, level, self._errors, self._null, disjoint=self.disjoint)
+            return absolute_ends(self.gaps, self._noise, level, self._errors_of, self._null, disjoint=self.disjoint)
         if self._of_pairs:
             return root_ends(self._pairs, self._several, self._null[:, self.gaps.rows > _ONE_ROW], level)
         return square_ends(self.gaps, self._noise, level, self._errors, self._null)
@@ -391,18 +332,13 @@ class InBins:
         if self.disjoint or self._question.predictions.kind == "per-class":
             # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
             return binomial_null(self.gaps, self._stream(0))
-        count, claims = self._table.count[self._cells], self._claims
-        known = self._shared
-        n = len(claims.hit if claims.same_rows else claims.scores) if known is None else known.rows * self._ranks
         outcomes = self._of_cells or null_outcomes(self._claims, self._table, self._ranks)
-        draws_of = int(np.clip(_DRAWN_ROWS // n, _FEWEST_DRAWS, NULL_DRAWS))
-        sums = [outcomes(rng, part)[:, self._cells] for part, rng in draws.streams(draws_of, self._seed)]
-        return np.asarray(np.concatenate(sums) / count - self.gaps.score)
+        return self._rows_noise.gaps(outcomes, self._seed)
 
     @property
     def _normals(self) -> Float64s:
         """The normal errors where an upper end needs them."""
-        return self._errors if self.gaps.rich else _NO_ERRORS
+        return self._errors if self.gaps.rich else NO_ERRORS
 
     @cached_property
     def _errors(self) -> Float64s:
@@ -410,8 +346,17 @@ class InBins:
         cells = len(self.gaps.rows)
         if self.disjoint:
             return self._stream(1).standard_normal((draws_for(cells), cells))
-        every = unit_noise(self._claims, self._table, self._ranks, self._stream(1), NULL_DRAWS, self._shared)
-        return every[:, self._cells.ravel()]
+        return self._rows_noise.errors(self._stream(1))
+
+    def _errors_of(self, wanted: Bools) -> Float64s:
+        """The same of some of the cells: where cells are many, few of them have a say, and the others cost as much."""
+        if self.disjoint or self.gaps.rich or not self._rows_noise.of_rows:
+            return self._errors[:, wanted]
+        return self._rows_noise.errors(self._stream(1), wanted)
+
+    @property
+    def _rows_noise(self) -> SharedNoise:
+        return SharedNoise(self._claims, self._table, self._ranks, self._shared, np.flatnonzero(self._cells))
 
     def _stream(self, which: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(which,)))

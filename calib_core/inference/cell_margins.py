@@ -62,8 +62,8 @@ def _copula(covariance: Float64s, table: BinTable) -> Outcomes:
         normals = noise(rng, number)
         sums = np.clip(normals + score, 0.0, count)
         rank = ndtr(np.divide(normals, deviation, out=np.zeros_like(normals), where=deviation > 0)[:, poor])
-        for at, (least, upto), each in zip(poor, looked_up, rank.T, strict=True):
-            sums[:, at] = least + np.searchsorted(upto, each)
+        for cell, (least, upto), each in zip(poor, looked_up, rank.T, strict=True):
+            sums[:, cell] = least + np.searchsorted(upto, each)
         return sums.reshape(number, *table.count.shape)
 
     return outcomes

@@ -118,6 +118,18 @@ def _totals(rows: Rows, times: Float64s) -> Float64s:
     return total
 
 
+def outcome_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Float64s:
+    """Sums of the claims' outcomes over the table's cells, (strata, bins)."""
+    terms: Float64s | None
+    if isinstance(claims, FlatClaims):
+        weight, hits = claims.weights, claims.outcomes.astype(np.float64)
+        cell, terms = table.cells(claims.scores, claims.codes), hits if weight is None else hits * weight
+    else:
+        row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
+        cell, terms = table.cells(claims.rows.base[row, claims.hit], claims.hit), claims.weights
+    return np.bincount(cell, terms, table.count.size).astype(np.float64).reshape(table.count.shape)
+
+
 def shared_of(claims: Claims, table: BinTable, ranks: int) -> SharedRows | None:
     """What rows of several claims add to pairs of cells; None where rows weigh unequally, or cells are too many.
 
@@ -135,23 +147,27 @@ def unit_noise(
     rng: np.random.Generator,
     count: int,
     known: SharedRows | None = None,
+    cells: Codes | None = None,
 ) -> Float64s:
-    """Standard normal errors (count, strata * bins) of the cells' sums, correlated as the rows' residuals are.
+    """Standard normal errors (count, cells) of the sums of these cells, or all, correlated as the rows' residuals are.
 
     The law of sum_i g_i (z_i - s_i) over a cell's claims, g standard normal, one a row, each cell divided by its root
     mean square; 0 for cells without noise. From the cells' covariance where it is small (``known``, where it is at
     hand), else row by row in parts.
     """
     known = shared_of(claims, table, ranks) if known is None else known
+    cells = np.arange(table.count.size) if cells is None else cells
+    error: Float64s
     if known is not None or table.count.size <= MOST_CELLS:
         covariance = _products(_rows(claims, table, ranks), table.count.size) if known is None else known.residual.value
-        error, spread = normal(covariance)(rng, count), np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        error, variance = normal(covariance)(rng, count)[:, cells], np.diag(covariance)[cells]
     else:
-        sums = np.zeros((table.count.size, count))
+        sums = np.zeros((len(cells), count))
         for part in _rows(claims, table, ranks):
-            sums += part.T @ rng.standard_normal((part.shape[0], count))
-        error, spread = sums.T, np.sqrt(np.square(sums).mean(axis=1))
-    return np.asarray(np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
+            sums += part[:, cells].T @ rng.standard_normal((part.shape[0], count))
+        error, variance = sums.T, np.einsum("ij,ij->i", sums, sums) / count
+    error /= np.where(variance > 0, np.sqrt(np.maximum(variance, 0.0)), np.inf)
+    return error
 
 
 def claimed_covariance(claims: ColumnClaims, table: BinTable) -> Float64s:

@@ -24,6 +24,9 @@ _PRECISE = 1e-5
 
 Law: TypeAlias = Callable[[float], float]
 """theta -> the chance that the statistic is at most the observed one when the true error is theta."""
+ErrorsOf: TypeAlias = Callable[[Bools], Float64s]
+"""Standard normal errors (draws, wanted) of the cells that are wanted (cells,)."""
+NO_ERRORS = np.zeros((0, 0))
 
 
 class Ends(NamedTuple):
@@ -96,7 +99,7 @@ def draws_for(cells: int) -> int:
 
 
 def absolute_ends(
-    gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s, *, disjoint: bool
+    gaps: CellGaps, noise: Noise, level: float, errors_of: ErrorsOf, null: Float64s, *, disjoint: bool
 ) -> Ends:
     """Interval for sum_b w_b |true gap_b|, given the predictions and the cells.
 
@@ -116,14 +119,16 @@ def absolute_ends(
     """
     tail = (1.0 - level) / 2
     size, null = _size(gaps, gaps.gap, 1), np.abs(null)
-    law, top = _clear_law(gaps, errors, null)
+    law, top = _clear_law(gaps, errors_of, null)
     unremarkable = float(np.mean(null @ gaps.weight < size * (1.0 - 1e-12))) <= 1.0 - tail
     low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, top)
     low = min(low, max(0.0, size - noise.unit * float(norm.isf(tail)) * float(np.sqrt(noise.residual))))
+    every = np.ones(len(gaps.rows), dtype=bool)
     if disjoint and not gaps.rich:
+        errors = errors_of(every)
         low = min(low, _inverted_low(gaps, 1, level, gaps.deviation * errors, null @ gaps.weight))
     point = max(_crossing(law, 0.5, top), _mean_gap(gaps) if disjoint else 0.0)
-    return _ordered(low, point, absolute_high(gaps, noise, level, errors))
+    return _ordered(low, point, absolute_high(gaps, noise, level, errors_of(every) if gaps.rich else NO_ERRORS))
 
 
 def _mean_gap(gaps: CellGaps) -> float:
@@ -285,7 +290,7 @@ def _clear(gaps: CellGaps, deviation: Float64s) -> Bools:
     return clear
 
 
-def _clear_law(gaps: CellGaps, errors: Float64s, null: Float64s) -> tuple[Law, float]:
+def _clear_law(gaps: CellGaps, errors_of: ErrorsOf, null: Float64s) -> tuple[Law, float]:
     """The law of T when clear cells carry the error and all others draw calibrated outcomes, and its last theta."""
     size = _size(gaps, gaps.gap, 1)
     clear = _clear(gaps, np.maximum(gaps.deviation, gaps.claimed_deviation)) & (gaps.gap != 0)
@@ -293,8 +298,9 @@ def _clear_law(gaps: CellGaps, errors: Float64s, null: Float64s) -> tuple[Law, f
         return lambda theta: 0.0, 1.0
     weight, way = gaps.weight[clear], np.abs(gaps.gap[clear])
     way = way / float(weight @ way)
-    still = null[:, ~clear] @ gaps.weight[~clear]
-    return _shifted_law(weight, way, size, gaps.deviation[clear] * errors[: len(null), clear], still), _top(gaps, size)
+    still = null @ np.where(clear, 0.0, gaps.weight)
+    errors = gaps.deviation[clear] * errors_of(clear)[: len(null)]
+    return _shifted_law(weight, way, size, errors, still), _top(gaps, size)
 
 
 def _low_way(gaps: CellGaps) -> Float64s:

@@ -10,11 +10,12 @@ import pandas as pd
 
 from calib_core.binning import BinningScheme, bins_said
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators import ESTIMATORS, Estimate, estimate, takes_bins
+from calib_core.estimators import ESTIMATORS, Estimate, takes_bins
 from calib_core.inference.many_classes import LEFT_OUT, interval_takes_long, value_takes_long
 from calib_core.inference.multiple import benjamini_hochberg, holm
 from calib_core.inference.number_words import percent
 from calib_core.inference.primary import PrimaryLine
+from calib_core.inference.recalled import recalled
 from calib_core.inference.result_line import EstimateLine, estimate_line, marked, plain_line
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
 from calib_core.inference.together import shares_draws, sharpen
@@ -186,7 +187,7 @@ def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bin
     try:
         if not slow and notion is not None and value_takes_long(predictions, notion, key):
             return LEFT_OUT
-        return estimate(predictions, notion, key, given)
+        return recalled(predictions, notion, key, given)
     except NotAnswerable as why:
         return str(why)
 

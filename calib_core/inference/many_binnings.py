@@ -10,17 +10,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._places import placed
 from calib_core.binning import BinTable, cuts, of_interval, tabulate, tabulate_at
 from calib_core.binning.bin_table import padded
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Estimator, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
+from calib_core.inference.cell_draws import counts_suffice
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.null import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions import Predictions
 from calib_core.reductions import Reduction
 from calib_core.shared_rows import MOST_CELLS
+from calib_core.tallies import copies
 
 _AT_ONCE = 1_000_000
 """Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
@@ -47,9 +50,11 @@ def floors(
     Estimators that look at counts in bins share draws counted once into the cells between all their edges, of which
     every binning's bins are runs; others are drawn for one by one.
     """
-    question = Question(predictions, reduction, None).written_out
-    claims = question.claims
+    question = Question(predictions, reduction, None)
     alone = question.whole or predictions.row_groups is not None
+    if alone or not counts_suffice(question.claims, question.ranks):
+        question = question.written_out
+    claims = question.claims
     counted = [None] * len(estimators) if alone else sweep_tables(claims, estimators)
     members = [c for c in counted if c is not None]
     shared = iter(_shared(question, members, resamples, random_state))
@@ -114,10 +119,14 @@ def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes,
     begin, end = np.zeros((len(upto), 1), dtype=np.intp), np.array([[len(u) + 1] for u in each])
     ends = [np.hstack([begin, part, end]) + first for part in np.split(upto, stops, axis=1)]
     size = width * len(claims.strata)
-    place = _search(each, width)
+
+    def place(strata: Codes, scores: Floats) -> Codes:
+        return placed(each, scores, strata, width)
+
     if size > MOST_CELLS and isinstance(claims, ColumnClaims):
         return partial(_of_columns, claims, size, place), ends
-    if size > MOST_CELLS and ranks == 1 and claims.grain == "rows" and len(claims.scores) * draws.CHUNK <= _HELD:
+    listed = claims.grain == "rows" and (claims.weights is None or not copies(claims.weights))
+    if size > MOST_CELLS and ranks == 1 and listed and len(claims.scores) * draws.CHUNK <= _HELD:
         return partial(_of_list, claims, size, place(claims.codes, claims.scores)), ends
     if alike:
         fine = tabulate_at(claims, each[0])
@@ -168,13 +177,3 @@ def _in_parts(sums: Iterator[Any], size: int) -> Iterator[Float64s]:
     """Replicates put together, whole numbers as small ones."""
     while part := list(islice(sums, max(1, _AT_ONCE // size))):
         yield np.stack(part).astype(np.int32 if part[0].dtype.kind == "i" else np.float64)
-
-
-def _search(edges: Sequence[Floats], width: int) -> _Place:
-    """From strata and scores to cells: edges are those of each stratum, or the ones all strata share."""
-    if len(edges) == 1:
-        return lambda strata, scores: np.searchsorted(edges[0], scores, side="right") + strata * width
-    # Complex numbers sort by their real part, then by the other one: one sorted search serves all strata.
-    keys = np.concatenate([s + 1j * mine.astype(np.float64) for s, mine in enumerate(edges)])
-    left_out = np.cumsum([0, *(width - len(mine) for mine in edges)])
-    return lambda strata, scores: np.searchsorted(keys, strata + 1j * scores, side="right") + left_out[strata]

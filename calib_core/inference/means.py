@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Float64s
+from calib_core._arrays import LOG_FLOOR, Float64s
 from calib_core._distributions import norm
 from calib_core._row_groups import RowGroups
 from calib_core.claims import FlatClaims
@@ -25,6 +25,7 @@ from calib_core.inference.clusters import (
 )
 from calib_core.inference.draws import distributions
 from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.label_losses import label_losses
 from calib_core.inference.poisson_limits import beyond
 from calib_core.inference.right_shares import WEIGHED
 from calib_core.inference.wild import each_weight
@@ -193,15 +194,9 @@ def _of_rows(score: Any, predictions: Predictions) -> Losses:
         weight = none + 1.0 if rows.weights is None else rows.weights
         right, h = rows.correct.astype(np.float64), rows.confidence.astype(np.float64)
         return Losses(right, h, none, none + 1.0, weight / weight.sum())
-    n = predictions.n_rows
-    expected, least, most = np.empty(n), np.empty(n), np.empty(n)
-    for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
-        p = block.astype(np.float64)
-        lost = score.label_losses(p)
-        expected[where] = (p * lost).sum(axis=1)
-        least[where], most[where] = lost.min(axis=1), lost.max(axis=1)
-    weight = np.ones(n) if predictions.weights is None else predictions.weights
-    return Losses(score.losses(predictions), expected, least, most, weight / weight.sum())
+    each = label_losses(score, predictions)
+    weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+    return Losses(score.losses(predictions), each.expected, each.least, each.most, weight / weight.sum())
 
 
 def _of_claims(score: Any, claims: FlatClaims) -> Losses:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.estimators import ESTIMATORS, traits
+from calib_core.estimators import traits
 from calib_core.estimators.base import Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
@@ -24,6 +24,7 @@ from calib_core.inference.cell_sums import claimed_covariance, normal
 from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
+from calib_core.inference.score_draws import calibrated_scores
 from calib_core.reductions.base import counts
 from calib_core.shared_rows import MOST_CELLS
 
@@ -32,8 +33,8 @@ POOR_SHARE = 0.01
 """Weight that bins whose sums are not normal may have together."""
 _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
-_AT_ONCE = 8_000_000
-"""Drawn cells held before they are counted."""
+_AT_ONCE = 2_000_000
+"""Drawn classes held before they are placed and counted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,8 +144,9 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     streams = draws.streams(resamples, random_state)
     question, estimators = questions[0], [q.estimator for q in questions]
     if question.reduction is None:
+        drawn = calibrated_scores(questions)
         for count, rng in streams:
-            yield _whole_values(questions, rng, count)
+            yield drawn(rng, count)
         return
     claims = question.claims
     if question.whole or claims.same_rows:
@@ -253,20 +255,21 @@ def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
 def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
     size = table.count.size
     sums = np.zeros((count, size))
-    pending: list[Codes] = []
+    pending: list[tuple[Codes, Floats]] = []
     start = 0
 
     def add(stop: int) -> None:
-        cells = np.ascontiguousarray(np.concatenate(pending).T)
+        # Placed together, since each stratum's edges may be others.
+        drawn, scores = (np.concatenate(parts) for parts in zip(*pending, strict=True))
+        cells = np.ascontiguousarray(table.cells(scores.ravel(), drawn.ravel()).reshape(drawn.shape).T)
         weight = None if claims.weights is None else claims.weights[start:stop]
         for r in range(count):
             sums[r] += np.bincount(cells[r], weight, minlength=size)
         pending.clear()
 
     for where, block, drawn in draws.classes(claims.rows, rng, count):
-        drawn_scores = np.take_along_axis(block, drawn, axis=1)
-        pending.append(table.cells(drawn_scores.ravel(), drawn.ravel()).reshape(drawn.shape).astype(np.int32))
-        if sum(map(len, pending)) * count >= _AT_ONCE:
+        pending.append((drawn, np.take_along_axis(block, drawn, axis=1)))
+        if sum(len(codes) for codes, _ in pending) * count >= _AT_ONCE:
             add(where.stop)
             start = where.stop
     if pending:
@@ -282,37 +285,6 @@ def calibrated_claims(question: Question, count: int, random_state: int) -> Iter
     elif question.ranks == 1:
         claims = in_order(claims)
     return draws.outcomes(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
-
-
-def _whole_values(questions: Sequence[Question], rng: np.random.Generator, count: int) -> Float64s:
-    """Scores of whole predictions (log loss, Brier score, accuracy) under drawn labels, (questions, count)."""
-    predictions = questions[0].predictions
-    if (counted := counts(predictions)) is not None:
-        (key,) = (ESTIMATORS.recipe(q.estimator).key for q in questions)
-        return np.asarray([counted.calibrated_scores(key, rng, count)], dtype=np.float64)
-    draws.distributions(predictions.kind)
-    weight = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
-    found = np.zeros((len(questions), count))
-    losses = [(q, total) for q, total in zip(questions, found, strict=True) if traits(q.estimator).judged == "losses"]
-    labels = draws.no_labels(predictions.rows, count) if len(losses) < len(questions) else None
-    # What a label does not decide is worked out once, in one look at the matrix for all draws of all scores.
-    for where, block, drawn in draws.classes(predictions.rows, rng, count):
-        rows = block.astype(np.float64) if losses else block
-        for question, total in losses:
-            total += weight[where] @ np.take_along_axis(question.estimator.label_losses(rows), drawn, axis=1)
-        if labels is not None:
-            labels[where] = drawn
-    for _, total in losses:
-        total /= weight.sum()
-    if labels is not None:
-        rest = [
-            (q, values) for q, values in zip(questions, found, strict=True) if traits(q.estimator).judged != "losses"
-        ]
-        for r in range(count):
-            relabelled = predictions.relabelled(labels[:, r].astype(np.intp))
-            for question, values in rest:
-                values[r] = question.answer(relabelled).value
-    return found
 
 
 def in_order(claims: FlatClaims) -> FlatClaims:

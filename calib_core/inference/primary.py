@@ -13,9 +13,10 @@ from calib_core._repr import OneLine
 from calib_core._text import begun
 from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.estimators.base import Estimate, estimate, takes_bins
+from calib_core.estimators.base import Estimate, takes_bins
 from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.number_words import at_level, percent
+from calib_core.inference.recalled import recalled
 from calib_core.inference.result_line import EstimateLine, estimate_line
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.verdict import any_size, in_full
@@ -98,10 +99,10 @@ def primary(
     if beside is not None:
         with suppress(NotAnswerable):
             reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()}, as the model beside it."
-            return PrimaryLine(beside.notion, reason, estimate(predictions, beside.notion, ESTIMATOR, bins), eps, level)
+            return PrimaryLine(beside.notion, reason, recalled(predictions, beside.notion, ESTIMATOR, bins), eps, level)
     noise, pooled = None, 0.0
     try:
-        strict = estimate(predictions, "top-label", ESTIMATOR, bins)
+        strict = recalled(predictions, "top-label", ESTIMATOR, bins)
         noise, pooled = expected_noise(strict)
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
@@ -118,7 +119,7 @@ def primary(
             f"Judged by confidence: with {predictions.answered.n_rows:,} rows of {predictions.n_classes:,} classes "
             f"noise alone would show about {percent(noise)} of top-label error, too much to tell."
         )
-    return PrimaryLine("confidence", reason, estimate(predictions, "confidence", ESTIMATOR, bins), eps, level)
+    return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
 
 
 def primaries(
@@ -163,7 +164,7 @@ def deciding(
             return first
         reduction, reason = first.notion, first.reason
     given = bins if takes_bins(estimator, bins) else None
-    return PrimaryLine(reduction, reason, estimate(predictions, reduction, estimator, given), eps, level)
+    return PrimaryLine(reduction, reason, recalled(predictions, reduction, estimator, given), eps, level)
 
 
 def expected_noise(measured: Estimate) -> tuple[float, float]:

@@ -9,15 +9,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from calib_core import scores
-from calib_core._arrays import LARGE_BLOCK_BYTES, Float64s, safe_log
+from calib_core._arrays import Float64s
 from calib_core._distributions import norm
 from calib_core._distributions import t as student
 from calib_core._repr import OneLine
 from calib_core._row_groups import refuse_groups
 from calib_core.defaults import SEED
+from calib_core.estimators import Brier, LogLoss
 from calib_core.exact_sums import ROUNDING
 from calib_core.inference.clusters import FEWEST, poor, together
 from calib_core.inference.draws import classes, distributions, streams
+from calib_core.inference.label_losses import label_losses
 from calib_core.inference.null import NoiseFloor
 from calib_core.inference.number_words import chance
 from calib_core.predictions import NotAnswerable, Predictions
@@ -70,7 +72,8 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     if (counted := counts(predictions)) is not None:
         return _of_sums(name, counted.whole_losses(score))
     distributions(predictions.kind)
-    mean, variance, _ = _moments(predictions, score)
+    each = label_losses(Brier() if score == "brier" else LogLoss(), predictions)
+    mean, variance = each.expected, each.variance
     found = scores.brier_scores(predictions) if score == "brier" else scores.log_losses(predictions)
     weight = np.ones(len(found)) if predictions.weights is None else predictions.weights
     spread = float(np.sqrt((np.square(weight) * variance).sum()))
@@ -163,7 +166,8 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
     judged = judged.written_out()
     n = judged.n_rows
     weight = np.ones(n) if judged.weights is None else judged.weights
-    mean, variance, third = _moments(judged, "brier")
+    each = label_losses(Brier(), judged)
+    mean, variance = each.expected, each.variance
     spread = float(np.sqrt((np.square(weight) * variance).sum()))
     excess = float((weight * (scores.brier_scores(judged) - mean)).sum())
     # Uniform rows have equal losses but for rounding: what is smaller than that is no deviation.
@@ -177,7 +181,7 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
         return TestOfCalibration(name, z, 0.0)
     if judged.row_groups is not None:
         return _by_group(name, judged, weight * (scores.brier_scores(judged) - mean), weight * np.sqrt(variance))
-    rho = float((weight**3 * third).sum()) / spread**3
+    rho = float((weight**3 * each.third).sum()) / spread**3
     if rho <= NORMAL:
         return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
     order = np.lexsort((mean, variance, weight))
@@ -205,20 +209,6 @@ def _drawn_excess(predictions: Predictions, weight: Float64s, mean: Float64s, ra
             total += weight[where] @ (lost - mean[where, None])
         found.append(total)
     return np.concatenate(found)
-
-
-def _moments(predictions: Predictions, score: str) -> tuple[Float64s, Float64s, Float64s]:
-    """Mean, variance and third absolute moment of each row's score when its class follows its probabilities."""
-    n = predictions.n_rows
-    mean, variance, third = np.empty(n), np.empty(n), np.empty(n)
-    for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
-        p = block.astype(np.float64)
-        by_class = np.square(p).sum(axis=1, keepdims=True) - 2 * p + 1 if score == "brier" else -safe_log(p)
-        mean[where] = (p * by_class).sum(axis=1)
-        away = np.abs(by_class - mean[where, None])
-        variance[where] = (p * np.square(away)).sum(axis=1)
-        third[where] = (p * away**3).sum(axis=1)
-    return mean, variance, third
 
 
 def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") -> TestOfCalibration:

@@ -90,21 +90,26 @@ def _refusing(estimate: Estimate, what: str, level: float) -> Job:
 
 
 def _intervals_in_bins(group: list[Estimate], level: float) -> None:
-    first = group[0].question
-    assert first is not None
-    bins = InBins(first, 0)
-    for estimate in group:
+    open_ones = [estimate for estimate in group if not estimate.knows("interval", level, 0)]
+    if not open_ones:
+        return
+    bins = InBins(open_ones[0].question, 0)  # type: ignore[arg-type]
+    for estimate in open_ones:
         with suppress(NotAnswerable):
-            estimate.keep(("interval", level, 0), bins.interval(estimate.question.estimator, level))  # type: ignore[union-attr]
+            interval = bins.interval(estimate.question.estimator, level)  # type: ignore[union-attr]
+            estimate.answers.keep(("interval", level, 0), interval)
 
 
 def _floors(group: list[Estimate]) -> None:
+    group = [estimate for estimate in group if not estimate.knows("floor")]
+    if not group:
+        return
     try:
         floors = noise_floors([each.question for each in group if each.question is not None])
     except NotAnswerable:
         return
     for estimate, floor in zip(group, floors, strict=True):
-        estimate.keep(("floor",), floor)
+        estimate.answers.keep(("floor",), floor)
 
 
 def shares_draws(estimate: Estimate) -> bool:

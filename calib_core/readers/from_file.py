@@ -69,8 +69,8 @@ def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Col
     """The predictions with what the file was taken for in their notes; what is probably not meant is warned of."""
     if reading.layout == "summary":
         return found
-    unanswered = [finding for finding in examine(table, reading) if finding.open_to(chosen)]
-    for finding in unanswered:
+    doubts = [finding for finding in examine(table, reading) if finding.open_to(chosen)]
+    for finding in doubts:
         if finding.severity == "warning" and finding.code in MOVED:
             warnings.warn(f"{table.name}: {finding.message}", stacklevel=3)
-    return found._with({"notes": tuple(dict.fromkeys((*found.notes, *(finding.message for finding in unanswered))))})
+    return found._with({"notes": tuple(dict.fromkeys((*found.notes, *(finding.message for finding in doubts))))})

@@ -159,13 +159,12 @@ def _pair_sums(sums: SharedRows) -> dict[str, tuple[ExactSums, ExactSums]]:
     return {"pair cells": (sums.residual, sums.claimed), "pair classes": (sums.sizes[0], sums.sizes[1])}
 
 
-def _frame_of_pairs(what: str, one: ExactSums, other: ExactSums) -> pd.DataFrame:
+def _frame_of_pairs(what: str, first: ExactSums, second: ExactSums) -> pd.DataFrame:
     """The upper triangles, row after row, without pairs that hold nothing."""
-    upper = np.triu(np.ones(one.whole.shape, dtype=bool))
-    filled = ((one.whole != 0) | (one.part != 0) | (other.whole != 0) | (other.part != 0)) & upper
+    filled = np.triu((first.whole != 0) | (first.part != 0) | (second.whole != 0) | (second.part != 0))
     columns = {WHAT: what, "text": "", "place": np.flatnonzero(filled), "number": 0.0, "count": 0, "outcome": 0}
     sums = {name: np.int64(0) for name in (*_WHOLE, *_PART)}
-    for i, table in enumerate((one, other)):
+    for i, table in enumerate((first, second)):
         sums |= {_WHOLE[i]: table.whole[filled], _PART[i]: table.part[filled]}
     return pd.DataFrame(columns | sums)
 

@@ -40,7 +40,7 @@ def in_parts(file: Path, ending: str, labels: Path | None, fields: Mapping[str, 
 
 
 @dataclass
-class Told:
+class Applied:
     """What is said of the parts in the end: rows, those that were answered, notes on some of them."""
 
     rows: int = 0
@@ -60,7 +60,7 @@ class _WiderError(Exception):
 
 def recalibrate(
     fitted: Calibrator, file: Path, output: Path, ending: str, labels: Path | None, fields: Mapping[str, Any]
-) -> Told:
+) -> Applied:
     """Write the recalibrated rows of a file, and say of how many.
 
     The types of columns are those that hold all parts: where a later part has others than the earlier ones, such as
@@ -69,13 +69,13 @@ def recalibrate(
     kinds: dict[str, np.dtype[Any]] = {}
     _first_rows(file, labels, fields)
     while True:
-        told = Told()
+        applied = Applied()
         try:
             with _outputs.aside(output) as target, _SINKS[ending](target) as add:
-                _every_part(fitted, file, ending, labels, fields, kinds, add, told)
+                _every_part(fitted, file, ending, labels, fields, kinds, add, applied)
         except _WiderError:
             continue
-        return told
+        return applied
 
 
 def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> _shared.Loaded:
@@ -128,21 +128,21 @@ def _every_part(
     fields: Mapping[str, Any],
     kinds: dict[str, np.dtype[Any]],
     add: Callable[[Columns], None],
-    told: Told,
+    applied: Applied,
 ) -> None:
     with _outputs.progress("Recalibrating rows", 1000) as bar:
         for part in streams.parts(file, labels=labels, **fields):
             rows = part.predictions
             after = fitted.apply(rows)
             columns = columns_for(ending, part.run.table, part.reading, after)
-            if _widened(kinds, columns) and told.rows:
+            if _widened(kinds, columns) and applied.rows:
                 raise _WiderError
             add({name: _as_kind(columns, name, kind, rows.n_rows) for name, kind in kinds.items()})
             weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())
-            told.rows += rows.n_rows
-            told.weight += weight
-            told.answered += after.coverage * weight
-            told.notes |= dict.fromkeys(rows.notes)
+            applied.rows += rows.n_rows
+            applied.weight += weight
+            applied.answered += after.coverage * weight
+            applied.notes |= dict.fromkeys(rows.notes)
             bar.update(int(1000 * part.run.share) - bar.pos)
 
 

@@ -48,10 +48,10 @@ def command(
         raise click.BadParameter(f"{named!r} does not end in one of .{', .'.join(ENDINGS)}.", param_hint="-o")
     fitted, fields = load_calibrator(calibrator), _shared.reading_fields(read)
     if _part_by_part.in_parts(file, ending, labels, fields):
-        told = _part_by_part.recalibrate(fitted, file, output, ending, labels, fields)
-        for note in told.notes:
+        applied = _part_by_part.recalibrate(fitted, file, output, ending, labels, fields)
+        for note in applied.notes:
             click.echo(f"{_outputs.plain(file.name)}: note: in some of the rows, {_outputs.plain(note)}", err=True)
-        rows, coverage = told.rows, told.coverage
+        rows, coverage = applied.rows, applied.coverage
     else:
         loaded = _shared.load(file, read)
         _shared.warn(loaded)

@@ -31,7 +31,8 @@ _BOUNDED = (
 
 _COMPARED = (
     "Against the rest: the slice's gap less the gap of all other rows. Unlike the rest: that is more than chance "
-    "(Newcombe 1998 or Hoeffding 1963, corrected by Benjamini and Yekutieli 2001)."
+    "(Newcombe 1998 or Hoeffding 1963, corrected as Benjamini and Yekutieli 2001 do where tests share rows: on average "
+    "at most 5 % of the slices called unlike are not)."
 )
 
 

@@ -34,15 +34,17 @@ class Tests(Exhibit):
             of.number("statistic"),
             of.probability("p"),
             of.probability("corrected (Holm)", "p_holm"),
-            of.probability("corrected (Benjamini-Hochberg)", "p_bh"),
+            of.probability("corrected (Benjamini and Hochberg)", "p_bh"),
         )
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["test"].unique()
-        return Words(f"{shown(frame)} p: the chance that a perfectly calibrated model shows as much.").also(
-            "Holm: of all lines called false at 5 %, the chance that any is a false alarm is at most 5 %. "
-            "Benjamini-Hochberg: on average at most 5 % of them are, where the tests do not pull against each other. "
+        return Words(
+            f"{shown(frame)} p: the chance that a perfectly calibrated model shows as much. Corrected, of all lines at "
+            "most 5 %: by Holm the chance that any is a false alarm is at most 5 %; by Benjamini and Hochberg at most "
+            "5 % of them are false alarms on average, where the tests do not pull against each other."
+        ).also(
             "A test says that there is an error, not how large it is.",
             *(f"{', '.join(tests)}: {note}." for note, tests in reasons.items()),
         )

@@ -10,6 +10,7 @@ from calib_core import InputError
 from calib_core._text import count
 from calib_core.datasets import DEMOS
 from calib_core.readers import all_endings
+from calib_core.readers.wording import size
 from dashboard import session, uploads, widgets
 from dashboard.navigation import DATA
 from dashboard.selection import Selection
@@ -17,8 +18,6 @@ from dashboard.session.house_rules import terms
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
 from dashboard.views.data_trial import Role, choose, looked_at, say, sentence, trial
-
-LIMITS = "Up to 1 GB; for very large ones use a float32 NPZ."
 
 _UPLOADS = "calib.data.uploads"
 _STAYS = ("calib.visitor", "calib.data.opened", "calib.uploads")
@@ -80,7 +79,7 @@ def upload(role: Role, label: str) -> bool:
     """Draw an uploader; what is uploaded is read at once, and its bytes are given back. True: something was."""
     widget = f"data.upload.{role}"
     file = uploads.uploader(label, key=widget, types=all_endings())
-    st.caption(LIMITS)
+    st.caption(f"Up to {size(terms().file_bytes)}; for very large ones use a float32 NPZ.")
     if sentence(role):
         data_findings.sentence(sentence(role))
     if file is None:

@@ -24,7 +24,7 @@ from dashboard.glossary import the_words
 from dashboard.selection import Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
-from dashboard.views import kept_rows
+from dashboard.views import sample_offered
 from dashboard.views.sortable import grid
 
 PATIENCE = 1.0
@@ -124,7 +124,7 @@ def exhibited(
         try:
             exhibit.check(scene)
         except NotAnswerable as why:
-            kept_rows.needed(str(why), scene, name)
+            sample_offered.needed(str(why), scene, name)
             return None
         try:
             frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)

@@ -19,7 +19,7 @@ from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
 from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain
-from dashboard.views import kept_rows, worst_places
+from dashboard.views import sample_offered, worst_places
 from dashboard.views.exhibited import CLEARED, progress
 from dashboard.views.worst_places import leading
 
@@ -62,7 +62,7 @@ def _by_class(scene: Scene) -> None:
             found = watched.get(exhibit.found(watched))
         except NotAnswerable as why:
             _refused("By class", why)
-            kept_rows.offer(scene, "card-classes")
+            sample_offered.offer(scene, "card-classes")
             return
     place = None if len(found.names) and found.stands_out[0] else _place(scene)
     if place is not None:

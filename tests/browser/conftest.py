@@ -68,16 +68,23 @@ def serve_calib(*arguments: str, log: Path) -> AbstractContextManager[Server]:
     return _process(["-c", command, "dashboard", *arguments, "--headless", f"--port={port}"], port, log)
 
 
+def serve_many(*arguments: str, base: str, log: Path) -> AbstractContextManager[Server]:
+    """Run `calib serve` on a free port, below this path, until the block ends."""
+    port = _free_port()
+    command = "from dashboard.cli import main; main()"
+    return _process(["-c", command, "serve", f"--port={port}", f"--base-path={base}", *arguments], port, log, base)
+
+
 @contextmanager
-def _process(arguments: list[str], port: int, log: Path) -> Iterator[Server]:
+def _process(arguments: list[str], port: int, log: Path, base: str = "") -> Iterator[Server]:
     """A Python process that serves on this port, until the block ends."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": paths, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
     with log.open("wb") as out:
         process = subprocess.Popen([sys.executable, *arguments], stdout=out, stderr=subprocess.STDOUT, env=environment)
         try:
-            _wait_until_healthy(f"http://localhost:{port}", process, log)
-            yield Server(f"http://localhost:{port}", process)
+            _wait_until_healthy(f"http://localhost:{port}{base}", process, log)
+            yield Server(f"http://localhost:{port}{base}", process)
         finally:
             process.terminate()
             try:
@@ -129,6 +136,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 def served_calib(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The dashboard as `calib dashboard` starts it, for the whole session."""
     with serve_calib(log=tmp_path_factory.mktemp("calib") / "log.txt") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def served_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The dashboard as `calib serve` starts it below a path, for a proxy that says who asks."""
+    with serve_many("--user-header=X-User", base="/calib", log=tmp_path_factory.mktemp("many") / "log.txt") as server:
         yield server
 
 

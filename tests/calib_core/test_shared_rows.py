@@ -116,3 +116,9 @@ def test_coarser_cells_are_sums_of_finer_ones_to_the_bit():
     made = fine.grouped(codes, 9)
     assert np.array_equal(made.residual.value, coarse.residual.value)
     assert np.array_equal(made.claimed.value, coarse.claimed.value)
+
+
+def test_rows_that_hardly_move_anything_move_no_less_than_nothing():
+    p = Predictions([[1.0 - 1e-13, 1e-13]] * 40, [0] * 40)
+    made = question(p, "class-wise").claims.shared([np.array([0.5])])
+    assert made.squared_reach(np.full(2, 1 / 80)) >= 0.0

@@ -96,7 +96,7 @@ def test_every_view_with_every_calibrator(view: str, key: str) -> None:
     assert not app.error
     refused = session.models(Selection(calibrators=(recipe,))).refused
     if CALIBRATORS[key].flags.may_refuse and refused:
-        assert view == "classes" or refused[0][1] in app.warning[0].value.replace("\\", "")
+        assert view == "classes" or refused[0][1] in app.warning[0].value.replace("\\", "").replace("\u00a0", " ")
         return
     assert not app.warning
     title = CALIBRATORS[key].title
@@ -112,7 +112,7 @@ def test_what_abstains_is_told_and_counted(key: str) -> None:
     selection = Selection(view="reliability", source=source, calibrators=(recipe,))
     app = in_numbers(opened(selection))
     models = session.models(selection)
-    said = " ".join(m.value for m in (*app.caption, *app.warning)).replace("\\", "")
+    said = " ".join(m.value for m in (*app.caption, *app.warning)).replace("\\", "").replace("\u00a0", " ")
     if models.refused:
         assert models.refused[0][1] in said
         return

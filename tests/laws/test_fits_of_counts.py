@@ -94,7 +94,8 @@ def rows():
 
 
 @pytest.mark.parametrize("key", CALIBRATORS)
-def test_what_does_not_read_counts_says_so_and_the_rest_is_fitted(key, rows):
+def test_what_does_not_read_counts_says_so_and_the_rest_is_fitted(key, rows, monkeypatch):
+    monkeypatch.setattr("calib_core.calibrators.fitting.parted_rows._SAMPLE_VALUES", 500)  # of 2,700: a rough start
     cal = made(key)
     counts = Summary.of(rows)
     if not cal.reads_counts:
@@ -120,3 +121,16 @@ def test_what_does_not_read_counts_says_so_and_the_rest_is_fitted(key, rows):
 def test_the_summary_of_parts_is_that_of_the_rows(rows):
     parts = [rows.take(np.arange(i, i + 45)) for i in range(0, 900, 45)]
     assert summary_of_parts(parts).same_as(Summary.of(rows))
+
+
+def test_with_too_many_classes_for_a_hessian_a_sample_is_no_start(monkeypatch):
+    """From the optimum of a few rows, which they separate, the search ended elsewhere."""
+    monkeypatch.setattr("calib_core.calibrators.fitting.parted_rows._SAMPLE_VALUES", 20_000)
+    rng = np.random.default_rng(5)
+    z = 4 * rng.standard_normal((800, 130))
+    p = cc.Predictions.from_logits(z, (z / 3 + rng.gumbel(size=z.shape)).argmax(axis=1))
+    there = CALIBRATORS.make("vector").fit_on(p)
+    here = CALIBRATORS.make("vector").fit_parts([p.take(np.arange(0, 500)), p.take(np.arange(500, 800))])
+    assert here.status_ == there.status_ != "not converged"
+    losses = [cc.estimate(cal.apply(p), None, "log-loss").value for cal in (here, there)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)

@@ -147,6 +147,9 @@ def examples(rows):
         counted.top_cells,
         counted.losses["brier"],
         counted.kept_rows,
+        counted.class_pairs,
+        counted.class_pairs.sums,
+        cc.tally(rows),
         (tally := cc.REDUCTIONS.make("top-label").split(counted)),
         (moments := tally.moments([np.empty(0)])),
         moments.exact,
@@ -254,8 +257,8 @@ def said(one):
 
 def test_a_copied_estimate_has_a_lock_of_its_own(rows):
     one = estimate(rows)
-    assert by_pickle(one)._turn is not one._turn
-    assert copy.deepcopy(one)._turn is not one._turn
+    assert by_pickle(one).answers._turn is not one.answers._turn
+    assert copy.deepcopy(one).answers._turn is not one.answers._turn
 
 
 def test_what_can_be_made_again_is_not_pickled(rows):

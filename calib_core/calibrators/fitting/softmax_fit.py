@@ -46,6 +46,17 @@ def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> Fitted:
     return Fitted(point, "not converged" if not ended else "at bound" if unbounded else "converged")
 
 
+def fitted_in_parts(loss: SoftmaxLoss, sample: SoftmaxLoss) -> Fitted:
+    """The minimiser of a loss whose rows are costly to read, sought from that of some of them where it is a good start.
+
+    Of many parameters, and where the sample's loss has no minimum, what fits few rows is far from what fits all.
+    """
+    if loss.identity.size > _DENSE:
+        return fitted(loss)
+    first = fitted(sample)
+    return fitted(loss, first.parameters if first.status == "converged" else None)
+
+
 def _scaled_identity(loss: SoftmaxLoss) -> Float64s:
     """The multiple of the identity's weights, a temperature, with the least loss on some of the rows.
 

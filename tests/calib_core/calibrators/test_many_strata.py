@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom, hypergeom
 from sklearn.isotonic import IsotonicRegression
 
-from calib_core import CALIBRATORS, Predictions
+from calib_core import CALIBRATORS, InputError, Predictions
+from calib_core._places import places
 from calib_core.calibrators import histogram
+from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.isotonic import Isotonic
 from calib_core.reductions import ClassWise, TopLabel
 
@@ -46,16 +49,38 @@ def test_isotonic_keeps_small_weights_behind_large_ones():
     np.testing.assert_allclose(found, twin.predict(scores), atol=1e-9)
 
 
-@given(seeds, st.integers(64, 1500))
-@settings(max_examples=20, deadline=None)
-def test_bins_of_many_scores_are_those_of_a_search(seed, many):
+@given(seeds, st.integers(2, 1500), st.sampled_from([np.float32, np.float64]), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_places_of_many_scores_are_those_of_a_search(seed, many, dtype, near_one):
+    """Near 1 edges share their upper bits: a search after all."""
     rng = np.random.default_rng(seed)
-    scores = (rng.random(12_000) ** int(rng.integers(1, 60))).astype(np.float32)
-    scores[:6] = [0.0, -0.0, 1.0, 1e-45, 0.5, np.nextafter(np.float32(0.5), np.float32(0))]
-    thresholds = np.unique(np.append(rng.choice(scores, many), [0, 0.5, 1e-45, 1])).astype(np.float32)
-    np.testing.assert_array_equal(
-        histogram._bins_of(scores, thresholds), np.searchsorted(thresholds, scores, side="right")
-    )
+    scores = (rng.random(12_000) ** int(rng.integers(1, 60))).astype(dtype)
+    scores = 1 - scores / 64 if near_one else scores
+    scores[:6] = [0.0, -0.0, 1.0, 1e-45, 0.5, np.nextafter(dtype(0.5), dtype(0))]
+    edges = np.unique(np.append(rng.choice(scores, many), [0, 0.5, 1e-45, 1]).astype(dtype))
+    np.testing.assert_array_equal(places(edges, scores), np.searchsorted(edges, scores, side="right"))
+
+
+@given(seeds, st.sampled_from([0.002, 0.1, 0.5]), st.sampled_from([np.float32, np.float64]), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_isotonic_of_many_scores_is_scikit_learns(seed, rate, dtype, rounded):
+    """Both ways to the runs, and the map by slopes; tiny scores, and those of exactly 0 and 1, among them."""
+    rng = np.random.default_rng(seed)
+    scores = (rng.random(10_000) ** 4).astype(dtype)
+    scores = scores.round(2) if rounded else scores
+    scores[:3] = [0, 1, np.finfo(dtype).smallest_subnormal]
+    true = rng.random(len(scores)) < rate * scores
+    peer = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+    wide = scores.astype(np.float64)
+    wide[:3] = [0, 1, 0] if rounded else [0, 1, wide[3:].min() / 2]  # scikit-learn merges what lies this close
+    found = Isotonic().fit(wide.astype(dtype), true)
+    want = peer.fit(wide.astype(dtype).astype(np.float64), true.astype(float)).predict(wide)
+    np.testing.assert_allclose(found.transform(wide.astype(dtype)), want, rtol=0, atol=1e-9)
+    sorted_too = Isotonic().fit(wide.astype(dtype), true, sample_weight=np.ones(len(true)))
+    np.testing.assert_array_equal(found.scores_, sorted_too.scores_)
+    np.testing.assert_array_equal(found.values_, sorted_too.values_)
+    one_by_one = np.interp(scores.astype(np.float64), found.scores_, found.values_)
+    np.testing.assert_allclose(found.transform(scores), one_by_one, rtol=0, atol=1e-14)
 
 
 def starts_one_by_one(drawn, bins):
@@ -97,3 +122,40 @@ def test_every_stratum_is_fitted_and_mapped_as_if_it_were_alone(key, notion, wei
         np.testing.assert_array_equal(alone.values_, fitted.maps_[s].values_)
         got = after.probs[:, s] if after.kind == "per-class" else after.confidence[p.predicted == s]
         np.testing.assert_array_equal(got, alone.transform(stratum.scores))
+
+
+def test_rows_drawn_by_rank_are_drawn_without_replacement():
+    """Of the levels below the 500th as many as a hypergeometric law says, mean and variance; none more than it has."""
+    rows = np.random.default_rng(0).integers(1, 5, 1_500)
+    ends = np.append(0.0, np.cumsum(rows))
+    assert len(rows) > histogram._FEW_LEVELS
+    draws = np.array([histogram._drawn(ends, 2_000, seed) for seed in range(400)])
+    assert (draws <= rows).all()
+    assert (draws.sum(axis=1) == 2_000).all()
+    law = hypergeom(rows.sum(), rows[:500].sum(), 2_000)
+    below = draws[:, :500].sum(axis=1)
+    assert below.mean() == pytest.approx(law.mean(), abs=4 * law.std() / 20)
+    assert below.var() == pytest.approx(law.var(), rel=4 * np.sqrt(2 / 400))
+    assert binom(2_000, law.mean() / 2_000).var() > law.var() * 1.5, "drawn with replacement it would be seen"
+
+
+@pytest.mark.parametrize("of_each", [1, 2])
+def test_copies_of_many_tied_scores_are_as_good_as_their_number(of_each):
+    rng = np.random.default_rng(3)
+    scores, true = rng.integers(0, 6_000, 9_000) / 6_000, rng.random(9_000) < 0.3
+    weights = rng.integers(0, 3, 9_000) * of_each
+    found = Histogram(points_per_bin=100).fit(scores, true, sample_weight=weights)
+    written = Histogram(points_per_bin=100).fit(np.repeat(scores, weights), np.repeat(true, weights))
+    assert found.placing_ > 0
+    np.testing.assert_array_equal(found.thresholds_, written.thresholds_)
+    np.testing.assert_allclose(found.values_, written.values_, rtol=0, atol=1e-12)
+    order = rng.permutation(9_000)
+    again = Histogram(points_per_bin=100).fit(scores[order], true[order], sample_weight=weights[order])
+    np.testing.assert_array_equal(again.thresholds_, found.thresholds_)
+
+
+def test_a_wrong_score_far_down_is_named():
+    scores = np.full((9_000, 3), 0.5)
+    scores[8_999, 1] = np.nan
+    with pytest.raises(InputError, match="scores row 8999, column 1: nan is outside"):
+        Predictions.from_scores(scores, np.zeros(9_000, dtype=int))

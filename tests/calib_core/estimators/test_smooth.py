@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from calib_core import Predictions, estimate
+from calib_core import REDUCTIONS, Predictions, estimate
 from calib_core.claims import Stratum
 from calib_core.estimators.kernel import Grid
-from calib_core.estimators.smooth import SmoothECE, fixed_point, smooth_error
+from calib_core.estimators.smooth import SmoothECE
 from calib_core.reductions import Confidence
+from tests.support.smooth_by_hand import fixed_point, smooth_error
 
 
 def direct_error(scores, outcomes, width, points=4001):
@@ -99,3 +100,24 @@ def test_weights_of_a_stratum_without_claims():
     assert made.value == made.per_stratum[0]
     weighed = SmoothECE()(Confidence().split(Predictions([[0.9, 0.1], [0.8, 0.2]], [0, 1], weights=[1, 0])))
     assert weighed.value == pytest.approx(0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("notion", ["class-wise", "top-label"])
+@pytest.mark.parametrize("sharpness", [0.3, 30.0])
+def test_strata_together_have_the_errors_they_have_alone(notion, weighted, sharpness):
+    """More strata than are worked on together, some narrow, some without claims, some of them with few."""
+    rng = np.random.default_rng(2)
+    probs = rng.dirichlet(np.full(21, sharpness), 300)
+    labels = (probs.cumsum(axis=1) < rng.random((300, 1))).sum(axis=1).clip(0, 20)
+    p = Predictions(probs, labels, weights=rng.integers(0, 3, 300) if weighted else None)
+    claims = REDUCTIONS.make(notion).split(p)
+    together = SmoothECE()(claims).per_stratum
+    for s in range(0, 21, 2):
+        stratum = claims.stratum(s)
+        if not stratum.total:
+            assert np.isnan(together[s])
+            continue
+        alone = fixed_point(smooth_error(stratum))
+        alone = alone if alone >= 4 / 4096 else fixed_point(smooth_error(stratum, Grid(cells=8 * 4096)))
+        assert together[s] == pytest.approx(alone, rel=1e-10, abs=1e-13)

@@ -16,6 +16,7 @@ from calib_core.claims import FlatClaims
 from calib_core.estimators import Binned
 from calib_core.estimators.base import reads_bins
 from calib_core.inference.cell_draws import FineCells, counts_suffice
+from calib_core.inference.many_binnings import floors
 from calib_core.inference.null import NoiseFloor
 from calib_core.inference.squares import pairs
 from calib_core.reductions import as_reduction
@@ -130,6 +131,17 @@ def test_copies_are_never_written_out_where_counts_suffice(monkeypatch):
     assert made.interval().low <= made.interval().point <= made.interval().high
     assert 0 < made.p_value <= 1
     assert made.verdict(0.9).word == "within"
+
+
+def test_sweeps_of_copies_read_counts_and_give_the_floors_of_the_rows(monkeypatch):
+    rng = np.random.default_rng(1)
+    h = rng.uniform(0.5, 1.0, 400)
+    weighed = Predictions.from_confidence(h, rng.random(400) < h, weights=np.tile([100, 200], 200))
+    rules = [Binned(EqualWidth(b)) for b in (5, 8)]
+    there = floors(weighed.written_out(), as_reduction("confidence"), rules)
+    monkeypatch.setattr(Predictions, "written_out", lambda self: pytest.fail("copies are written out"))
+    here = floors(weighed, as_reduction("confidence"), rules)
+    assert [one.draws.tolist() for one in here] == [one.draws.tolist() for one in there]
 
 
 # -- the slow twin of the pairs of rows -----------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib_core import Predictions, estimate
-from calib_core.inference import bin_intervals
+from calib_core.inference import more_rows
 from calib_core.inference.bin_intervals import InBins
 
 NEAR = (-0.1, -1e-3, -1.2e-5, -3e-6, -1e-9, 0.0, 1e-9, 3e-6, 1.2e-5, 1e-3, 0.1)
@@ -24,7 +24,7 @@ def differing(bins):
         (factor, step)
         for factor, high in ends.items()
         for step in NEAR
-        if bins._reach_with(factor, 0.9, high + step) != (high >= high + step)
+        if bins.reaches_with(factor, 0.9, high + step) != (high >= high + step)
     ]
 
 
@@ -34,5 +34,5 @@ def test_a_limit_is_reached_where_the_upper_end_reaches_it(n, k, notion):
 
 
 def test_an_answer_of_one_draw_would_be_caught(monkeypatch):
-    monkeypatch.setattr(bin_intervals, "absolute_high_reaches", lambda *_: True)
+    monkeypatch.setattr(more_rows, "absolute_high_reaches", lambda *_: True)
     assert differing(bins_of(400, 30, "top-label"))

@@ -8,10 +8,11 @@ from scipy import stats
 from calib_core import ESTIMATORS, Predictions, estimate
 from calib_core.estimators import ConvexBinned, KernelCalibrationError
 from calib_core.estimators.kernel import Grid
-from calib_core.estimators.smooth import fixed_point, smooth_errors
+from calib_core.estimators.smooth import smooth_errors
 from calib_core.inference import coverage_table, interval, kernel_intervals, rejection_table, wild
 from calib_core.inference.poisson_limits import beyond
 from calib_core.reductions import as_reduction
+from tests.support.smooth_by_hand import fixed_point
 
 NORMS = ("max-deviation", "ece-convex", "ece-adaptive-convex", "ece-sweep", "smece", "ece-kde")
 

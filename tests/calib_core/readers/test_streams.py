@@ -15,7 +15,8 @@ def text(monkeypatch):
     p = rng.dirichlet([1, 1, 1], 300)
     names = np.array(["chat", "hérisson", "eel"])
     frame = pd.DataFrame(p, columns=[f"p_{name}" for name in names])
-    return frame.assign(label=names[np.append([0, 1, 2], rng.integers(0, 3, 297))]).to_csv(index=False)
+    labels = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    return frame.assign(label=names[np.append([0, 1, 2], labels[3:])]).to_csv(index=False)
 
 
 def joined(path):
