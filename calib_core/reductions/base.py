@@ -75,8 +75,8 @@ def claims_of(predictions: Predictions, reduction: str | Reduction) -> Any:
 def claims_in(notion: Reduction, predictions: Any) -> Any:
     """What a notion makes of predictions; a tally that was made in it holds that, whoever wrote the notion."""
     counted = counts(predictions)
-    held = None if counted is None else counted.held(notion)
-    return notion.split(predictions) if held is None else held
+    own = None if counted is None else counted.in_own_notion(notion)
+    return notion.split(predictions) if own is None else own
 
 
 def notions_of(predictions: Predictions) -> tuple[str, ...]:

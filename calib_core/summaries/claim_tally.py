@@ -54,7 +54,7 @@ class ClaimTally(CountedRows, OneLine):
             )
         return self.counted
 
-    def held(self, notion: Any) -> CountedClaims | None:
+    def in_own_notion(self, notion: Any) -> CountedClaims | None:
         """The claims, in the tally's own notion."""
         return self.counted if notion == self.notion else None
 

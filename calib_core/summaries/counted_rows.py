@@ -41,7 +41,7 @@ class CountedRows:
         """The same: no row is declined."""
         return self
 
-    def held(self, notion: Any) -> Any:
+    def in_own_notion(self, notion: Any) -> Any:
         """The claims in this notion, where they are what was counted; None where the notion is to make them."""
         return None
 

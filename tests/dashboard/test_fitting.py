@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from calib_core import CALIBRATORS, InputError, Recipe
 from dashboard.frame import fitting as page
 from dashboard.selection import Selection, Source
-from dashboard.session import Model, Shelf, fits
-from dashboard.session.fits import Abandoned, Fit, Fits
+from dashboard.session import Model, Shelf, fits_under_way
+from dashboard.session.fits_under_way import Abandoned, Fit, Fits
 
 WINE = Source(data="demo:wine-logistic", seed=11)
 MATRIX = Recipe("CALIBRATORS", "matrix")
@@ -118,15 +118,15 @@ def test_a_stopped_fit_leaves_nothing_on_the_shelf(shelf: Shelf, monkeypatch: py
     monkeypatch.setattr(
         cls, "_fit_telling", lambda self, rows, progress: (work(lambda _, p: progress(p)), real(self, rows, progress))
     )
-    running = fits.wait(model, 0.2)
+    running = fits_under_way.wait(model, 0.2)
     assert running is not None
     assert running.step == "fitted"
-    fits.leave(model)
+    fits_under_way.leave(model)
     assert became_true(lambda: work.stopped == 1)
     assert not shelf.knows(model.fitted)
     assert not shelf.knows(model.predictions)
     work.may_end.set()
-    assert fits.wait(model, 30.0) is None
+    assert fits_under_way.wait(model, 30.0) is None
     assert shelf.knows(model.predictions)
 
 
