@@ -8,7 +8,6 @@ from calib_core import InputError
 from dashboard import frame, session, tour, widgets
 from dashboard.frame.header import tabs
 from dashboard.selection import Selection
-from dashboard.session.turns import TURNS
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, View, data, data_choice, sample_offered, start
 
@@ -73,5 +72,4 @@ def _view(selection: Selection, view: View) -> None:
     view.render()
 
 
-with TURNS.taken():
-    main()
+main()

@@ -59,11 +59,11 @@ def _paths(value: Any) -> list[Path]:
     return [Path(value)] if isinstance(value, (str, Path)) and str(value) else []
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, second: Path) -> bool:
     try:
-        return one.samefile(other)
+        return first.samefile(second)
     except (OSError, ValueError):
-        return one == other
+        return first == second
 
 
 def write(path: Path, data: bytes) -> None:
@@ -87,8 +87,8 @@ def aside(path: Path) -> Iterator[IO[bytes]]:
     except OSError as why:
         if why.filename != str(path):
             raise
-        said = f"cannot be written ({why.strerror}); what was there before is unchanged"
-        raise OSError(why.errno, said, str(path)) from why
+        sentence = f"cannot be written ({why.strerror}); what was there before is unchanged"
+        raise OSError(why.errno, sentence, str(path)) from why
 
 
 # -- text -----------------------------------------------------------------------------------------------------

@@ -222,3 +222,9 @@ def test_a_container_may_use_less_than_the_machine(tmp_path: Any) -> None:
 
 def test_cookies_are_long_and_differ() -> None:
     assert len({new_cookie() for _ in range(100)}) == 100
+
+
+def test_at_home_a_report_may_be_shown_in_a_frame() -> None:
+    _, headers, _ = asked(Guard(page, Terms()), "/")
+    assert CARRIED.items() <= headers.items()
+    assert "content-security-policy" not in headers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import random
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -186,3 +187,31 @@ def test_an_option_that_exhibits_share_is_chosen_in_all_of_them() -> None:
     for name, keys in SHARED.items():
         defaults = {EXHIBITS[key].param(name).default for key in keys}
         assert len(defaults) == 1, name
+
+
+STRANGE = (
+    *(
+        '["ab"]',
+        '{"scores":["x"]}',
+        '[[["a"]]]',
+        "[[1,2]]",
+        '[["demo:x",{}]]',
+        "nan",
+        "1e999",
+        "null",
+        "[]",
+        "{}",
+        "true",
+    ),
+    *("[" * 2000, '["' + "ts+" * 900 + '"]', '["' + "ts+" * 900 + 'temperature"]', "\x1b[31m", "\ud800"),
+)
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Selection)] + ["data", "reading", "test"])
+def test_no_link_ends_in_an_error(name: str) -> None:
+    """Whatever a part of a link says, it is used or left out with a sentence; and 100 seeded strings of its signs."""
+    draw = random.Random(name)
+    signs = '[]{}",:0123456789abcts+.-en\u00e9\0'
+    for text in (*STRANGE, *("".join(draw.choices(signs, k=draw.randrange(40))) for _ in range(100))):
+        _, problems = Selection.from_query({name: text})
+        assert all(problem.endswith(".") and "\n" not in problem for problem in problems)
