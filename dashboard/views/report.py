@@ -44,7 +44,7 @@ def render() -> None:
     selection = widgets.selection()
     # The width is of the figures' files, not of the report.
     choices = (selection.replace(column=COLUMNS[0]), _told(selection))
-    paper, side = st.columns((5, 2), gap="medium")
+    paper, side = st.columns((9, 4), gap="medium")
     with side:
         _options(selection)
         with st.expander("The command that makes this report"):
@@ -97,7 +97,7 @@ def _options(selection: Selection) -> None:
         widgets.change_exhibit(EXHIBITS.described("estimators", **{**dict(estimators.params), "slow": on}))
 
     st.toggle(
-        "Intervals of slow estimators too",
+        "Slow intervals too",
         help="Of kernel, smooth, convex and sweep estimators, with their noise floors: minutes for thousands of rows.",
         **widgets.tied("report.slow", bool(dict(estimators.params).get("slow")), slow),
     )
@@ -105,8 +105,8 @@ def _options(selection: Selection) -> None:
         st.segmented_control(
             "Width of the figures' files",
             COLUMNS,
-            format_func=lambda name: f"{name} column, {WIDTHS[name].inches:g} in",
-            help="PDF and figures are made when they are asked for, and take a second or two each.",
+            format_func=lambda name: f"{name}, {WIDTHS[name].inches:g} in",
+            help="One column of a journal, or two. Files are made when they are asked for, in a second or two each.",
             **widgets.bound("column"),
         )
 
