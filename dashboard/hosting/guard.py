@@ -67,8 +67,6 @@ class Guard:
     def __init__(self, app: "ASGIApp", under: Terms) -> None:
         self.app = app
         self.base = under.base
-        # At home the first page of a report is shown in a frame, whose scripts the policy would stop, too.
-        self.strict = under.private
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request."""
@@ -91,8 +89,7 @@ class Guard:
         async def with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if self.strict:
-                    headers["Content-Security-Policy"] = policy(host)
+                headers["Content-Security-Policy"] = policy(host)
                 headers["X-Frame-Options"] = "DENY"
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "same-origin"

@@ -17,7 +17,6 @@ from dashboard.navigation import view
 from dashboard.report import CHAPTERS, Options, Progress, Report, Request, build, chromium, steps, wanted
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
-from dashboard.session.house_rules import terms
 from dashboard.theme import markdown_plain
 
 Choices: TypeAlias = tuple[Selection, Options]
@@ -144,9 +143,6 @@ def _first_page(choices: Choices) -> Report | None:
 
 def _preview(report: Report) -> None:
     """The report's own page, in a frame of no origin: nothing in it can reach the dashboard around it."""
-    if terms().private:
-        st.caption("Download the report to see it: on a server for many people no page runs inside this one.")
-        return
     address = f"data:text/html;charset=utf-8,{quote(report.html, safe=_SAFE)}"
     if len(address) <= _LONGEST:
         with st.container(border=True):
