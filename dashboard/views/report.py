@@ -14,7 +14,7 @@ from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
-from dashboard.report import CHAPTERS, Options, Progress, Report, Request, build, chromium, steps, wanted
+from dashboard.report import CHAPTERS, Options, Progress, Report, Request, chromium, steps, wanted
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
 from dashboard.theme import markdown_plain
@@ -130,14 +130,17 @@ def _first_page(choices: Choices) -> Report | None:
     """The report's first section alone: mostly it needs what the overview has shown already."""
     selection, options = choices
     first = next((chapter.key for chapter in wanted(options)), "")
+    bar = st.empty()
     if _kept_for(_FIRST, choices) is None:
         alone = replace(
             options, left_out=tuple(chapter.key for chapter in CHAPTERS if chapter.key != first), added=(first,)
         )
         try:
-            st.session_state[_FIRST] = choices, build(selection, alone)
+            st.session_state[_FIRST] = choices, _made(steps(selection, alone), bar, "the first page")
         except InputError:
             return None  # making the whole report says why
+        finally:
+            bar.empty()
     return _kept_for(_FIRST, choices)
 
 
@@ -182,13 +185,23 @@ def _large(choices: Choices) -> bool:
 def _go_on(job: Job, bar: DeltaGenerator) -> None:
     """Make what is still to be made, then draw the page with the report."""
     try:
-        for step in job.steps:
-            bar.progress(step.share, text=f"Making the report: {markdown_plain(step.what)}")
+        _made(job.steps, bar, "the report")
     except InputError as why:
         _stop(job.choices)
         bar.error(markdown_plain(why), icon=":material/error:")
         return
     st.rerun()
+
+
+def _made(making: Generator[Progress, None, Report], bar: DeltaGenerator, what: str) -> Report | None:
+    """What is left of a report's steps, each said as it begins; None where none is left of a report that was made."""
+    while True:
+        try:
+            step = next(making)
+        except StopIteration as end:
+            report: Report | None = end.value
+            return report
+        bar.progress(step.share, text=f"Making {what}: {markdown_plain(step.what)}")
 
 
 def _start(choices: Choices) -> None:

@@ -186,7 +186,7 @@ def little() -> Iterator[None]:
 
 def test_too_many_files_or_bytes_of_one_person_are_refused_in_a_sentence(little: None) -> None:
     kept: Custody[str] = Custody()
-    with pytest.raises(Full, match=r"this one about .* more; .* for one person. Delete some first"):
+    with pytest.raises(Full, match=r"this one about .* more; .* for one person. Delete them first"):
         kept.put("x", lambda: "x", "ann", 1001)
     for key in "ab":
         kept.put(key, lambda: "x", "ann", 10)
@@ -202,7 +202,9 @@ def test_nothing_kept_goes_to_make_room_and_the_refusal_says_what_to_do(little: 
 
     for name in ("ann", "bob"):
         kept.put(name, lambda: np.zeros(90), name, 720)  # type: ignore[arg-type,return-value]
-    with pytest.raises(Full, match=r"there is no room for it now: .* are in use. Delete uploads that are not needed"):
+    with pytest.raises(
+        Full, match=r"there is no room for it now: .* are in use. Delete your uploads, upload a smaller"
+    ):
         kept.put("c", lambda: b"", "cleo", 720)
     assert kept.find("ann", "ann") is not None
     assert kept.find("bob", "bob") is not None
