@@ -83,6 +83,7 @@ def test_nothing_of_one_session_is_seen_by_another(people: list[str], view: str)
     text = sent(page(view, key))
     assert not [marker for marker in MARKERS if marker in text]
     assert "not shared with you" in text
+    assert "More calibrators" not in text, "nothing is offered that has no rows to act on"
     if view in FIRST:
         other = session.hold(table(), "bobs.csv")
         assert other.key != key
