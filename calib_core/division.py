@@ -24,7 +24,7 @@ from calib_core.slices import Slice, as_slice
 from calib_core.slices.conditions import part, places
 from calib_core.three_classes import corners
 
-NO_MAP = "no calibrator is fitted on a summary: it holds counts, and a map is fitted to rows"
+NO_MAP = "no calibrator is fitted on a summary while it is judged: calib fit makes one of it, for other rows"
 """Why an undivided summary has no recalibrated models."""
 
 

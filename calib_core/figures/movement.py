@@ -71,7 +71,8 @@ def movement(
             "orientation": "h",
             "bgcolor": "rgba(0,0,0,0)",
         },
-        margin={"l": 56, "r": 8, "t": 34, "b": 40},
+        # Plotly hides a label that would reach past the edge.
+        margin={"l": 56, "r": 20, "t": 34, "b": 40},
         uirevision="movement",
         meta={"columns": columns},
         height=400,

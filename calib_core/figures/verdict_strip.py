@@ -22,6 +22,8 @@ from calib_core.palette import style
 ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
 """Pixels of a model's row, of what stands above and below the rows, and of the words at the right."""
 _LONGEST = 24
+_HALF = 0.009
+"""Half the width of a number's character on a narrow page, as a share of the axis."""
 
 
 @draws(VerdictStrip)
@@ -48,7 +50,7 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
         annotations=[
             {"x": 100 * strip.eps, "y": 1, "yref": "paper", "text": f"<b>{tolerance}</b>", "showarrow": False,
              "xanchor": "left" if left else "center", "yanchor": "bottom", "yshift": 2, "xshift": -8 if left else 0},
-            *(words for i in rows for words in _words(strip, i)),
+            *(words for i in rows for words in _words(strip, i, most)),
         ],
     )  # fmt: skip
     return finished(
@@ -140,7 +142,7 @@ def _icon(word: str, i: int) -> list[dict[str, Any]]:
     return icon(word, 27, 11, xref="paper", xanchor=1, yref="y", yanchor=i)
 
 
-def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
+def _words(strip: VerdictStrip, i: int, most: float) -> list[dict[str, Any]]:
     """The number above its point, and the verdict in words at the right."""
     word = {"": "No verdict", "within": "Within tolerance"}.get(strip.words[i], strip.words[i].capitalize())
     note = strip.notes[i] if len(strip.notes[i]) <= 40 else f"{strip.notes[i][:39]}…"
@@ -150,9 +152,19 @@ def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
         right | {"text": plain(note), "xshift": 18, "yshift": -10, "font": {"size": 13}},
     ]
     if math.isfinite(float(strip.point[i])):
-        number = {"x": 100 * float(strip.point[i]), "y": i, "showarrow": False, "yshift": 19, "font": {"size": 15}}
-        found.append(number | {"text": f"<b>{percent(float(strip.point[i]))}</b>"})
+        number = percent(float(strip.point[i]))
+        place = _number_place(100 * float(strip.point[i]), 100 * strip.eps, _HALF * len(number) * most)
+        above = {**place, "y": i, "showarrow": False, "yshift": 19, "font": {"size": 15}}
+        found.append(above | {"text": f"<b>{number}</b>"})
     return found
+
+
+def _number_place(point: float, limit: float, half: float) -> dict[str, Any]:
+    """Where a number twice ``half`` wide stands: above its point, but neither on the limit nor among the names."""
+    low = max(point - half, 0.0)
+    if low < limit < low + 2 * half:
+        return {"x": limit, "xanchor": "left", "xshift": 5}
+    return {"x": point} if low else {"x": 0, "xanchor": "left"}
 
 
 def _left(names: Sequence[str]) -> int:

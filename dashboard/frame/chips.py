@@ -20,8 +20,12 @@ OFFERED = 5
 def model_chips(selection: Selection) -> None:
     """Draw a chip for each calibrator ticked and the first few others, and a button with all of them.
 
-    Of a summary a sentence instead: no calibrator can be fitted on it.
+    Of a summary a sentence instead: no calibrator can be fitted on it. Where there are no rows, nothing.
     """
+    try:
+        session.parts(selection.source)
+    except InputError:
+        return
     if none := session.unfitted(selection):
         st.caption(markdown_plain(none))
         return

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from dashboard.chart import page_head
+from dashboard.report import page
 from dashboard.session.house_rules import Terms
 
 if TYPE_CHECKING:
@@ -38,9 +39,12 @@ _HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?
 
 @cache
 def _scripts() -> str:
-    """The hashes of the scripts written in the page itself: Streamlit's, and the line that `page_head` adds."""
-    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
-    inline = [*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), page_head.script()]
+    """The hashes of the scripts written in the page itself: Streamlit's, the line that `page_head` adds, a report's.
+
+    The frame a report is previewed in has this policy beside the report's own.
+    """
+    shell = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    inline = [*re.findall(r"<script>(.*?)</script>", shell, re.DOTALL), page_head.script(), *page.scripts()]
     digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline)
     return " ".join(f"'sha256-{digest}'" for digest in digests)
 
@@ -63,8 +67,6 @@ class Guard:
     def __init__(self, app: "ASGIApp", under: Terms) -> None:
         self.app = app
         self.base = under.base
-        # At home the first page of a report is shown in a frame, whose scripts the policy would stop, too.
-        self.strict = under.private
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request."""
@@ -87,8 +89,7 @@ class Guard:
         async def with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if self.strict:
-                    headers["Content-Security-Policy"] = policy(host)
+                headers["Content-Security-Policy"] = policy(host)
                 headers["X-Frame-Options"] = "DENY"
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "same-origin"

@@ -27,7 +27,7 @@ def html_page(document: Document, version: str) -> bytes:
     Its content security policy forbids every request, and every script and style sheet but those it was made with:
     user text in it stays text, whatever it says.
     """
-    style, draw, plotly = _asset("page.css"), _asset("page.js"), plotly_js()
+    style, (plotly, draw) = _asset("page.css"), scripts()
     numbered = (*document.tables, *document.figures)
     text = _template().render(
         document=document,
@@ -53,6 +53,11 @@ def _captions(document: Document) -> dict[Table | Figure, str]:
         first = not any(READING in text for text in tables.values())
         tables[table] = table.caption if first else table.caption.replace(f" {READING}", "")
     return {**figures, **tables}
+
+
+def scripts() -> tuple[str, str]:
+    """What runs in a report: plotly.js, and what draws the figures with it."""
+    return plotly_js(), _asset("page.js")
 
 
 def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:

@@ -61,18 +61,18 @@ class Custody(Generic[T]):
         with self._changed:
             own = [upload.bytes for upload in self._kept.values() if upload.owner == owner]
             if len(own) >= under.files:
-                raise Full(f"You have {len(own)} uploads here, and no more are kept for one person: delete some first.")
+                raise Full(f"You have {len(own)} uploads here, and no more are kept for one person: delete them first.")
             if sum(own) + predicted > under.bytes:
                 raise Full(
                     f"Your uploads take {size(sum(own))} here and this one about {size(predicted)} more; "
-                    f"{size(under.bytes)} are kept for one person. Delete some first, or upload a smaller file."
+                    f"{size(under.bytes)} are kept for one person. Delete them first, or upload a smaller file."
                 )
             while not self._fits(predicted):
                 if not self._coming or not self._changed.wait(until - time.monotonic()):
                     raise Full(
                         f"This file takes about {size(predicted)} of memory and there is no room for it now: "
-                        f"{size(self._taken())} of {size(under.kept_bytes)} are in use. Delete uploads that are not "
-                        "needed, upload a smaller file, or try again later."
+                        f"{size(self._taken())} of {size(under.kept_bytes)} are in use. Delete your "
+                        "uploads, upload a smaller file, or try again later."
                     )
             self._coming.append(predicted)
         try:

@@ -79,7 +79,8 @@ def upload(role: Role, label: str) -> bool:
     """Draw an uploader; what is uploaded is read at once, and its bytes are given back. True: something was."""
     widget = f"data.upload.{role}"
     file = uploads.uploader(label, key=widget, types=all_endings())
-    st.caption(f"Up to {size(terms().file_bytes)}; for very large ones use a float32 NPZ.")
+    endings = ", ".join(ending.upper() for ending in all_endings())
+    st.caption(f"{endings}; up to {size(terms().file_bytes)}, very large ones best as a float32 NPZ.")
     if sentence(role):
         data_findings.sentence(sentence(role))
     if file is None:

@@ -80,6 +80,7 @@ def notions(scene: Scene) -> None:
             format_func=lambda key: REDUCTIONS[key].title,
             label_visibility="collapsed",
             width="content",
+            wrap=True,
             **widgets.tied_to(known, "evidence.notion", scene.focus.notion, lambda key: widgets.change(reduction=key)),
         )
 
@@ -94,6 +95,7 @@ def models(scene: Scene) -> None:
             format_func=markdown_plain,
             label_visibility="collapsed",
             width="content",
+            wrap=True,
             **widgets.tied_to(titles, "evidence.model", scene.model.title, lambda title: widgets.change(model=title)),
         )
 

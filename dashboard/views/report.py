@@ -14,10 +14,9 @@ from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import view
-from dashboard.report import CHAPTERS, Options, Progress, Report, Request, build, chromium, steps, wanted
+from dashboard.report import CHAPTERS, Options, Progress, Report, Request, chromium, steps, wanted
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
-from dashboard.session.house_rules import terms
 from dashboard.theme import markdown_plain
 
 Choices: TypeAlias = tuple[Selection, Options]
@@ -44,7 +43,7 @@ def render() -> None:
     selection = widgets.selection()
     # The width is of the figures' files, not of the report.
     choices = (selection.replace(column=COLUMNS[0]), _told(selection))
-    paper, side = st.columns((5, 2), gap="medium")
+    paper, side = st.columns((9, 4), gap="medium")
     with side:
         _options(selection)
         with st.expander("The command that makes this report"):
@@ -97,7 +96,7 @@ def _options(selection: Selection) -> None:
         widgets.change_exhibit(EXHIBITS.described("estimators", **{**dict(estimators.params), "slow": on}))
 
     st.toggle(
-        "Intervals of slow estimators too",
+        "Slow intervals too",
         help="Of kernel, smooth, convex and sweep estimators, with their noise floors: minutes for thousands of rows.",
         **widgets.tied("report.slow", bool(dict(estimators.params).get("slow")), slow),
     )
@@ -105,8 +104,8 @@ def _options(selection: Selection) -> None:
         st.segmented_control(
             "Width of the figures' files",
             COLUMNS,
-            format_func=lambda name: f"{name} column, {WIDTHS[name].inches:g} in",
-            help="PDF and figures are made when they are asked for, and take a second or two each.",
+            format_func=lambda name: f"{name}, {WIDTHS[name].inches:g} in",
+            help="One column of a journal, or two. Files are made when they are asked for, in a second or two each.",
             **widgets.bound("column"),
         )
 
@@ -131,22 +130,22 @@ def _first_page(choices: Choices) -> Report | None:
     """The report's first section alone: mostly it needs what the overview has shown already."""
     selection, options = choices
     first = next((chapter.key for chapter in wanted(options)), "")
+    bar = st.empty()
     if _kept_for(_FIRST, choices) is None:
         alone = replace(
             options, left_out=tuple(chapter.key for chapter in CHAPTERS if chapter.key != first), added=(first,)
         )
         try:
-            st.session_state[_FIRST] = choices, build(selection, alone)
+            st.session_state[_FIRST] = choices, _made(steps(selection, alone), bar, "the first page")
         except InputError:
             return None  # making the whole report says why
+        finally:
+            bar.empty()
     return _kept_for(_FIRST, choices)
 
 
 def _preview(report: Report) -> None:
     """The report's own page, in a frame of no origin: nothing in it can reach the dashboard around it."""
-    if terms().private:
-        st.caption("Download the report to see it: on a server for many people no page runs inside this one.")
-        return
     address = f"data:text/html;charset=utf-8,{quote(report.html, safe=_SAFE)}"
     if len(address) <= _LONGEST:
         with st.container(border=True):
@@ -186,13 +185,23 @@ def _large(choices: Choices) -> bool:
 def _go_on(job: Job, bar: DeltaGenerator) -> None:
     """Make what is still to be made, then draw the page with the report."""
     try:
-        for step in job.steps:
-            bar.progress(step.share, text=f"Making the report: {markdown_plain(step.what)}")
+        _made(job.steps, bar, "the report")
     except InputError as why:
         _stop(job.choices)
         bar.error(markdown_plain(why), icon=":material/error:")
         return
     st.rerun()
+
+
+def _made(making: Generator[Progress, None, Report], bar: DeltaGenerator, what: str) -> Report | None:
+    """What is left of a report's steps, each said as it begins; None where none is left of a report that was made."""
+    while True:
+        try:
+            step = next(making)
+        except StopIteration as end:
+            report: Report | None = end.value
+            return report
+        bar.progress(step.share, text=f"Making {what}: {markdown_plain(step.what)}")
 
 
 def _start(choices: Choices) -> None:

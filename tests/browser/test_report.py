@@ -198,9 +198,9 @@ def test_on_paper_no_word_is_broken_nothing_is_cut_and_page_one_is_read_in_ten_s
     context.close()
 
 
-def test_from_the_overview_the_report_is_two_clicks_away(open_page, served, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_from_the_overview_the_report_is_two_clicks_away(open_page, served_calib) -> None:  # type: ignore[no-untyped-def]
     left_out = json.dumps([c.key for c in CHAPTERS if c.key not in ("summary", "calibrators")])
-    page = open_page(f"{served().url}/?view=overview&data=demo:example-1&left_out={quote(left_out)}")
+    page = open_page(f"{served_calib.url}/?view=overview&data=demo:example-1&left_out={quote(left_out)}")
     settled(page)
     page.get_by_role("radio", name="Report", exact=True).click()
     button = page.get_by_role("button", name="Download the report")

@@ -91,6 +91,15 @@ def test_every_mark_says_which_model_and_every_word_stands_beside_its_row():
     assert (zone.x0, zone.x1, end.x0, end.x1) == pytest.approx((0, 2, 2, 2))
 
 
+@pytest.mark.parametrize(("point", "x", "anchor"), [
+    (0.05, 0.05, None), (0.021, 0.02, "left"), (0.018, 0.02, "left"), (0.0, 0.0, "left"),
+])  # fmt: skip
+def test_no_number_stands_on_the_tolerance_or_among_the_names(point, x, anchor):
+    strip = replace(verdict_strip(primaries({"bad": BAD})), point=np.array([point]))
+    number = next(a for a in figures.verdict_strip(strip).layout.annotations if a.yshift == 19)
+    assert (number.x, number.xanchor) == (pytest.approx(100 * x), anchor)
+
+
 # -- one sentence where they seem to disagree -----------------------------------------------------------------
 
 

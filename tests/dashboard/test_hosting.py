@@ -224,7 +224,7 @@ def test_cookies_are_long_and_differ() -> None:
     assert len({new_cookie() for _ in range(100)}) == 100
 
 
-def test_at_home_a_report_may_be_shown_in_a_frame() -> None:
+def test_at_home_answers_carry_what_those_of_a_server_for_many_do() -> None:
     _, headers, _ = asked(Guard(page, Terms()), "/")
     assert CARRIED.items() <= headers.items()
-    assert "content-security-policy" not in headers
+    assert headers["content-security-policy"] == guard.policy("calib.example.org")

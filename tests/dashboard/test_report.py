@@ -9,7 +9,9 @@ import re
 import subprocess
 import sys
 import zipfile
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -29,6 +31,7 @@ from calib_core.study import error_keys
 from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.line_words import READING
+from dashboard.hosting import guard
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.document import Beside, Figure, Folded, Headline, Paragraph, within
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
@@ -195,6 +198,15 @@ def test_plotly_is_in_it_once_and_nothing_is_fetched(made: Report) -> None:
     assert rules["default-src"] == "'none'"
     assert "unsafe" not in rules["script-src"]
     assert "unsafe" not in rules["style-src-elem"]
+
+
+def test_the_policy_of_the_page_lets_a_preview_draw(made: Report) -> None:
+    """A frame of no origin has the policy of the page around it too."""
+    run = re.findall(r"<script>(.*?)</script>", made.html.decode(), re.DOTALL)
+    assert len(run) == 2
+    allowed = next(rule for rule in guard.policy("h").split("; ") if rule.startswith("script-src "))
+    for text in run:
+        assert f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in allowed
 
 
 def test_the_numbers_are_those_of_the_screen(made: Report) -> None:

@@ -114,7 +114,7 @@ def said_of_a_summary(view: str, **changes) -> tuple[AppTest, str]:
     return app, said.replace("\\", "").replace("\u200b", "").replace("\u00a0", " ")
 
 
-NO_CALIBRATOR = "No calibrator is fitted on a summary: it holds counts, and a map is fitted to rows."
+NO_CALIBRATOR = "No calibrator is fitted on a summary while it is judged: calib fit makes one of it, for other rows."
 
 
 @pytest.mark.parametrize("view", ["calibrators", "reliability", "classes", "curves"])
