@@ -107,7 +107,7 @@ def test_a_fault_is_raised_where_it_is_waited_for_and_a_refusal_is_left_to_the_s
 def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
     """A shelf of its own for fits, so that none is there already."""
     own = Shelf(1 << 28)
-    monkeypatch.setattr(fits, "RESULTS", own)
+    monkeypatch.setattr(fits_under_way, "RESULTS", own)
     return own
 
 
