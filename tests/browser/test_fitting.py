@@ -12,6 +12,7 @@ from tests.browser.test_app import drawn
 APP = Path(__file__).parent / "apps" / "endless_fit_app.py"
 
 
+@pytest.mark.wide
 def test_a_long_fit_is_named_goes_on_over_clicks_and_stops(  # type: ignore[no-untyped-def]
     open_page, served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
