@@ -85,11 +85,8 @@ class Fits:
     def wait(self, key: str, make: Callable[[Progress], object], who: str, seconds: float) -> Fit | None:
         """Wait so long at most for what the first who asked began: the fit while it goes on, None when it is done."""
         fit = self._expected(key, make, who, seconds)
-        while fit.wait(seconds):
-            if not fit.abandoned:
-                return None
-            fit = self._expected(key, make, who, seconds)
-        return fit
+        # A page that was left while it waited begins nothing anew: it is about to be drawn again.
+        return None if fit.wait(seconds) and not fit.abandoned else fit
 
     def leave(self, key: str, who: str) -> None:
         """Wait no longer for what is made under a key."""

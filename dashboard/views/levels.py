@@ -17,7 +17,7 @@ _NEAR = 5e-4
 def missing() -> str:
     """Why there are no levels to look at; empty where there are, and where rows say nothing but a confidence."""
     try:
-        scene = session.scene_of(widgets.selection())
+        scene = session.scene_of(widgets.selection().replace(calibrators=()))
         if not scene.models.shown:
             return ""  # said where the view would be
         first = scene.models.shown[0]

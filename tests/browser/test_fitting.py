@@ -12,6 +12,7 @@ from tests.browser.test_app import drawn
 APP = Path(__file__).parent / "apps" / "endless_fit_app.py"
 
 
+@pytest.mark.wide
 def test_a_long_fit_is_named_goes_on_over_clicks_and_stops(  # type: ignore[no-untyped-def]
     open_page, served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -25,7 +26,7 @@ def test_a_long_fit_is_named_goes_on_over_clicks_and_stops(  # type: ignore[no-u
     expect(said).to_be_visible()
     # The picture made before stays; what is drawn meanwhile takes up the same fit again.
     expect(page.locator("[data-calib-chart=reliability]")).to_be_visible()
-    page.get_by_role("button", name="Classes").first.click()
+    page.get_by_role("radio", name="Classes").click()
     expect(said).to_contain_text(" 3 s")
     assert notes.read_text().split() == ["begun"]
     page.locator(".st-key-frame-fitting").get_by_role("button", name="Stop").click()

@@ -56,9 +56,9 @@ def test_opening_the_room_fits_nothing_that_is_not_ticked(monkeypatch: pytest.Mo
     made: list[str] = []
     plain = Calibrator.fit_on
 
-    def counted(self: Calibrator, predictions: cc.Predictions, *progress: Any) -> Calibrator:
+    def counted(self: Calibrator, predictions: cc.Predictions, *more: Any) -> Calibrator:
         made.append(CALIBRATORS.recipe(self).key)
-        return plain(self, predictions, *progress)
+        return plain(self, predictions, *more)
 
     opened(ticked())  # the recommendation tries what it recommends from, once for these rows
     monkeypatch.setattr(Calibrator, "fit_on", counted)
