@@ -9,6 +9,8 @@ import numpy as np
 
 from calib_core._adjustable import clone
 from calib_core._arrays import Codes
+from calib_core._parallel import Progress
+from calib_core._pieces import Pieces, silent
 from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, SEED
 from calib_core.predictions import InputError, Predictions
@@ -33,13 +35,15 @@ def cross_fitted(
     calibrator: str | Calibrator,
     folds: int = FOLDS,
     random_state: int = SEED,
+    progress: Progress | None = None,
 ) -> Predictions:
     """All rows recalibrated, each by a calibrator fitted on the rows of the other folds, which do not hold it.
 
     Rows are dealt out to ``folds`` folds (2 to n): seeded, every label in all folds alike; rows of a group stay in one
     fold, so that no map is judged on a group it has seen. The rows keep their order and what goes with them; ``notes``
     says that they are cross-fitted. InputError where rows or groups are fewer than folds, and what the calibrator
-    raises where the rows of the other folds are too few for it; the one given stays unfitted.
+    raises where the rows of the other folds are too few for it; the one given stays unfitted. ``progress`` is told how
+    much is done, in percent, a fold as much as another; what it raises stops the work.
 
     What can mislead: ``folds`` maps are judged, each fitted on a share 1 - 1/folds of the rows, where the one that is
     used afterwards is fitted on all: a little better, as a rule. Intervals and tests of what comes out take the maps as
@@ -53,20 +57,33 @@ def cross_fitted(
     >>> fair.n_rows, fair.notes[-1]
     (100, 'cross-fitted in 4 folds, class by class: every row is judged after a map fitted on the other folds')
     """
-    return over_folds(predictions, predictions, calibrator, *2 * (predictions.folds(folds, random_state=random_state),))
+    of = predictions.folds(folds, random_state=random_state)
+    return over_folds(predictions, predictions, calibrator, of, of, progress or silent)
 
 
-def over_folds(fit: Predictions, test: Predictions, calibrator: Any, of_fit: Codes, of_test: Codes) -> Predictions:
+def over_folds(
+    fit: Predictions,
+    test: Predictions,
+    calibrator: Any,
+    of_fit: Codes,
+    of_test: Codes,
+    progress: Progress = silent,
+) -> Predictions:
     """The test rows, each after a calibrator fitted on the fit rows of other folds; the folds of both are given."""
     ready = as_calibrator(calibrator)
-    parts, places = [], []
+    parts, places, folds = [], [], Pieces(progress, len(np.unique(of_test)))
+
+    def at_work(_: int) -> None:
+        folds(0)  # a fit and its use know their own shares, not those of the fold
+
     for fold, rows in _each(of_test):
         others = np.flatnonzero(of_fit != fold)
         if not len(others):
             raise InputError(f"all rows to fit on are in fold {fold + 1}: no row is left to fit on")
         fresh: Calibrator = clone(ready)
-        parts.append(fresh.fit_on(fit.take(others)).apply(test.take(rows)))
+        parts.append(fresh.fit_on(fit.take(others), at_work).apply(test.take(rows), at_work))
         places.append(rows)
+        folds.next()
     return test.with_parts(parts, places, note_of(len(np.unique(of_fit)), test))
 
 

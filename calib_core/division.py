@@ -11,6 +11,8 @@ import pandas as pd
 
 from calib_core._adjustable import clone
 from calib_core._arrays import Codes
+from calib_core._parallel import Progress
+from calib_core._pieces import silent
 from calib_core._repr import OneLine
 from calib_core._row_groups import groups_on_both_sides
 from calib_core._text import count, percent
@@ -350,10 +352,12 @@ def within(division: Division, where: str | Slice) -> Division:
     )
 
 
-def fitted(division: Division, calibrator: str | Calibrator) -> Calibrator:
+def fitted(division: Division, calibrator: str | Calibrator, progress: Progress | None = None) -> Calibrator:
     """A calibrator fitted on the calibration rows; the one given stays unfitted.
 
     Of cross-fitted rows these are all: it is the map to use afterwards, and judges none of them (``recalibrated``).
+    Where the fit takes long, ``progress`` is told how much is done, in percent, or 0 again and again where nobody knows
+    (steps towards a minimum); what it raises stops the fit.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
@@ -361,15 +365,21 @@ def fitted(division: Division, calibrator: str | Calibrator) -> Calibrator:
     True
     """
     fresh: Calibrator = clone(as_calibrator(calibrator))
-    return fresh.fit_on(division.fit)
+    return fresh.fit_on(division.fit, progress or silent)
 
 
-def recalibrated(division: Division, calibrator: Calibrator, part: Literal["test", "fit"] = "test") -> Predictions:
+def recalibrated(
+    division: Division,
+    calibrator: Calibrator,
+    part: Literal["test", "fit"] = "test",
+    progress: Progress | None = None,
+) -> Predictions:
     """The test rows after a calibrator fitted on the calibration rows (``fitted``).
 
     Of cross-fitted rows each after the same calibrator fitted afresh on the rows of the other folds, whatever the one
     given was fitted on. ``part="fit"``: the calibration rows themselves after it, which what is fitted next to it
-    learns from; NotAnswerable where rows are cross-fitted (``Division.apart``). What can mislead: they are the rows it
+    learns from; NotAnswerable where rows are cross-fitted (``Division.apart``). ``progress`` is told how much is done,
+    as in ``fitted``, a fold as much as another. What can mislead: they are the rows it
     was fitted on, so no error of it is judged on them.
 
     >>> import calib_core as cc
@@ -380,8 +390,8 @@ def recalibrated(division: Division, calibrator: Calibrator, part: Literal["test
     if part not in ("test", "fit"):
         raise InputError(f"part is {part!r}; it must be 'test' or 'fit'")
     if part == "fit":
-        return calibrator.apply(division.apart)
+        return calibrator.apply(division.apart, progress or silent)
     if division.folds is None:
-        return calibrator.apply(division.test)
+        return calibrator.apply(division.test, progress or silent)
     of_fit, of_test = (division.folds[rows] for rows in (division.fit_rows, division.test_rows))
-    return over_folds(division.fit, division.test, calibrator, of_fit, of_test)
+    return over_folds(division.fit, division.test, calibrator, of_fit, of_test, progress or silent)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import InputError
 from dashboard import frame, session, tour, widgets
 from dashboard.frame.header import tabs
+from dashboard.navigation import DATA, LEARN
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, View, data, data_choice, sample_offered, start
@@ -47,13 +49,16 @@ def main() -> None:
             start.headline()
     with st.container(key="frame-opening"):
         data_choice.opening()
-    _views(view)
+    _views(view, st.container(key="frame-fitting"))
     widgets.write_link()
 
 
-def _views(shown: View) -> None:
+def _views(shown: View, fitting: DeltaGenerator) -> None:
     """The view shown, in a place of its own: one for all would keep the last view's remains until all is redrawn."""
     places = {key: st.container(key=f"view-{key}") if view is shown else st.empty() for key, view in VIEWS.items()}
+    if shown.listed and shown.room not in (DATA, LEARN):
+        with fitting:
+            frame.await_models(widgets.selection())
     with places[shown.key]:
         _view(widgets.selection(), shown)
 

@@ -13,6 +13,8 @@ from calib_core._adjustable import Adjustable, check_is_fitted
 from calib_core._arrays import Bools, Codes, Float64s, Floats
 from calib_core._checks import check_weights
 from calib_core._frames import plain
+from calib_core._parallel import Progress
+from calib_core._pieces import silent
 from calib_core.calibrators.abstaining import with_abstentions
 from calib_core.calibrators.fitting.parted_rows import Parts
 from calib_core.calibrators.grid_claims import Counts, claims_of, summary_of_parts
@@ -193,14 +195,22 @@ class Calibrator(Adjustable):
         """Fit on probabilities (n, K) and labels 0..K-1 (n,)."""
         return self.fit_on(_predictions(X, y, sample_weight))
 
-    def fit_on(self, predictions: Predictions) -> Self:
+    def fit_on(self, predictions: Predictions, progress: Progress = silent) -> Self:
         """Fit on the rows of these predictions that the model answers: all of them unless it abstains.
 
-        A ``Summary`` will do where ``reads_counts``; NotAnswerable elsewhere.
+        A ``Summary`` will do where ``reads_counts``; NotAnswerable elsewhere. Where a fit takes long, ``progress`` is
+        told how much is done, in percent, or 0 again and again where nobody knows (steps towards a minimum). What it
+        raises stops the fit; a fit that is stopped or refused leaves the calibrator as it was.
         """
         if predictions.grain == "counts" and not self.reads_counts:
             raise NotAnswerable(NEEDS_ROWS.format(f"fitting {CALIBRATORS.recipe(self).title}"))
-        self._fit(predictions.answered)
+        before = dict(self.__dict__)
+        try:
+            self._fit_telling(predictions.answered, progress)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self._fitted_on(predictions)
 
     def fit_parts(self, parts: Iterable[Predictions]) -> Self:
@@ -237,10 +247,11 @@ class Calibrator(Adjustable):
         self.classes_ = np.arange(predictions.n_classes or 2)
         return self
 
-    def apply(self, predictions: Predictions) -> Predictions:
+    def apply(self, predictions: Predictions, progress: Progress = silent) -> Predictions:
         """These predictions recalibrated; labels, names, weights and metadata come along.
 
-        They carry the mark ``discrete`` where this calibrator declares that it returns few values.
+        They carry the mark ``discrete`` where this calibrator declares that it returns few values. ``progress``: as in
+        ``fit_on``.
         """
         check_is_fitted(self)
         if predictions.grain == "counts":
@@ -248,7 +259,8 @@ class Calibrator(Adjustable):
         k = predictions.n_classes
         if k is not None and k != len(self.classes_):
             raise InputError(f"{k} classes given; this calibrator was fitted with {len(self.classes_)}")
-        return with_abstentions(predictions, self._apply).as_discrete(self.discrete(predictions.discrete))
+        calibrated = with_abstentions(predictions, lambda rows: self._apply_telling(rows, progress))
+        return calibrated.as_discrete(self.discrete(predictions.discrete))
 
     def discrete(self, given: bool = False) -> bool:
         """Whether its claims take few values (one a bin), by declaration: they are then judged one bin a value.
@@ -318,11 +330,19 @@ class Calibrator(Adjustable):
     def _fit(self, predictions: Predictions) -> None:
         raise NotImplementedError
 
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+        """In place of ``_fit`` where that takes long."""
+        self._fit(predictions)
+
     def _fit_parts(self, parts: Parts) -> None:
         raise NotImplementedError
 
     def _apply(self, predictions: Predictions) -> Predictions:
         raise NotImplementedError
+
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+        """In place of ``_apply`` where that takes long."""
+        return self._apply(predictions)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from calib_core._adjustable import check_is_fitted, clone
+from calib_core._parallel import Progress
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.insides import Insides
@@ -31,9 +32,12 @@ class Composed(Calibrator):
     def discrete(self, given: bool = False) -> bool:
         return self.then.discrete(self.first.discrete(given))
 
-    def _fit(self, predictions: Predictions) -> None:
-        self.first_: Calibrator = clone(self.first).fit_on(predictions)
-        self.then_: Calibrator = clone(self.then).fit_on(self.first_.apply(predictions))
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+        def at_work(_: int) -> None:
+            progress(0)  # nobody knows what share of the whole the first is
+
+        self.first_: Calibrator = clone(self.first).fit_on(predictions, at_work)
+        self.then_: Calibrator = clone(self.then).fit_on(self.first_.apply(predictions, at_work), progress)
 
     @property
     def note(self) -> str:
@@ -54,8 +58,8 @@ class Composed(Calibrator):
             (*first.grids, *then.grids),
         )
 
-    def _apply(self, predictions: Predictions) -> Predictions:
-        return self.then_.apply(self.first_.apply(predictions))
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+        return self.then_.apply(self.first_.apply(predictions, lambda _: progress(0)), progress)
 
 
 def _after_default_temperature(calibrator: Calibrator) -> Calibrator | None:

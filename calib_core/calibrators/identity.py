@@ -25,6 +25,10 @@ class Identity(Calibrator):
     [[0.6, 0.4]]
     """
 
+    @property
+    def reads_counts(self) -> bool:
+        return True
+
     def discrete(self, given: bool = False) -> bool:
         return given
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Float64s, Floats, frozen
-from calib_core._parallel import one_blas_thread
+from calib_core._parallel import Progress, one_blas_thread
+from calib_core._pieces import Pieces, silent
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import Input, LogRows
-from calib_core.calibrators.fitting.odir_choice import chosen_odir
+from calib_core.calibrators.fitting.odir_choice import chosen_odir, fits_tried
 from calib_core.calibrators.fitting.parted_rows import PartedRows, Parts
 from calib_core.calibrators.fitting.softmax_fit import Fitted, fitted, fitted_in_parts
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
@@ -73,11 +74,11 @@ class VectorScaling(Calibrator):
 
     by_sums: ClassVar[bool] = True
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         source = LogRows.best(predictions)
         self.input_: Input = source.kind
         with one_blas_thread():
-            loss = DiagonalLoss(Rowwise(source, predictions.true_labels, predictions.weights))
+            loss = DiagonalLoss(Rowwise(source, predictions.true_labels, predictions.weights, progress))
             self._take(fitted(loss))
 
     def _fit_parts(self, parts: Parts) -> None:
@@ -105,9 +106,9 @@ class VectorScaling(Calibrator):
             pictured(self.weights_, self.intercepts_, classes),
         )
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
         source = LogRows.like(self.input_, predictions)
-        return predictions.with_probs(mapped(source, predictions, self._logits))
+        return predictions.with_probs(mapped(source, predictions, self._logits, progress))
 
     def _logits(self, x: Float64s) -> Float64s:
         return np.asarray(x * self.weights_ + self.intercepts_)
@@ -133,14 +134,15 @@ class _Affine(Calibrator):
     takes_logits: ClassVar[bool]
     by_sums: ClassVar[bool] = True
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         source = self._source(predictions)
         self.input_: Input = source.kind
         odir = Odir(float(self.off_diagonal), float(self.intercept))
         with one_blas_thread():
-            rows = Rowwise(source, predictions.true_labels, predictions.weights)
+            fits = Pieces(progress, 1 + fits_tried(self.folds) if self.cross_validate else 1)
+            rows = Rowwise(source, predictions.true_labels, predictions.weights, fits)
             if self.cross_validate:
-                odir = chosen_odir(rows, odir, self.folds, self.random_state, predictions.row_groups)
+                odir = chosen_odir(rows, odir, self.folds, self.random_state, predictions.row_groups, fits.next)
             self._take(fitted(AffineLoss(rows, odir)), odir)
 
     def _fit_parts(self, parts: Parts) -> None:
@@ -182,10 +184,10 @@ class _Affine(Calibrator):
             pictured(self.weights_, self.intercepts_, classes),
         )
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         with one_blas_thread():
-            return predictions.with_probs(mapped(source, predictions, self._logits))
+            return predictions.with_probs(mapped(source, predictions, self._logits, progress))
 
     def _logits(self, x: Float64s) -> Float64s:
         return np.asarray(x @ self.weights_.T + self.intercepts_)
@@ -278,7 +280,12 @@ def pictured(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) 
     )
 
 
-def mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64s], Float64s]) -> Floats:
+def mapped(
+    source: LogRows,
+    predictions: Predictions,
+    logits: Callable[[Float64s], Float64s],
+    progress: Progress = silent,
+) -> Floats:
     """softmax of the mapped inputs, in the dtype of the probabilities, computed in float64."""
     n, k = source.rows.shape
     out = np.empty((n, k), dtype=predictions.rows.dtype)
@@ -298,4 +305,5 @@ def mapped(source: LogRows, predictions: Predictions, logits: Callable[[Float64s
         np.exp(z, out=z)
         z /= z.sum(axis=1, keepdims=True)
         out[where] = z[:m]
+        progress(100 * where.stop // n)
     return frozen(out)

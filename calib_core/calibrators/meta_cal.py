@@ -11,6 +11,7 @@ import numpy as np
 from calib_core import guarantees
 from calib_core._adjustable import check_is_fitted, clone
 from calib_core._arrays import Bools, Float64s, frozen
+from calib_core._parallel import Progress
 from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.abstention_thresholds import (
     ScoredRows,
@@ -62,7 +63,7 @@ class MetaCal(Calibrator):
     def discrete(self, given: bool = False) -> bool:
         return self.base.discrete(given)
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         self._check_base()
         if self.rule == "guaranteed":
             refuse_groups(predictions, "the guaranteed rule", "choose the rule as published")
@@ -79,13 +80,13 @@ class MetaCal(Calibrator):
                 "every row left to fit the base calibrator on would be withheld: give more calibration rows"
             )
         self.n_fit_ = len(answered)
-        self.base_: Calibrator = clone(self.base).fit_on(parts.rest.take(answered))
+        self.base_: Calibrator = clone(self.base).fit_on(parts.rest.take(answered), progress)
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
         silent = entropies(predictions.rows) > self.threshold_
         out = np.full(predictions.rows.shape, 1.0 / predictions.rows.shape[1], dtype=predictions.rows.dtype)
         if not silent.all():
-            out[~silent] = self.base_.apply(predictions.take(np.flatnonzero(~silent))).probs
+            out[~silent] = self.base_.apply(predictions.take(np.flatnonzero(~silent)), progress).probs
         return predictions.with_probs(frozen(out), abstained=silent)
 
     @property

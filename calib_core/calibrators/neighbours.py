@@ -12,7 +12,8 @@ import scipy
 
 from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Codes, Float64s, Floats, frozen
-from calib_core._parallel import chunks, one_blas_thread, shared_out
+from calib_core._parallel import Progress, chunks, one_blas_thread, shared_out
+from calib_core._pieces import Pieces, counted_off
 from calib_core._row_groups import RowGroups
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Grid, Insides, Number
@@ -56,7 +57,7 @@ class Neighbours(Calibrator):
     ] = False
     random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the folds"] = 0
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         weights = predictions.weights
         used = slice(None) if weights is None else np.flatnonzero(weights > 0)
         self.points_: Floats = frozen(np.ascontiguousarray(predictions.rows.array()[used]))
@@ -68,13 +69,13 @@ class Neighbours(Calibrator):
         if self.cross_validate:
             groups = predictions.row_groups
             kept = groups if groups is None or weights is None else groups.take(np.flatnonzero(weights > 0))
-            self.losses_ = self._cross_validated(kept)
+            self.losses_ = self._cross_validated(kept, progress)
             share, self.threshold_ = best_cell(self.losses_, SHARES, THRESHOLDS)
         given = None if self.cross_validate else self.neighbours
         total = float(len(self.points_)) if weights is None else float(self.weights_.sum())
         self.neighbours_ = _count(total, share) if given is None else given
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
         rows = predictions.rows
         out = np.empty(rows.shape, dtype=rows.dtype)
         correct = _Correction(self, np.arange(len(self.points_)))
@@ -85,8 +86,10 @@ class Neighbours(Calibrator):
             (proposed,) = correct(block, [self.neighbours_])
             out[where] = normalised(block, proposed, self.threshold_, _rounding(self.points_))
 
+        parts = chunks(len(out), step)
         with one_blas_thread():
-            list(shared_out(work, chunks(len(out), step)))
+            for _ in counted_off(shared_out(work, parts), len(parts), progress):
+                pass
         return predictions.with_probs(frozen(out))
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
@@ -129,7 +132,7 @@ class Neighbours(Calibrator):
             ),
         )
 
-    def _cross_validated(self, groups: RowGroups | None) -> Float64s:
+    def _cross_validated(self, groups: RowGroups | None, progress: Progress) -> Float64s:
         """Mean log loss of the rows held out, (shares, thresholds); every fold looks its neighbours up once.
 
         Rows of a group are held out together.
@@ -145,12 +148,14 @@ class Neighbours(Calibrator):
         total = np.zeros((len(SHARES), len(THRESHOLDS)))
 
         with one_blas_thread():
+            folds = Pieces(progress, 10)
             for f in range(10):
                 correct = _Correction(self, np.flatnonzero(fold != f))
                 test_rows, step = np.flatnonzero(fold == f), correct.rows_at_once
                 parts = [test_rows[part] for part in chunks(len(test_rows), step)]
-                for losses in shared_out(partial(self._losses, correct=correct), parts):
+                for losses in counted_off(shared_out(partial(self._losses, correct=correct), parts), len(parts), folds):
                     total += losses
+                folds.next()
         return total / (self.weights_.sum() if len(self.weights_) else n)
 
     def _losses(self, rows: Codes, correct: _Correction) -> Float64s:

@@ -11,7 +11,7 @@ import numpy as np
 
 from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Float64s
-from calib_core._parallel import one_blas_thread
+from calib_core._parallel import Progress, one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.curve_loss import CurveLoss
 from calib_core.calibrators.fitting.log_rows import LogRows, log
@@ -79,7 +79,7 @@ class OrderPreserving(Calibrator):
         float, Range(1e-3, 1e6, log=True), "Smoothness (λ)", "λ: keeps the curve straight; the more, the straighter"
     ] = 1.0
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         plain = predictions if predictions.logits is None else predictions.with_probs(predictions.probs)
         scaling = Temperature().fit_on(plain)
         self.temperature_, self.status_ = scaling.temperature_, scaling.status_
@@ -91,9 +91,8 @@ class OrderPreserving(Calibrator):
             weights = np.ones(plain.n_rows) if plain.weights is None else plain.weights
             source = LogRows.log_probabilities(plain)
             strength = float(self.smoothness) / n
-            loss = CurveLoss(
-                source, plain.true_labels, weights / weights.sum(), self.knots_, 1.0 / self.temperature_, strength
-            )
+            shares, scale = weights / weights.sum(), 1.0 / self.temperature_
+            loss = CurveLoss(source, plain.true_labels, shares, self.knots_, scale, strength, progress)
             with one_blas_thread():
                 if plain.rows.shape[0] * plain.rows.shape[1] > _MANY_VALUES and weights[::_STRIDE].any():
                     ratios = minimum(loss.every(_STRIDE), ratios, 1e-5).point
@@ -124,8 +123,9 @@ class OrderPreserving(Calibrator):
         rises = np.diff(ends) * self.slopes_[1:]
         return ends, np.append(-np.cumsum(rises[::-1])[::-1], 0.0)
 
-    def _apply(self, predictions: Predictions) -> Predictions:
-        return predictions.with_probs(mapped(LogRows.log_probabilities(predictions), predictions, self._curve))
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+        source = LogRows.log_probabilities(predictions)
+        return predictions.with_probs(mapped(source, predictions, self._curve, progress))
 
     def _curve(self, x: Float64s) -> Float64s:
         ends, heights = self.corners()

@@ -11,7 +11,8 @@ import numpy as np
 
 from calib_core._adjustable import check_is_fitted, clone
 from calib_core._arrays import Codes, Float64s, Floats, Rows, frozen
-from calib_core._parallel import chunks, shared_out
+from calib_core._parallel import Progress, chunks, shared_out
+from calib_core._pieces import counted_off
 from calib_core._row_groups import refuse_groups
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
@@ -84,7 +85,7 @@ class Reduced(Calibrator):
     def discrete(self, given: bool = False) -> bool:
         return self.binary.discrete(given) and not self.normalise
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         claims = self._claims(predictions)
         self.strata_ = claims.strata
         self.pooled_: tuple[str, ...] = ()
@@ -100,7 +101,7 @@ class Reduced(Calibrator):
             self.maps_[s] = _fitted(parts[s], stratum)
             return None
 
-        few = [small for small in _of_strata(claims, self.binary, fitted) if small is not None]
+        few = [small for small in _of_strata(claims, self.binary, fitted, progress) if small is not None]
         self._fit_small(few, predictions.n_rows)
 
     @property
@@ -187,15 +188,14 @@ class Reduced(Calibrator):
         for s, _, _ in few:
             self.maps_[s] = shared
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
         claims = self._claims(predictions)
         if isinstance(claims, ColumnClaims):
-            return self._columns(
-                dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True)), claims.dtype, predictions
-            )
+            maps = dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True))
+            return self._columns(maps, claims.dtype, predictions, progress)
         if scope(self.reduction).of == "class":
             notion: Any = self.reduction
-            return self._columns({notion.cls: self.maps_[0]}, claims.dtype, predictions)
+            return self._columns({notion.cls: self.maps_[0]}, claims.dtype, predictions, progress)
         values = np.empty(claims.scores.shape, dtype=claims.dtype)
         for binary, mine in zip(self.maps_, _places(claims), strict=True):
             if len(mine):
@@ -203,7 +203,11 @@ class Reduced(Calibrator):
         return _ranked(values.reshape(-1, predictions.n_rows).T, predictions)
 
     def _columns(
-        self, maps: Mapping[int, BinaryCalibrator | None], dtype: np.dtype[Any], predictions: Predictions
+        self,
+        maps: Mapping[int, BinaryCalibrator | None],
+        dtype: np.dtype[Any],
+        predictions: Predictions,
+        progress: Progress,
     ) -> Predictions:
         """Every class's column through its map; columns without one stay."""
         out = np.empty(predictions.rows.shape, dtype=dtype)
@@ -216,7 +220,8 @@ class Reduced(Calibrator):
                     column[:] = binary.transform(column)
             out[:, which] = columns.T
 
-        for _ in shared_out(change, _column_blocks(predictions.rows)):
+        blocks = _column_blocks(predictions.rows)
+        for _ in counted_off(shared_out(change, blocks), len(blocks), progress):
             pass
         if self.normalise:
             return predictions.with_probs(_normalised(out))
@@ -269,22 +274,26 @@ def _of_strata(
     claims: FlatClaims | ColumnClaims | CountedClaims,
     binary: BinaryCalibrator,
     work: Callable[[int, Stratum], T],
+    progress: Progress,
 ) -> list[T]:
     """What ``work`` makes of every stratum with one look at every claim; counted ones are as a map lists them."""
+    strata = len(claims.strata)
     if isinstance(claims, CountedClaims):
-        return [work(s, binary.listed(claims.stratum(s))) for s in range(len(claims.strata))]
+        return [work(s, binary.listed(claims.stratum(s))) for s in counted_off(range(strata), strata, progress)]
     weights = claims.weights
     if isinstance(claims, ColumnClaims):
         rows, hit = claims.rows, claims.hit
 
         def each(which: slice) -> list[T]:
-            strata = zip(range(which.start, which.stop), rows.columns(which), strict=True)
-            return [work(s, Stratum(scores, hit == s, weights)) for s, scores in strata]
+            columns = zip(range(which.start, which.stop), rows.columns(which), strict=True)
+            return [work(s, Stratum(scores, hit == s, weights)) for s, scores in columns]
 
-        return [result for part in shared_out(each, _column_blocks(rows)) for result in part]
+        blocks = _column_blocks(rows)
+        done = counted_off(shared_out(each, blocks), len(blocks), progress)
+        return [result for part in done for result in part]
     return [
         work(s, Stratum(claims.scores[mine], claims.outcomes[mine], None if weights is None else weights[mine]))
-        for s, mine in enumerate(_places(claims))
+        for s, mine in enumerate(counted_off(_places(claims), strata, progress))
     ]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Float64s, frozen
-from calib_core._parallel import one_blas_thread
+from calib_core._parallel import Progress, one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.latent_function import STEP, Expansion, LatentLoss, moved, places
 from calib_core.calibrators.fitting.log_rows import LogRows
@@ -92,11 +92,11 @@ class GaussianProcess(Calibrator):
         float | None, Range(0.5, 20.0, log=True), "Length scale", "how far a bend reaches in log-odds; else chosen"
     ] = None
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         if predictions.weights is not None:  # a row of weight 0 is no row
             predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
         weights = np.ones(predictions.n_rows) if predictions.weights is None else as_rows(predictions.weights)
-        loss = LatentLoss(LogRows.log_probabilities(predictions), predictions.true_labels, weights)
+        loss = LatentLoss(LogRows.log_probabilities(predictions), predictions.true_labels, weights, progress=progress)
         with one_blas_thread():
             found, self.amplitude_, self.length_ = _fitted(loss, self.amplitude, self.length)
         self.status_ = "converged" if found.ended else "not converged"

@@ -10,7 +10,7 @@ import numpy as np
 
 from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Float64s, Floats
-from calib_core._parallel import one_blas_thread
+from calib_core._parallel import Progress, one_blas_thread
 from calib_core.calibrators import linear_maps
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows
@@ -77,7 +77,7 @@ class StructuredScaling(Calibrator):
     ] = 1.0
     mixing: Annotated[bool, Flag(), "Mix classes", "let each class borrow from the others"] = True
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         scaling = Temperature().fit_on(predictions)
         self.temperature_, self.temperature_status_ = scaling.temperature_, scaling.status_
         n, k = row_count(predictions.weights, predictions.n_rows), predictions.rows.shape[1]
@@ -86,7 +86,7 @@ class StructuredScaling(Calibrator):
         self.mixed_ = bool(self.mixing) and k <= MOST_MIXED
         source = LogRows.log_probabilities(predictions.with_probs(self._prepared(predictions)))
         with one_blas_thread():
-            rows = Rowwise(source, predictions.true_labels, predictions.weights)
+            rows = Rowwise(source, predictions.true_labels, predictions.weights, progress)
             odir = Odir(each * (k - 1) ** 2, each, each)
             loss = AffineLoss(rows, odir) if self.mixed_ else DiagonalLoss(rows, odir)
             found = fitted(loss, loss.identity)
@@ -123,11 +123,11 @@ class StructuredScaling(Calibrator):
             linear_maps.pictured(self.weights_, self.intercepts_, classes),
         )
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
         prepared = predictions.with_probs(self._prepared(predictions))
         with one_blas_thread():
             source = LogRows.log_probabilities(prepared)
-            return predictions.with_probs(linear_maps.mapped(source, prepared, self._logits))
+            return predictions.with_probs(linear_maps.mapped(source, prepared, self._logits, progress))
 
     def _prepared(self, predictions: Predictions) -> Floats:
         """Rows after temperature scaling, drawn a little towards equal chances."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import Bools, Codes, Float64s, frozen
-from calib_core._parallel import one_blas_thread
+from calib_core._parallel import Progress, one_blas_thread
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.half_spaces import Cloud, HalfSpace, across, worst
 from calib_core.calibrators.insides import Insides, Number, counted
@@ -78,7 +78,7 @@ class DecisionCalibration(Calibrator):
     ] = None
     random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of what chance alone shows"] = 0
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         if predictions.weights is not None:  # a row of weight 0 is no row
             predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
         n, k = predictions.rows.shape
@@ -90,7 +90,7 @@ class DecisionCalibration(Calibrator):
         weights = np.ones(n) if predictions.weights is None else as_rows(predictions.weights)
         with one_blas_thread():
             cloud = Cloud.of(predictions.rows.array(), predictions.true_labels, weights)
-            found = self._rounds(cloud, float(weights.sum()))
+            found = self._rounds(cloud, float(weights.sum()), progress)
         gaps = [cut.gap for cut, _, _ in found]
         least = int(np.argmin(gaps))
         self.floor_ = found[least][1]
@@ -124,13 +124,17 @@ class DecisionCalibration(Calibrator):
             out[where] = rows
         return predictions.with_probs(frozen(out))
 
-    def _rounds(self, cloud: Cloud, count: float) -> list[tuple[HalfSpace, float, Float64s]]:
+    def _rounds(self, cloud: Cloud, count: float, progress: Progress) -> list[tuple[HalfSpace, float, Float64s]]:
         """Each round's cut, what chance shows there and the shifts; last the cut that was left."""
         rng, found = np.random.default_rng(self.random_state), []
         for _ in range(self.rounds + 1):
-            cut, floor = worst(cloud), self.tolerance
+            cut, floor, gaps = worst(cloud), self.tolerance, list[float]()
+            progress(0)  # rounds end when they may: nobody knows how many there will be
             if floor is None:
-                floor = float(np.mean([worst(cloud.by_chance(count, rng)).gap for _ in range(_CHANCE_DRAWS)]))
+                for _ in range(_CHANCE_DRAWS):
+                    gaps.append(worst(cloud.by_chance(count, rng)).gap)
+                    progress(0)
+                floor = float(np.mean(gaps))
             inside = cut.holds(cloud.rows)
             shifts = np.array([_mean(cloud, ~inside), _mean(cloud, inside)])
             found.append((cut, float(floor), shifts))

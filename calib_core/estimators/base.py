@@ -20,7 +20,7 @@ from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.estimators.once import Answers
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
-from calib_core.reductions.base import NOT_BINARY
+from calib_core.reductions.base import NOT_BINARY, claims_in
 from calib_core.registry import Recipe, Registry, RegistryError
 
 if TYPE_CHECKING:  # what an estimate answers is made by the layer above, which it must not import
@@ -131,7 +131,7 @@ class Question(OneLine):
         """The same question about other predictions: a resample, other labels."""
         if self.reduction is None:
             return Estimated(self.estimator.of(predictions), np.empty(0))
-        return self.of(self.reduction.split(predictions))
+        return self.of(claims_in(self.reduction, predictions))
 
     def of(self, claims: Any) -> Estimated:
         """The same question about other claims (or vectors); NotAnswerable where the estimator takes none of these."""
@@ -146,7 +146,7 @@ class Question(OneLine):
     def claims(self) -> Any:
         """The claims (or vectors) it is about."""
         assert self.reduction is not None
-        return self.reduction.split(self.predictions)
+        return claims_in(self.reduction, self.predictions)
 
     @property
     def ranks(self) -> int:
@@ -359,7 +359,7 @@ def estimate(
         question, none = Question(predictions, None, method), np.empty(0)
         return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
     notion = as_reduction(reduction)
-    claims = notion.split(predictions)
+    claims = claims_in(notion, predictions)
     estimated = _applied(method, claims, whole=scope(notion).of == "vector")
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
     question = Question(predictions, notion, method, free=free)

@@ -56,7 +56,7 @@ def association(scores: Array, codes: NDArray[np.int64]) -> float | None:
 
     >>> s = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])
     >>> round(association(s, np.array([0, 1, 0, 1])), 2), round(association(s, np.array([1, 0, 1, 0])), 2)
-    (1.64, -1.64)
+    (1.61, -1.61)
     """
     k = scores.shape[1]
     used = codes >= 0

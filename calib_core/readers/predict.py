@@ -26,6 +26,7 @@ _TRUE, _FALSE = frozenset({"1", "true", "yes", "t", "y", "correct"}), frozenset(
 def predictions(table: Table, reading: Reading) -> Predictions:
     """The predictions a table holds when read this way; InputError names the first row that cannot be used.
 
+    >>> from calib_core.readers import propose, read_table
     >>> t = read_table(b"p,label\\n0.7,1\\n0.2,0\\n", "preds.csv")
     >>> predictions(t, propose(t)).probs.round(1).tolist()
     [[0.3, 0.7], [0.8, 0.2]]

@@ -352,7 +352,7 @@ class _Proposal:
 
     def _finished(self, reading: Reading, n: int) -> Reading:
         split = [name for name in named(self.table.columns, "split") if self._is_split(name, n)]
-        taken = {*reading.used, *self._chosen_names()}
+        taken = {*reading.used, self.chosen.get("weights")}
         rest = [name for name, c in self.table.columns.items() if len(c) == n and name not in taken]
         if self.chosen.get("models") and "question" not in self.chosen:
             reading = reading.replace(question=question_columns(self.table, str(self.chosen["models"])))

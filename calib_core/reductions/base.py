@@ -69,7 +69,14 @@ def claims_of(predictions: Predictions, reduction: str | Reduction) -> Any:
     notion = as_reduction(reduction)
     if scope(notion).of == "vector":
         raise NotAnswerable(NOT_BINARY)
-    return notion.split(predictions)
+    return claims_in(notion, predictions)
+
+
+def claims_in(notion: Reduction, predictions: Any) -> Any:
+    """What a notion makes of predictions; a tally that was made in it holds that, whoever wrote the notion."""
+    counted = counts(predictions)
+    held = None if counted is None else counted.held(notion)
+    return notion.split(predictions) if held is None else held
 
 
 def notions_of(predictions: Predictions) -> tuple[str, ...]:

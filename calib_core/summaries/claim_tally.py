@@ -54,6 +54,10 @@ class ClaimTally(CountedRows, OneLine):
             )
         return self.counted
 
+    def held(self, notion: Any) -> CountedClaims | None:
+        """The claims, in the tally's own notion."""
+        return self.counted if notion == self.notion else None
+
     def table(self, bins: int | str | BinningScheme = 15) -> BinTable:
         """Number, mean score and mean outcome of the claims in each bin of each stratum; ``tally`` in it has the sums.
 

@@ -41,6 +41,10 @@ class CountedRows:
         """The same: no row is declined."""
         return self
 
+    def held(self, notion: Any) -> Any:
+        """The claims in this notion, where they are what was counted; None where the notion is to make them."""
+        return None
+
     def written_out(self) -> Self:
         """The same: rows weigh alike."""
         return self

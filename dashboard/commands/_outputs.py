@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,11 +76,15 @@ def write(path: Path, data: bytes) -> None:
 
 @contextmanager
 def aside(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes its place when all is written, or stdout where the name is "-"."""
+    """A file to write to, which takes its place when all is written, or goes to stdout where the name is "-"."""
     from calib_core import _whole_files
 
     if str(path) == STDIO:
-        yield sys.stdout.buffer
+        # What writes may go back, or begin anew: a pipe keeps what it was given.
+        with tempfile.TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
     try:

@@ -40,7 +40,8 @@ def command(
     Judge it on other rows than these: on its own rows a calibrator looks better than it is.
 
     FILE may be a summary made by calib summarise, for maps that read counts: histogram binning, isotonic regression,
-    and maps of log-odds of scores that are not near 0 or 1. A file too large for memory is read in parts, several
+    and maps of log-odds of scores that are not near 0 or 1; all others are fitted on the rows it keeps with --read
+    layout=kept-rows. A file too large for memory is read in parts, several
     times: temperature, vector, matrix and Dirichlet scaling are then fitted as on all rows, maps that read counts as on
     a summary; all others say that they need every row.
 
@@ -57,9 +58,10 @@ def command(
 
     recipe = _shared.recipe_of(cc.CALIBRATORS, key, params)
     calibrator = recipe.build()
-    if streams.holds_summary(file):
+    if streams.holds_summary(file) and _shared.reading_fields(read).get("layout") != "kept-rows":
         if read or labels or rows != "auto":
-            _shared.fail(f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out")
+            _shared.fail(f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out, "
+                         "or fit on the rows it keeps (--read layout=kept-rows)")  # fmt: skip
         counts = cc.read_summary(file)
         number, text = counts.n_rows, calibrator.fit_on(counts).to_json()
     elif parts or labels or (file.is_file() and file.stat().st_size > limits.FILE_BYTES):

@@ -35,6 +35,7 @@ from dashboard.session.models import (
     triangle,
     truth,
     unfitted,
+    unmade,
     usable,
 )
 from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
@@ -84,6 +85,7 @@ __all__ = [
     "triangle",
     "truth",
     "unfitted",
+    "unmade",
     "usable",
     "whole",
 ]

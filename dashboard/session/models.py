@@ -280,6 +280,18 @@ def _made(wanted: Iterable[Model]) -> Models:
     return Models(tuple(shown), tuple(refused))
 
 
+def unmade(selection: Selection) -> Iterator[Model]:
+    """The models that are still to be made with a calibrator that is one for their rows, file by file."""
+    for model in _wanted(selection):
+        try:
+            if model.is_base or RESULTS.knows(model.predictions) or model.unfit:
+                continue
+            RESULTS.get(model.base.predictions)
+        except InputError:
+            continue  # its file cannot be used: said with the models
+        yield model
+
+
 def unfitted(selection: Selection) -> str:
     """Why no calibrator at all is fitted on the rows in use, in a sentence; empty where one can be, or none are here.
 

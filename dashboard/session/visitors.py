@@ -61,7 +61,7 @@ def visitor() -> str | None:
     under = terms()
     if not under.private:
         return EVERYBODY
-    session = _session()
+    session = tab()
     if session is None:
         return None
     if _KEPT not in st.session_state:
@@ -77,7 +77,8 @@ def user_name() -> str:
     return name if kind == "user" else ""
 
 
-def _session() -> str | None:
+def tab() -> str | None:
+    """The tab whose page is drawn, by its session; None away from a page."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)

@@ -132,7 +132,7 @@ def test_the_isotonic_curve_has_the_band_chosen_and_says_what_it_is_about(band: 
 def test_weighted_rows_have_an_isotonic_curve_and_say_why_it_has_no_band() -> None:
     text = b"a,b,label,weight\n" + b"0.7,0.3,0,2.5\n0.2,0.8,1,1.5\n0.6,0.4,1,1\n" * 20
     key = session.hold(text, "weighted.csv").key
-    scene = session.scene_of(Selection(source=Source(data=key), calibrators=()))
+    scene = session.scene_of(Selection(source=Source(data=key, reading='{"weights":"weight"}'), calibrators=()))
     exhibit = EXHIBITS.make("corp")
     assert scene.get(scene.model.predictions).weights is not None
     names = [trace.name for trace in scene.get(exhibit.figure(scene)).data]

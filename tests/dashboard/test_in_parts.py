@@ -91,6 +91,17 @@ def test_words_among_numbers_begin_writing_anew(many):
     ]
 
 
+def test_stdout_gets_what_a_file_gets(many):
+    """A pipe cannot be gone back in, and nothing written to it is taken back where writing begins anew."""
+    frame = rows().astype({"visit": object})
+    frame.loc[290, "visit"] = "n.a."
+    written("in.csv", frame)
+    run("fit", "in.csv", "--calibrator", "temperature", "-o", "cal.json")
+    many()
+    run("apply", "cal.json", "in.csv", "-o", "out.csv")
+    assert run("apply", "cal.json", "in.csv", "-o", "-").stdout_bytes == Path("out.csv").read_bytes()
+
+
 def test_labels_may_lie_beside_a_matrix(many):
     rng = np.random.default_rng(0)
     p, y = rng.dirichlet([1, 1, 1], 200), rng.integers(0, 3, 200)

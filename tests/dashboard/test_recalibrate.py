@@ -205,7 +205,7 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
         text = pieces(app)
         for _, sentence in effects(line):
             assert unbroken(sentence) in text
-        assert promises[line["calibrator"]] in text
+        assert unbroken(promises[line["calibrator"]]) in text
     kept, changed, silent = (effects(line) for line in table)
     assert "so does the order of the classes" in kept[0][1]
     assert "of the predictions change" in changed[0][1]

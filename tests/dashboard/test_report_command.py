@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from dashboard import report, session
 from dashboard.cli import main
-from dashboard.commands import _shared
+from dashboard.commands import _outputs
 from dashboard.commands.report import _made
 from dashboard.report import CHAPTERS, Options, Progress, chromium, read_recipe
 from dashboard.selection import Selection
@@ -84,7 +84,7 @@ def test_like_an_earlier_report_of_several_files_gives_the_same_file(here: Path)
     held = read_recipe((here / "one.html").read_bytes())
     (other,) = [digest for key, digest in held.files.items() if key != held.selection.source.data]
     # As in another process, which holds no file yet.
-    session.FILES.clear()
+    session.delete_own()
     said = f"one.html is also about a file whose SHA-256 begins with {other[:8]}: name it with --test or --other"
     assert said in refused("p.csv", "--like", "one.html")
     assert run("p.csv", "--other", "q.csv", "--like", "one.html", "-o", "two.html", *told).exit_code == 0
@@ -113,7 +113,10 @@ def test_like_an_earlier_report_no_choice_can_be_changed(here: Path, words: tupl
         (("p.csv", "--leave-out", "all"), "calib report: there is no section 'all'; sections: summary"),
         (("p.csv", "--read", "kind=guess"), "calib report: kind is"),
         (("p.csv", "--like", "p.csv"), "calib report: This is no report of this program"),
-        (("p.csv", "--share", "0.5", "-o", "no/such/folder.html", *FEW), "folder.html: No such file or directory"),
+        (
+            ("p.csv", "--share", "0.5", "-o", "no/such/folder.html", *FEW),
+            "cannot be written (No such file or directory: ",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence(words: tuple[str, ...], said: str) -> None:
@@ -137,7 +140,7 @@ def test_the_bar_stands_where_the_work_does(monkeypatch: pytest.MonkeyPatch) -> 
         places.append(bar.pos)
 
     bar.update = update
-    monkeypatch.setattr(_shared, "progress", lambda label, length: nullcontext(bar))
+    monkeypatch.setattr(_outputs, "progress", lambda label, length: nullcontext(bar))
     monkeypatch.setattr(
         report, "build", lambda *_, progress: [progress(Progress(share, "x")) for share in (0.25, 0.5, 1.0)]
     )

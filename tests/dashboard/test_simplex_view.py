@@ -172,7 +172,8 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
         data = io.BytesIO()
         arrays: dict[str, Any] = {} if many is None else {"weights": many}
         np.savez(data, probs=test.probs, labels=test.true_labels, **arrays)
-        source = Source(data=session.hold(data.getvalue(), f"guide-{guide}.npz").key)
+        reading = '{"weights":"weights"}' if guide else ""
+        source = Source(data=session.hold(data.getvalue(), f"guide-{guide}.npz").key, reading=reading)
         scene = session.scene_of(Selection(source=source))
         assert (scene.get(scene.model.predictions).weights is not None) == guide
         exhibit = EXHIBITS.make("canonical-errors")

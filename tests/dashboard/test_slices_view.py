@@ -275,7 +275,7 @@ def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> 
 def test_a_slice_that_weighs_nothing_is_a_sentence(tmp_path: Any) -> None:
     file = few_groups(tmp_path, weight=[0, 1] * 30)
     for command in (["audit", file], ["slices", file, "--by", "site"], ["show", "hero", file]):
-        answer = calib(*command, "--where", "site=a")
+        answer = calib(*command, "--where", "site=a", "--read", "weights=weight")
         assert answer.exit_code == 2
         assert "every row in the slice site = a carries the weight 0" in answer.stderr
 

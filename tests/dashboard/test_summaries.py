@@ -73,6 +73,18 @@ def test_what_a_summary_cannot_is_said_in_a_sentence(words, why):
     assert "should not have happened" not in ended.output
 
 
+def test_a_summary_is_reported_with_its_calibrators_and_fitted_by_the_rows_it_keeps():
+    made = cc.Summary.of(cc.Predictions([[0.7, 0.2, 0.1], [0.2, 0.1, 0.7]] * 40, [0, 1] * 40))
+    write_summary(made, "counts.parquet")
+    ended = run("report", "counts.parquet", "--only", "calibrators", "-o", "report.html")
+    assert ended.exit_code == 0, ended.output
+    fit = ("fit", "counts.parquet", "--calibrator", "temperature", "-o", "cal.json")
+    assert "layout=kept-rows" in run(*fit).stderr
+    ended = run(*fit, "--read", "layout=kept-rows")
+    assert ended.exit_code == 0, ended.output
+    assert "fitted on 80 rows" in ended.stderr
+
+
 @pytest.mark.parametrize("view", ["overview", "data", "reliability"])
 def test_a_summary_opens_in_the_dashboard(view):
     write_summary(cc.Summary.of(cc.Predictions([[0.7, 0.3], [0.2, 0.8]] * 400, [0, 1] * 400)), "counts.parquet")

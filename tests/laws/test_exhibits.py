@@ -226,7 +226,15 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
     """But for what takes many fits, which is asked for."""
     if data.name == "synthetic-three-class":
         refused = [key for key in EXHIBITS if isinstance(table_of(Recipe("EXHIBITS", key), scene), str)]
-        assert refused == ["slices", "rates", "slice-columns", "slice-panels", "slice-scan", "score-parts"]
+        assert refused == [
+            "slices",
+            "kept-pairs",
+            "rates",
+            "slice-columns",
+            "slice-panels",
+            "slice-scan",
+            "score-parts",
+        ]
 
 
 def test_every_column_that_is_printed_is_in_the_table(scene: Scene) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s
+from calib_core._parallel import Progress
+from calib_core._pieces import silent
 from calib_core.calibrators.fitting.log_rows import LogRows
 
 _KEPT_BYTES = 1 << 27
@@ -33,12 +35,13 @@ class CurveLoss:
     knots: Float64s
     scale: float
     strength: float
+    progress: Progress = silent
 
     def every(self, stride: int) -> CurveLoss:
         """The loss of each ``stride``-th row."""
         labels, weights = self.labels[::stride], self.weights[::stride]
         source = self.source.every(stride)
-        return CurveLoss(source, labels, weights / weights.sum(), self.knots, self.scale, self.strength)
+        return CurveLoss(source, labels, weights / weights.sum(), self.knots, self.scale, self.strength, self.progress)
 
     def value_and_gradient(self, point: Float64s) -> tuple[float, Float64s]:
         if point.min() <= 0:
@@ -70,10 +73,12 @@ class CurveLoss:
         steps = np.diff(np.eye(len(self.knots) + 1), axis=0)
         return np.asarray(steps.T @ steps)
 
-    def _blocks(self) -> Iterable[Block]:
+    def _blocks(self) -> Iterator[Block]:
         """Triples of f_b(x) (B, m, K), labels and weights."""
         n, k = self.source.rows.shape
-        return self._kept if n * k * 8 * (len(self.knots) + 1) <= _KEPT_BYTES else self._made()
+        for block in self._kept if n * k * 8 * (len(self.knots) + 1) <= _KEPT_BYTES else self._made():
+            self.progress(0)
+            yield block
 
     @cached_property
     def _kept(self) -> list[Block]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
-from calib_core._parallel import chunks, shared_out
+from calib_core._parallel import Progress, chunks, shared_out
+from calib_core._pieces import silent
 from calib_core.calibrators.fitting.log_rows import LogRows
 
 STEP = 0.25
@@ -52,10 +53,15 @@ def moved(logs: Floats, above: Codes, down: Float64s, values: Float64s) -> Float
 
 
 class LatentLoss:
-    """The log loss of some rows, weighted, as a function of g's values at the nodes."""
+    """The log loss of some rows, weighted, as a function of g's values at the nodes.
 
-    def __init__(self, logs: LogRows, labels: Codes, weights: Float64s, last: int | None = None) -> None:
-        self.logs, self.labels, self.weights = logs, labels, weights
+    ``progress`` hears of every chunk of them.
+    """
+
+    def __init__(
+        self, logs: LogRows, labels: Codes, weights: Float64s, last: int | None = None, progress: Progress = silent
+    ) -> None:
+        self.logs, self.labels, self.weights, self.progress = logs, labels, weights, progress
         self.last = lowest_node(logs) if last is None else last
         n, k = logs.rows.shape
         self._chunks = chunks(n, max(1, _CHUNK_ENTRIES // k))
@@ -71,12 +77,14 @@ class LatentLoss:
     def every(self, stride: int) -> LatentLoss:
         """The loss of each ``stride``-th row."""
         some = slice(None, None, stride)
-        return LatentLoss(self.logs.every(stride), self.labels[some], self.weights[some], self.last)
+        return LatentLoss(self.logs.every(stride), self.labels[some], self.weights[some], self.last, self.progress)
 
     def __call__(self, values: Float64s) -> Expansion:
         parts = shared_out(lambda chunk: self._part(chunk, values), self._chunks)
         total = next(parts)
+        self.progress(0)
         for part in parts:
+            self.progress(0)
             total = total + part
         return total
 

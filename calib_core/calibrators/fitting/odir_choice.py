@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +16,23 @@ GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 """Candidates for λ and for μ, in the paper's normalisation: with 100 classes good values of λ are in the thousands."""
 
 
-def chosen_odir(rows: Rowwise, given: Odir, folds: int, random_state: int, groups: RowGroups | None = None) -> Odir:
+def fits_tried(folds: int) -> int:
+    """How many maps are fitted to choose by so many folds."""
+    return 2 * folds * len(GRID)
+
+
+def chosen_odir(
+    rows: Rowwise,
+    given: Odir,
+    folds: int,
+    random_state: int,
+    groups: RowGroups | None = None,
+    fit_done: Callable[[], object] = lambda: None,
+) -> Odir:
     """λ from the grid with μ as given, then μ from the grid with that λ: the least held-out log loss each time.
 
     Of equal losses the stronger penalty wins. Folds are stratified by label and seeded, and keep
-    rows that belong together in one.
+    rows that belong together in one. ``fit_done`` is called after each of the fits tried.
     """
     parts = (
         dealt(rows.labels, folds, random_state) if groups is None else groups.folds(rows.labels, folds, random_state)
@@ -28,11 +40,13 @@ def chosen_odir(rows: Rowwise, given: Odir, folds: int, random_state: int, group
     splits = [(rows.take(np.flatnonzero(parts != f)), rows.take(np.flatnonzero(parts == f))) for f in np.unique(parts)]
     if len(splits) < 2:
         return given
-    best = _least(splits, [replace(given, off_diagonal=v) for v in GRID])
-    return _least(splits, [replace(best, intercept=v) for v in GRID])
+    best = _least(splits, [replace(given, off_diagonal=v) for v in GRID], fit_done)
+    return _least(splits, [replace(best, intercept=v) for v in GRID], fit_done)
 
 
-def _least(splits: Sequence[tuple[Rowwise, Rowwise]], candidates: Sequence[Odir]) -> Odir:
+def _least(
+    splits: Sequence[tuple[Rowwise, Rowwise]], candidates: Sequence[Odir], fit_done: Callable[[], object]
+) -> Odir:
     losses = np.zeros(len(candidates))
     for fit, held_out in splits:
         start: Float64s | None = None
@@ -40,4 +54,5 @@ def _least(splits: Sequence[tuple[Rowwise, Rowwise]], candidates: Sequence[Odir]
         for i in reversed(range(len(candidates))):
             start = fitted(AffineLoss(fit, candidates[i]), start).parameters
             losses[i] += held_out.mass * AffineLoss(held_out, candidates[i]).log_loss(start)
+            fit_done()
     return candidates[len(candidates) - 1 - int(losses[::-1].argmin())]

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._parallel import Progress
+from calib_core._pieces import silent
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.calibrators.fitting.whitening import Blocks, Scales, Whitening
 from calib_core.errors import InputError
@@ -36,12 +38,13 @@ _BLOCK_CLASSES = 256
 
 
 class Rowwise:
-    """Inputs x (K, m) block by block, with labels and weights that sum to one."""
+    """Inputs x (K, m) block by block, with labels and weights that sum to one; ``progress`` hears of every block."""
 
-    def __init__(self, source: LogRows, labels: Codes, weights: Float64s | None) -> None:
+    def __init__(self, source: LogRows, labels: Codes, weights: Float64s | None, progress: Progress = silent) -> None:
         n, self.n_classes = source.rows.shape
         self.labels = labels
         self.source = source
+        self.progress = progress
         given = np.ones(n) if weights is None else weights
         self.mass = float(given.sum())
         self.weights = given / (self.mass or 1.0)
@@ -59,6 +62,7 @@ class Rowwise:
         """Triples of inputs (K, m), labels and weights."""
         start = 0
         for x in self._inputs():
+            self.progress(0)
             where = slice(start, start + x.shape[1])
             yield x, self.labels[where], self.weights[where]
             start = where.stop
@@ -66,7 +70,7 @@ class Rowwise:
     def take(self, index: Codes) -> Rowwise:
         """The chosen rows, weighted as they are here."""
         source = LogRows(self.source.rows.take(index), self.source.kind)
-        return Rowwise(source, self.labels[index], self.mass * self.weights[index])
+        return Rowwise(source, self.labels[index], self.mass * self.weights[index], self.progress)
 
     def every(self, stride: int) -> Rowwise:
         return self.take(np.arange(0, len(self.labels), stride))

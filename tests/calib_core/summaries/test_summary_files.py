@@ -35,6 +35,7 @@ def short_runs(monkeypatch):
     monkeypatch.setattr(streams, "TEXT_BYTES", 500)
 
 
+@pytest.mark.filterwarnings("ignore:.*labels shuffled over the rows")
 @pytest.mark.usefixtures("short_runs")
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_runs_of_a_file_are_the_file(frame, tmp_path, ending):

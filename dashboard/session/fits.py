@@ -1,0 +1,130 @@
+"""Models in the making: each fitted beside the pages, by a thread of its own, for as long as somebody waits for it.
+
+A page that is drawn anew finds the fit where it was; one that nobody waits for any more is stopped.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from calib_core import InputError
+from dashboard.session.models import Model
+from dashboard.session.shelf import RESULTS, Progress
+from dashboard.session.visitors import tab
+
+GRACE = 10.0
+"""Seconds a fit goes on while nobody asks for it: a page that is drawn anew takes some."""
+
+
+class Abandoned(BaseException):
+    """Nobody waits any more: no error, so that nothing takes it for one."""
+
+
+class Fit:
+    """One result in the making: what is done (``step``), how much of it in percent, and for how many seconds."""
+
+    def __init__(self, grace: float = GRACE, clock: Callable[[], float] = time.monotonic) -> None:
+        self._grace, self._clock = grace, clock
+        self._begun = clock()
+        self._waiting: dict[str, float] = {}
+        self._ended = threading.Event()
+        self._failure: BaseException | None = None
+        self.step, self.percent, self.abandoned = "", 0, False
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return self._clock() - self._begun
+
+    def expect(self, who: str, seconds: float) -> None:
+        """Somebody waits for it, so long and a while longer."""
+        self._waiting[who] = self._clock() + seconds
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ends within so many seconds; what it failed with, refusals apart, is raised here."""
+        ended = self._ended.wait(seconds)
+        if ended and self._failure is not None:
+            raise self._failure
+        return ended
+
+    def leave(self, who: str) -> None:
+        """Wait for it no longer; it stops when nobody else does."""
+        self._waiting.pop(who, None)
+
+    def tell(self, step: str, percent: int) -> None:
+        """Note how far it is; Abandoned where nobody waits."""
+        now = self._clock()
+        if not any(now - until < self._grace for until in list(self._waiting.values())):
+            self.abandoned = True
+            raise Abandoned
+        # Where the share is not known, the one that was stays.
+        self.percent = percent if step != self.step else max(percent, self.percent)
+        self.step = step
+
+    def run(self, make: Callable[[Progress], object]) -> None:
+        """Make it; a refusal is for whoever looks at what was made."""
+        try:
+            make(self.tell)
+        except (InputError, Abandoned):
+            pass
+        except Exception as failure:
+            self._failure = failure
+        finally:
+            self._ended.set()
+
+
+class Fits:
+    """Fits in the making by the keys of their results."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Fit] = {}
+        self._lock = threading.Lock()
+
+    def wait(self, key: str, make: Callable[[Progress], object], who: str, seconds: float) -> Fit | None:
+        """Wait so long at most for what the first who asked began: the fit while it goes on, None when it is done."""
+        fit = self._expected(key, make, who, seconds)
+        while fit.wait(seconds):
+            if not fit.abandoned:
+                return None
+            fit = self._expected(key, make, who, seconds)
+        return fit
+
+    def leave(self, key: str, who: str) -> None:
+        """Wait no longer for what is made under a key."""
+        with self._lock:
+            if key in self._made:
+                self._made[key].leave(who)
+
+    def _expected(self, key: str, make: Callable[[Progress], object], who: str, seconds: float) -> Fit:
+        with self._lock:
+            fit = self._made.get(key)
+            begun = fit is not None and not fit.abandoned
+            if fit is None or not begun:
+                fit = self._made[key] = Fit()
+            fit.expect(who, seconds)
+        if not begun:
+            threading.Thread(target=self._run, args=(key, fit, make), name="calib-fit", daemon=True).start()
+        return fit
+
+    def _run(self, key: str, fit: Fit, make: Callable[[Progress], object]) -> None:
+        fit.run(make)
+        with self._lock:
+            if self._made.get(key) is fit:
+                del self._made[key]
+
+
+_FITS = Fits()
+"""Those of this process: two pages that want the same model wait for one fit."""
+
+
+def wait(model: Model, seconds: float) -> Fit | None:
+    """Have a model's predictions made, and wait so long at most: the fit while it goes on, None when it is done."""
+    wanted = model.predictions
+    return _FITS.wait(wanted.key, lambda progress: RESULTS.get(wanted, progress), tab() or "", seconds)
+
+
+def leave(model: Model) -> None:
+    """This page waits for a model no longer."""
+    _FITS.leave(model.predictions.key, tab() or "")
