@@ -25,8 +25,9 @@ class Logits(ReadOnly, OneLine):
     def __init__(self, values: ArrayLike) -> None:
         z = as_matrix(values, "logits")
         # -inf says "impossible" and is legal; a row of nothing else, NaN or +inf is not.
-        wrong = np.isnan(z) | np.isposinf(z) | np.isneginf(z).all(axis=1, keepdims=True)
+        wrong = np.isnan(z) | np.isposinf(z)
         refuse_rows("logits", wrong.any(axis=1), z, "is not a finite number (-inf is allowed, as 'impossible')")
+        refuse_rows("logits", np.isneginf(z).all(axis=1), z, "stands for every class; one at least must be possible")
         object.__setattr__(self, "values", owned(z))
 
     def probs(self) -> Floats:

@@ -11,6 +11,7 @@ from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
 from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_models import several_models
+from calib_core.readers.about_names import unused_names
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
 from calib_core.readers.about_weights import unused_weights
 from calib_core.readers.finding import Finding
@@ -74,6 +75,7 @@ def _findings(subject: Subject) -> Iterator[Finding]:
     if subject.reading.layout != "wide":
         yield from confidence(subject)
         return
+    yield from unused_names(subject)
     yield from leak(subject)
     yield from kind(subject)
     yield from label_coding(subject)

@@ -28,6 +28,7 @@ _REFUSED = (
     (npy.ZIP, "an Excel workbook or another Office file; save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an old Excel file; save the sheet as CSV"),
 )
+_HTML = (b"<!doctype html", b"<html")
 _PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
 
 
@@ -101,6 +102,9 @@ def looks_like(data: bytes, name: str) -> FileFormat:
     for magic, what in _REFUSED:
         if data.startswith(magic):
             raise InputError(f"{name} is {what}")
-    if data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+    start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.lower().startswith(_HTML):
+        raise InputError(f"{name} is a page of HTML; download the file itself, which may need signing in")
+    if start.startswith(b"["):
         raise InputError(f"{name} is a JSON list; write one JSON object a line instead (JSON Lines)")
     return plain_text()

@@ -60,7 +60,7 @@ def parse_jsonl(data: bytes, name: str) -> Table:
         raise InputError(f"{name} has 0 rows; it needs one JSON object a line")
     if not stores:
         raise InputError(f"{name} has no keys; write one object a line with scores and a label")
-    arrays = {key: store.array() for key, store in stores.items()}
+    arrays = {key: store.array(name) for key, store in stores.items()}
     return Table(
         name,
         "jsonl",
@@ -158,7 +158,8 @@ class _Store:
         if kind is not None and kind != self.kind:
             if self.kind is not None:
                 raise InputError(
-                    f"{where}, key {quoted(self.key)}: {_WORD[kind]} where lines before have {_WORD[self.kind]}"
+                    f"{where}, key {quoted(self.key)}: {_WORD[kind]} where lines before have {_WORD[self.kind]}; "
+                    "write every value of a key alike"
                 )
             self.kind = kind
         if kind == "list":
@@ -194,32 +195,33 @@ class _Store:
         if not all(v is None or (isinstance(v, int | float) and not isinstance(v, bool)) for v in value):
             raise InputError(f"{what}: a list may hold numbers only")
         width = len(self.values[0]) if self.values and self.values[0] is not None else len(value)
-        if len(value) != width or not 0 < width <= limits.COLUMNS:
-            raise InputError(
-                f"{what} has {len(value):,} values, {width:,} expected (at most {limits.COLUMNS:,}); "
-                "every row needs one value a class"
-            )
+        if not value:
+            raise InputError(f"{what} is an empty list; every row needs one value a class")
+        if len(value) > limits.COLUMNS:
+            raise InputError(f"{what} has {len(value):,} values; at most {limits.COLUMNS:,} are read, one a class")
+        if len(value) != width:
+            raise InputError(f"{what} has {len(value):,} values, {width:,} expected; every row needs one value a class")
         try:
             return np.array(value, dtype=np.float64)
         except OverflowError as e:
             raise InputError(f"{what}: an integer is too large") from e
 
-    def array(self) -> Array:
+    def array(self, name: str) -> Array:
         if self.kind == "list":
             if any(row is None for row in self.values):
                 raise InputError(
-                    f"key {quoted(self.key)} is null on some lines; a list of numbers is needed on every line"
+                    f"{name}: key {quoted(self.key)} is null on some lines; a list of numbers is needed on every line"
                 )
             return frozen(np.array(self.values))
         if self.kind == "number":
-            return self._numbers()
+            return self._numbers(name)
         words = {None: "", True: "true", False: "false"}
         texts = [v if isinstance(v, str) else words[v] for v in self.values]
         out = np.empty(len(texts), dtype=object)
         out[:] = texts
         return out
 
-    def _numbers(self) -> Array:
+    def _numbers(self, name: str) -> Array:
         if all(type(v) is int for v in self.values):
             try:
                 return np.array(self.values, dtype=np.int64)
@@ -229,7 +231,7 @@ class _Store:
         try:
             return np.array([np.nan if v is None else v for v in self.values], dtype=np.float64)
         except OverflowError as e:
-            raise InputError(f"key {quoted(self.key)} holds an integer too large for a number") from e
+            raise InputError(f"{name}: key {quoted(self.key)} holds an integer too large; write it with quotes") from e
 
 
 _WORD: dict[_Shape, str] = {"number": "a number", "text": "text", "bool": "true or false", "list": "a list"}

@@ -85,9 +85,9 @@ def _written(value: float | bool) -> str:
 def _one_hot(table: Table, reading: Reading) -> Coded:
     marks = table.matrix(reading.label)
     if marks.ndim != 2 or marks.shape[1] != len(reading.classes):
+        given = marks.shape[-1] if marks.ndim == 2 else 1
         raise InputError(
-            f"{marks.shape[-1] if marks.ndim == 2 else 1} one-hot label columns for {len(reading.classes)} classes; "
-            "choose one a class"
+            f"{table.name}: {given} one-hot label columns for {len(reading.classes)} classes; choose one a class"
         )
     missing = np.asarray(np.isnan(marks.astype(np.float64, copy=False)).any(axis=1))
     good = ((marks == 0) | (marks == 1)).all(axis=1) & (marks.sum(axis=1) == 1)

@@ -94,7 +94,7 @@ def parse_npz(data: bytes, name: str) -> Table:
 
 
 def as_table(arrays: dict[str, Array], name: str, form: Any, notes: tuple[str, ...]) -> Table:
-    if not arrays:
+    if not any(array.ndim in (1, 2) for array in arrays.values()):
         raise InputError(f"{name} holds no column (n,) and no matrix (n, K); save arrays of one or two dimensions")
     for key, array in arrays.items():
         if array.size == 0:
@@ -145,6 +145,8 @@ def _check_entry(entry: zipfile.ZipInfo, name: str) -> None:
             f"{what}: compression method {entry.compress_type} is not accepted; "
             "save with numpy.savez or numpy.savez_compressed"
         )
+    if entry.filename == ".npy":
+        raise InputError(f"{name}: an array has no name; save it as numpy.savez(file, probs=p, labels=y)")
     if not entry.filename.endswith(".npy") or not 0 < len(entry.filename) <= limits.NAME_CHARS:
         raise InputError(f"{what} is not an array saved by numpy (.npy); save arrays only, with numpy.savez")
 

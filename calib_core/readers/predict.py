@@ -56,9 +56,10 @@ def _check_lengths(table: Table, reading: Reading) -> None:
     n = _length(table, main)
     for name in reading.used:
         if _length(table, name) != n:
+            turned = main in table.matrices and table.matrices[main].shape[1] == _length(table, name)
             raise InputError(
                 f"{table.name}: {_length(table, name):,} values of {quoted(name)} for {n:,} rows of {quoted(main)}; "
-                "give one a row"
+                + ("is the matrix transposed? save a row a prediction" if turned else "give one a row")
             )
 
 

@@ -21,8 +21,9 @@ from calib_core.readers.class_names import (
 )
 from calib_core.readers.labels import label_texts, plain
 from calib_core.readers.long_form import question_columns
+from calib_core.readers.no_scores import check_for_scores
 from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_written
-from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind
+from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind, checked_fields
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import SUMMARY, Array, Table
@@ -53,8 +54,8 @@ def propose(table: Table, **chosen: Any) -> Reading:
             f"{table.name} is no summary, so that it is not read as one; leave the layout out, or make a summary with "
             "calib summarise"
         )
-    proposed = _Proposal(table, chosen).reading()
-    return proposed.replace(**chosen)
+    chosen = checked_fields(chosen)
+    return _Proposal(table, chosen).reading().replace(**chosen)
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,7 @@ class _Proposal:
         rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None]
         if len(rest) == 1:
             return rest[0]
+        check_for_scores(self.table)
         raise self._ask("no columns are recognised as scores", "scores")
 
     def _numeric(self) -> list[str]:
@@ -314,8 +316,8 @@ class _Proposal:
         outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
         if ratings(values):
             return "probabilities"  # which they are not: the doctor says what they may stand for
-        # Whole percentages from 0 to 100 are not told from broken probabilities by a few values: most must exceed 1.
-        percent = outside and np.nanmedian(numbers(values)) > 1 and np.nanmax(numbers(values)) <= 100
+        # Percentages are not told from broken probabilities by a few values: most exceed 1, and some 2.
+        percent = outside and np.nanmedian(numbers(values)) > 1 and 2 < np.nanmax(numbers(values)) <= 100
         return "percentages" if percent else "probabilities"
 
     def _of_samples(self) -> Reading:
@@ -364,7 +366,9 @@ class _Proposal:
         return column.dtype == object and len(column) == n
 
     def _ask(self, why: str, what: str) -> InputError:
-        return InputError(f"{self.table.name}: {why}; choose {what} from {self.table.contents()}")
+        how = f"choose {what} from {self.table.contents()}"
+        how = "give the names of all classes in the order of the scores (classes)" if what == "classes" else how
+        return InputError(f"{self.table.name}: {why}; {how}")
 
 
 def _label_inside(matrix: Array) -> int | None:

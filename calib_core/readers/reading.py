@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
@@ -84,16 +84,8 @@ class Reading:
     predicted_coding: LabelCoding | None = None
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise InputError(f"{name} is {quoted(getattr(self, name))}; choose one of {', '.join(choices)}")
-        if self.predicted_coding not in (None, "0-based", "1-based", "names"):
-            raise InputError(f"predicted_coding is {quoted(self.predicted_coding)}; choose 0-based, 1-based or names")
-        for name in _TUPLES:
-            object.__setattr__(self, name, _strings(name, getattr(self, name)))
-        for name in _NAMES:
-            if not isinstance(getattr(self, name), str | None):
-                raise InputError(f"{name} must be the name of a column, or none")
+        for name in (field.name for field in dataclasses.fields(self)):
+            object.__setattr__(self, name, _checked(name, getattr(self, name)))
         if len(set(self.classes)) < len(self.classes):
             twice = next(c for c in self.classes if self.classes.count(c) > 1)
             raise InputError(f"class {quoted(twice)} is named twice; every class needs its own name")
@@ -132,11 +124,7 @@ class Reading:
 
     def replace(self, **changes: Any) -> Self:
         """The same reading with some fields changed; InputError for fields it does not have."""
-        unknown = set(changes) - {field.name for field in dataclasses.fields(self)}
-        if unknown:
-            known = ", ".join(field.name for field in dataclasses.fields(self))
-            raise InputError(f"a reading has no {quoted(sorted(unknown)[0])}; its fields are {known}")
-        return dataclasses.replace(self, **changes)
+        return dataclasses.replace(self, **checked_fields(changes))
 
     @property
     def of_predicted(self) -> Reading:
@@ -172,6 +160,27 @@ class Reading:
         if unknown:
             raise InputError(f"a reading has no {quoted(sorted(unknown)[0])}; choose the columns again")
         return cls(**fields)
+
+
+def checked_fields(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a reading by name, each of its type; InputError for others, before anything is made of them."""
+    known = [field.name for field in dataclasses.fields(Reading)]
+    unknown = sorted(set(changes) - set(known))
+    if unknown:
+        raise InputError(f"a reading has no {quoted(unknown[0])}; its fields are {', '.join(known)}")
+    return {name: _checked(name, value) for name, value in changes.items()}
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name in _TUPLES:
+        return _strings(name, value)
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise InputError(f"{name} is {quoted(value)}; choose one of {', '.join(_CHOICES[name])}")
+    if name == "predicted_coding" and value not in (None, "0-based", "1-based", "names"):
+        raise InputError(f"predicted_coding is {quoted(value)}; choose 0-based, 1-based or names")
+    if name in _NAMES and not isinstance(value, str | None):
+        raise InputError(f"{name} must be the name of a column, or none")
+    return value
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:

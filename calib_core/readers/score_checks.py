@@ -126,6 +126,8 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         "log-probabilities": ' Raw scores? choose kind "logits".',
         "logits": " Correct the value: logits are finite, or -inf for an impossible class.",
     }[reading.kind]
+    if np.isposinf(value) and reading.kind != "logits":
+        advice = " Correct the value, or leave its row out of the file."
     return (
         f"{table.name}, column {quoted(names[j])}, {table.place(row)}: {value:.6g} is {bound}; "
         f"{affected(len(rows), len(scores))}.{advice}"

@@ -242,11 +242,16 @@ class _Lines:
         whole, part = (frozen(self.of(names[0], f"loss {key}").astype(np.int64)) for names in (_WHOLE, _PART))
         if len(whole) != len(LOSS_SUMS):
             raise ValueError(key)
+        if not all(0 <= value < np.inf for value in most.values()):
+            raise ValueError(key)
         return LossSums(whole=whole, part=part, **counts, **most)
 
     def sample(self) -> Sample:
         """The rows that were kept."""
-        packed = parse_npz(base64.b64decode("".join(self.texts("sample")), validate=True), self.table.name)
+        try:
+            packed = parse_npz(base64.b64decode("".join(self.texts("sample")), validate=True), self.table.name)
+        except InputError as e:  # about an archive nobody sees
+            raise ValueError("sample") from e
         arrays = {**packed.columns, **packed.matrices}
         scores = arrays["scores"][:, None] if arrays["scores"].ndim == 1 else arrays["scores"]
         predicted = arrays.get("predicted", np.zeros(0))
@@ -260,13 +265,17 @@ class _Lines:
 def _read(table: Table) -> Summary:
     lines = _Lines(table)
     version, grid = lines.texts("version")[0], lines.texts("grid")[0]
-    if (version, grid) != (str(VERSION), _GRID):
+    if version != str(VERSION):
         raise InputError(
             f"{table.name} is a summary of version {quoted(version)}; this program reads version {VERSION}: "
             "make it again"
         )
+    if grid != _GRID:
+        raise ValueError("grid")
     names = tuple(lines.texts("class"))
     k, kind = len(names) or 1, lines.texts("kind")[0]
+    if names and lines.of("place", "label").tolist() != list(range(k)):
+        raise ValueError("labels")
     if kind not in get_args(Kind) or len(set(names)) < len(names) or bool(names) == (kind == "confidence"):
         raise ValueError("classes")
     found = Summary(

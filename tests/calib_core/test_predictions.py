@@ -165,7 +165,7 @@ OTHERS = {
     ),
     "logits of nothing possible": (
         lambda: Logits([[-np.inf, -np.inf]]),
-        "logits row 0, column 0: -inf is not a finite number (-inf is allowed, as 'impossible'); "
+        "logits row 0, column 0: -inf stands for every class; one at least must be possible; "
         "1 of 1 rows affected, first rows 0",
     ),
     "scores above one": (

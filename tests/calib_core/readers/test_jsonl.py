@@ -59,21 +59,21 @@ REFUSED = {
     GOOD + b'{"p": 0.5, "q": 1}': (
         'a.jsonl, line 2 has "q", which the first line has not; every line needs the same keys'
     ),
-    GOOD + b'{"p": "a"}': 'a.jsonl, line 2, key "p": text where lines before have a number',
-    GOOD + b'{"p": true}': 'a.jsonl, line 2, key "p": true or false where lines before have a number',
+    GOOD + b'{"p": "a"}': 'a.jsonl, line 2, key "p": text where lines before have a number; write every value of a key '
+    "alike",
+    GOOD + b'{"p": true}': 'a.jsonl, line 2, key "p": true or false where lines before have a number; write every '
+    "value of a key alike",
     GOOD + b'{"p": {"a": 1}}': (
         'a.jsonl, line 2, key "p" holds an object; use one list of numbers, or one key a class, instead'
     ),
     b'{"p": [1, 2]}\n{"p": [1]}': (
-        'a.jsonl, line 2, key "p" has 1 values, 2 expected (at most 4,096); every row needs one value a class'
+        'a.jsonl, line 2, key "p" has 1 values, 2 expected; every row needs one value a class'
     ),
-    b'{"p": []}': (
-        'a.jsonl, line 1, key "p" has 0 values, 0 expected (at most 4,096); every row needs one value a class'
-    ),
+    b'{"p": []}': ('a.jsonl, line 1, key "p" is an empty list; every row needs one value a class'),
     b'{"p": [1, "a"]}': 'a.jsonl, line 1, key "p": a list may hold numbers only',
     b'{"p": [[1]]}': 'a.jsonl, line 1, key "p": a list may hold numbers only',
-    b'{"p": [1]}\n{"p": null}': 'key "p" is null on some lines; a list of numbers is needed on every line',
-    b'{"p": 0.5}\n{"p": ' + b"9" * 400 + b"}": 'key "p" holds an integer too large for a number',
+    b'{"p": [1]}\n{"p": null}': 'a.jsonl: key "p" is null on some lines; a list of numbers is needed on every line',
+    b'{"p": 0.5}\n{"p": ' + b"9" * 400 + b"}": 'a.jsonl: key "p" holds an integer too large; write it with quotes',
     b'{"y": "\\ud800"}': "a.jsonl, line 1 holds half of a surrogate pair, which is not text; save it again",
     b'{"\\ud800": 1}': "a.jsonl, line 1 holds half of a surrogate pair, which is not text; save it again",
     b'{"": 1}': "a.jsonl, line 1: a key is empty or has more than 256 characters; rename it",

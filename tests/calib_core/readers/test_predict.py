@@ -42,7 +42,7 @@ def test_the_tone_of_a_refusal() -> None:
         (
             "inf,0,cat",
             'preds.csv, column "p_cat", line 8 (row 6): inf is infinite; 1 of 7 rows affected. '
-            'Percentages? choose kind "percentages". Raw scores? choose kind "logits".',
+            "Correct the value, or leave its row out of the file.",
         ),
         (
             ",0.5,cat",

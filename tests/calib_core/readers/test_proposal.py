@@ -198,12 +198,13 @@ ASKED = {
     ),
     "binary scores, one label": (
         csv("p,label\n.7,a\n.2,a\n"),
-        'a.csv: every label is "a": the other class has no name; choose classes from "p", "label"',
+        'a.csv: every label is "a": the other class has no name; give the names of all classes in the order of the '
+        "scores (classes)",
     ),
     "names of labels for nameless columns": (
         arrays(probs=P3, labels=["dog", "cat", "cat"]),
-        'a.npz: labels "labels" are 2 names ("cat", "dog") and scores have 3 columns without names; choose classes '
-        'from "probs" (3, 3), "labels" (3,)',
+        'a.npz: labels "labels" are 2 names ("cat", "dog") and scores have 3 columns without names; give the '
+        "names of all classes in the order of the scores (classes)",
     ),
 }
 
