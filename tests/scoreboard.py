@@ -45,7 +45,7 @@ p = rng.dirichlet([0.4] * 10, 9_000)
 y = (rng.random((9_000, 1)) > p.cumsum(axis=1)[:, :9]).sum(axis=1)
 fit, test = cc.Predictions(p, y).split(0.5, random_state=0)
 lines = []
-for key in ("identity", "temperature", "vector", "isotonic-ovr", "top-label-hb"):
+for key in ("identity", "temperature", "vector", "isotonic-ovr", "dirichlet"):
     found = cc.CALIBRATORS.make(key).fit_on(fit).apply(test)
     for estimator in ("ece", "debiased-l2", "log-loss"):
         notion = None if estimator == "log-loss" else "top-label"
@@ -202,7 +202,9 @@ def _reproducible() -> tuple[str, str]:
         ).stdout.strip()
         for workers, threads in itertools.product("128", "12")
     )
-    same = "the same bits" if len(found) == 1 and "" not in found else f"{len(found)} different results"
+    same = "the same bits" if len(found) == 1 else f"{len(found)} different results"
+    same = "a process failed" if "" in found else same
+    # X if "" in found else "the same bits" if len(found) == 1 else f"{len(found)} different results"
     return "1, 2 and 8 workers x 1 and 2 threads of BLAS, 45 numbers each", same
 
 
