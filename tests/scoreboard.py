@@ -204,7 +204,6 @@ def _reproducible() -> tuple[str, str]:
     )
     same = "the same bits" if len(found) == 1 else f"{len(found)} different results"
     same = "a process failed" if "" in found else same
-    # X if "" in found else "the same bits" if len(found) == 1 else f"{len(found)} different results"
     return "1, 2 and 8 workers x 1 and 2 threads of BLAS, 45 numbers each", same
 
 
