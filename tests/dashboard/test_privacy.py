@@ -42,7 +42,7 @@ def table(rows: int = 60) -> bytes:
 def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """A server for many; whose page is drawn is the name that stands first."""
     who = ["ann"]
-    monkeypatch.setattr(visitors, "_session", lambda: who[0])
+    monkeypatch.setattr(visitors, "tab", lambda: who[0])
     monkeypatch.setattr(files, "visitor", lambda: f"session:{who[0]}")
     agree(Terms(private=True))
     yield who
