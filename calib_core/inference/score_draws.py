@@ -14,7 +14,7 @@ from calib_core.estimators import ESTIMATORS, traits
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
 from calib_core.inference.cell_draws import MANY_ROWS
-from calib_core.inference.label_losses import label_losses
+from calib_core.inference.label_losses import berry_esseen, label_losses
 from calib_core.predictions import Predictions
 from calib_core.reductions.base import counts
 from calib_core.summaries.score_sums import NORMAL
@@ -54,11 +54,7 @@ def calibrated_scores(questions: Sequence[Question]) -> Drawn:
 
 @dataclass(frozen=True)
 class MeanLaw:
-    """Mean and standard deviation of a mean over rows if labels follow the probabilities, and its ratio rho.
-
-    rho = sum_i w_i^3 E|X_i - E X_i|^3 / (sum_i w_i^2 Var X_i)^(3/2), X_i the row's term: the law is off the normal one
-    by at most .56 rho.
-    """
+    """Of a mean over rows if labels follow the probabilities: mean, standard deviation, Berry-Esseen ratio."""
 
     mean: float
     spread: float
@@ -80,9 +76,11 @@ def mean_law(question: Question) -> MeanLaw | None:
     rows = predictions if judged == "losses" else predictions.answered
     mean, variance, third = _lost(question, rows) if judged == "losses" else _right(rows)
     weight = np.ones(rows.n_rows) if rows.weights is None else rows.weights
-    total, square = float(weight.sum()), float(np.square(weight) @ variance)
-    rho = float((weight * np.square(weight)) @ third) / max(square, 1e-300) ** 1.5
-    return MeanLaw(float(weight @ mean) / total, float(np.sqrt(square)) / total, rho) if rho <= NORMAL else None
+    rho = berry_esseen(weight, variance, third)
+    if rho > NORMAL:
+        return None
+    total = float(weight.sum())
+    return MeanLaw(float(weight @ mean) / total, float(np.sqrt(np.square(weight) @ variance)) / total, rho)
 
 
 def _lost(question: Question, rows: Predictions) -> tuple[Float64s, Float64s, Float64s]:

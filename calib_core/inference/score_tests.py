@@ -19,7 +19,7 @@ from calib_core.estimators import Brier, LogLoss
 from calib_core.exact_sums import ROUNDING
 from calib_core.inference.clusters import FEWEST, poor, together
 from calib_core.inference.draws import classes, distributions, streams
-from calib_core.inference.label_losses import label_losses
+from calib_core.inference.label_losses import berry_esseen, label_losses
 from calib_core.inference.null import NoiseFloor
 from calib_core.inference.number_words import chance
 from calib_core.predictions import NotAnswerable, Predictions
@@ -181,8 +181,7 @@ def _shown(predictions: Predictions, random_state: int) -> TestOfCalibration:
         return TestOfCalibration(name, z, 0.0)
     if judged.row_groups is not None:
         return _by_group(name, judged, weight * (scores.brier_scores(judged) - mean), weight * np.sqrt(variance))
-    rho = float((weight**3 * each.third).sum()) / spread**3
-    if rho <= NORMAL:
+    if berry_esseen(weight, variance, each.third) <= NORMAL:
         return TestOfCalibration(name, z, float(2 * norm.sf(abs(z))))
     order = np.lexsort((mean, variance, weight))
     drawn = _drawn_excess(judged.take(order), weight[order], mean[order], random_state)

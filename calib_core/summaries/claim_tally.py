@@ -47,12 +47,13 @@ class ClaimTally(CountedRows, OneLine):
 
     def claims(self, notion: Any) -> CountedClaims:
         """The claims; NotAnswerable in any notion but the tally's own."""
-        if notion != self.notion:
+        counted = self.in_own_notion(notion)
+        if counted is None:
             raise NotAnswerable(
                 f"this tally holds the {self._title} claims only: ask in its own notion (tally.notion), or make one of "
                 "the other"
             )
-        return self.counted
+        return counted
 
     def in_own_notion(self, notion: Any) -> CountedClaims | None:
         """The claims, in the tally's own notion."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from calib_core import scores
 from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Bools, Codes, Float64s, Floats, ReadOnly, frozen, safe_log
+from calib_core._label_moments import LabelMoments
 from calib_core._parallel import chunks
 from calib_core._repr import OneLine
 from calib_core.exact_sums import ExactSums, added, halves
@@ -71,12 +72,10 @@ def loss_sums(predictions: Predictions, score: str) -> LossSums:
     for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
         p = block.astype(np.float64)
         lost = np.square(p).sum(axis=1, keepdims=True) - 2 * p + 1 if score == "brier" else -safe_log(p)
-        mean = (p * lost).sum(axis=1)
-        away = np.abs(lost - mean[:, None])
-        columns[1, where], columns[2, where] = mean, (p * np.square(away)).sum(axis=1)
-        columns[3, where] = (p * away**3).sum(axis=1)
-        columns[4, where] = np.square(seen[where] - mean)
-        columns[5, where], columns[6, where] = lost.min(axis=1), lost.max(axis=1)
+        each = LabelMoments.of(p, lost)
+        columns[1:4, where] = each.expected, each.variance, each.third
+        columns[4, where] = np.square(seen[where] - each.expected)
+        columns[5:, where] = each.least, each.most
     return _summed(columns, scores.label_probs(predictions))
 
 

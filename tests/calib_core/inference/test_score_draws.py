@@ -65,6 +65,21 @@ def test_what_calibrated_models_show_is_uniform_in_the_law(every_row_is_many, ke
 
 
 @pytest.mark.parametrize("key", SCORES)
+@pytest.mark.parametrize("probs", [[1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]], ids=["certain", "uniform"])
+def test_what_labels_cannot_change_is_known(every_row_is_many, monkeypatch, key, probs):
+    """Scores at exactly 1, and rows that lose as much whatever comes true."""
+    p = Predictions([probs] * 60, [0] * 50 + [1] * 10)
+    known = noise_floor(estimate(p, None, key).question)
+    monkeypatch.setattr(score_draws, "MANY_ROWS", 50_000)
+    by_rows = noise_floor(estimate(p, None, key).question)
+    if key == "accuracy" and probs[0] < 1:  # whether a row is right does vary
+        assert known.mean == pytest.approx(1 / 3, abs=0.01)
+        return
+    np.testing.assert_allclose(known.draws, by_rows.draws, atol=1e-12)
+    assert known.p_value == by_rows.p_value
+
+
+@pytest.mark.parametrize("key", SCORES)
 def test_few_rows_decide_and_the_labels_are_drawn(every_row_is_many, key):
     """Almost certain rows, and one weight of a million: no normal law holds."""
     sure = np.tile([1 - 1e-4, 1e-4], (300, 1))
