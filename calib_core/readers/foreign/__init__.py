@@ -1,6 +1,6 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
-from calib_core.readers.foreign import lm_eval
+from calib_core.readers.foreign import caret, h2o, lm_eval, tidymodels, weka
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
@@ -29,8 +29,10 @@ __all__ = [
     "Shape",
     "ShapeOfColumns",
     "ShapeOfRecords",
+    "caret",
     "document_records",
     "document_table",
+    "h2o",
     "known_shapes",
     "lacking",
     "lm_eval",
@@ -40,4 +42,6 @@ __all__ = [
     "shape_findings",
     "shape_of_columns",
     "shape_of_records",
+    "tidymodels",
+    "weka",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from calib_core.readers.foreign.levels import known_fields, repeats, several, texts_of, tuned
+from calib_core.readers.foreign.level_columns import known_fields, repeats, several, texts_of, tuned
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.table import Table
 

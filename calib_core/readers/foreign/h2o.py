@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from calib_core.readers.finding import Finding
-from calib_core.readers.foreign.levels import known_fields, label_among, texts_of
+from calib_core.readers.foreign.level_columns import known_fields, label_among, texts_of
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.rules import rule
@@ -15,7 +15,7 @@ from calib_core.readers.table import Table
 from calib_core.readers.wording import listed
 
 PREDICTED, CALIBRATED = "predict", "cal_"
-TWICE = rule(
+rule(
     "calibrated-too",
     "Probabilities before and after calibration",
     "Choose which of the two are judged.",
@@ -47,7 +47,7 @@ class H2O(ShapeOfColumns):
         other, what = (calibrated, "calibrated") if reading.scores == raw else (raw, "raw")
         yield Finding(
             "note",
-            TWICE,
+            "calibrated-too",
             f"The file holds raw probabilities ({listed(raw, 2)}) and calibrated ones ({listed(calibrated, 2)}); read "
             f"are the {'raw' if reading.scores == raw else 'calibrated'} ones.",
             {"scores": other},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calib_core.readers.foreign.levels import known_fields, label_among, repeats, several
+from calib_core.readers.foreign.level_columns import known_fields, label_among, repeats, several
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.table import Table
 
