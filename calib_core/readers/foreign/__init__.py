@@ -1,6 +1,6 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
-from calib_core.readers.foreign import lm_eval
+from calib_core.readers.foreign import hal, helm, hle, lm_eval, opencompass, pipelines, uqlm, without_confidence
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
@@ -31,13 +31,20 @@ __all__ = [
     "ShapeOfRecords",
     "document_records",
     "document_table",
+    "hal",
+    "helm",
+    "hle",
     "known_shapes",
     "lacking",
     "lm_eval",
     "number",
     "of_columns",
+    "opencompass",
+    "pipelines",
     "proposed_fields",
     "shape_findings",
     "shape_of_columns",
     "shape_of_records",
+    "uqlm",
+    "without_confidence",
 ]
