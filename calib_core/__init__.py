@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.discoveries import findings
     from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
     from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
+    from calib_core.human_marks import judged_gap, judged_share
     from calib_core.inference import compare
     from calib_core.lab import TRUTHS
     from calib_core.lookup import row_table
@@ -90,6 +91,8 @@ __all__ = [
     "fitted",
     "guarantees",
     "inference",
+    "judged_gap",
+    "judged_share",
     "lab",
     "load_calibrator",
     "marked_rows",
@@ -154,6 +157,10 @@ _FROM = {
         "estimate",
     ),
     "inference": ("compare",),
+    "human_marks": (
+        "judged_gap",
+        "judged_share",
+    ),
     "lab": ("TRUTHS",),
     "lookup": ("row_table",),
     "paper_tables": ("method_tables",),

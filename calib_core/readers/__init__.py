@@ -14,6 +14,7 @@ from calib_core.readers.rows import shared_rows, split_rows
 from calib_core.readers.rules import RULES, Rule, rule
 from calib_core.readers.streams import StreamedFile
 from calib_core.readers.table import Table
+from calib_core.readers.verdict_words import verdicts
 
 __all__ = [
     "FILE_FORMATS",
@@ -44,4 +45,5 @@ __all__ = [
     "rule",
     "shared_rows",
     "split_rows",
+    "verdicts",
 ]
