@@ -1,5 +1,6 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
+from calib_core.readers.foreign import lm_eval
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
@@ -32,6 +33,7 @@ __all__ = [
     "document_table",
     "known_shapes",
     "lacking",
+    "lm_eval",
     "number",
     "of_columns",
     "proposed_fields",
