@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.displays import ReliabilityDisplay
     from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
     from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
+    from calib_core.human_marks import judged_gap, judged_share
     from calib_core.inference import compare
     from calib_core.lab import TRUTHS
     from calib_core.lookup import row_table
@@ -92,6 +93,8 @@ __all__ = [
     "fitted",
     "guarantees",
     "inference",
+    "judged_gap",
+    "judged_share",
     "lab",
     "load_calibrator",
     "marked_rows",
@@ -157,6 +160,10 @@ _FROM = {
         "estimate",
     ),
     "inference": ("compare",),
+    "human_marks": (
+        "judged_gap",
+        "judged_share",
+    ),
     "lab": ("TRUTHS",),
     "lookup": ("row_table",),
     "paper_tables": ("method_tables",),

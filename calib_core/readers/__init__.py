@@ -15,6 +15,7 @@ from calib_core.readers.rows import shared_rows, split_rows
 from calib_core.readers.rules import RULES, Rule, rule
 from calib_core.readers.streams import StreamedFile
 from calib_core.readers.table import Table
+from calib_core.readers.verdict_words import verdicts
 
 __all__ = [
     "FILE_FORMATS",
@@ -46,5 +47,6 @@ __all__ = [
     "rule",
     "shared_rows",
     "split_rows",
+    "verdicts",
     "with_labels",
 ]

@@ -18,9 +18,8 @@ from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.score_checks import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.table import Array, Table
 from calib_core.readers.verbal import confidences
+from calib_core.readers.verdict_words import FALSE, TRUE
 from calib_core.readers.wording import affected, listed, quoted, shown
-
-_TRUE, _FALSE = frozenset({"1", "true", "yes", "t", "y", "correct"}), frozenset({"0", "false", "no", "f", "n", "wrong"})
 
 
 def predictions(table: Table, reading: Reading) -> Predictions:
@@ -140,13 +139,13 @@ def _outcomes(table: Table, name: str) -> NDArray[np.bool_]:
     codes, values = pd.factorize(texts)
     words = [str(v).strip().casefold() for v in values]
     for value, word in zip(values, words, strict=True):
-        if word not in _TRUE | _FALSE | {""}:
+        if word not in TRUE | FALSE | {""}:
             row = int(np.flatnonzero(texts == value)[0])
             raise InputError(
                 f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(value)} is neither true nor false; "
                 f"{affected(int((texts == value).sum()), len(texts))}. Write 1 where the prediction was right, else 0."
             )
-    return np.array([word in _TRUE for word in words])[codes]
+    return np.array([word in TRUE for word in words])[codes]
 
 
 # -- what goes along -------------------------------------------------------------------------------------------

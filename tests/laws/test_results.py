@@ -93,6 +93,7 @@ def examples(rows):
         inference.shown_at_all(rows),
         inference.CellGaps(*np.ones((4, 300))),
         cc.divide(rows),
+        cc.judged_share(rows.correct, np.where(np.arange(300) < 60, rows.correct, np.nan)),
         cc.choose(rows, ["temperature"]),
         diagrams.reliability_bands(rows, resamples=50),
         diagrams.BinaryMap("all", "cat", *np.ones((3, 300)), 300),

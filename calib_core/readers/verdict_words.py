@@ -1,0 +1,46 @@
+"""Verdicts on answers as people and judges write them: right, wrong, or not looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from calib_core.predictions import InputError
+from calib_core.readers.labels import label_texts
+from calib_core.readers.number_texts import MISSING_TEXT, numbers_as_written
+from calib_core.readers.table import Array, Table
+from calib_core.readers.wording import affected, quoted
+
+TRUE = frozenset({"1", "true", "yes", "t", "y", "correct"})
+FALSE = frozenset({"0", "false", "no", "f", "n", "wrong", "incorrect"})
+_RIGHT, _WRONG = TRUE | {"c", "right"}, FALSE | {"i"}
+
+
+def verdicts(table: Table, name: str) -> Array:
+    """A column of verdicts as numbers, (n,): 1 right, 0 wrong, degrees between as they are, NaN where there is none.
+
+    Verdicts are numbers, or words such as yes and no, true and false, correct and incorrect, C and I. InputError names
+    the first value that is neither.
+
+    >>> t = Table("a.csv", "csv", {"judge": np.array(["yes", "No", "", "0.5"], dtype=object)})
+    >>> verdicts(t, "judge").tolist()
+    [1.0, 0.0, nan, 0.5]
+    """
+    column = table.column(name)
+    if column.dtype != object:
+        return column.astype(np.float64)
+    codes, values = pd.factorize(label_texts(column))
+    words = [str(value).strip().casefold() for value in values]
+    degrees = numbers_as_written(np.array(words, dtype=object)) if words else np.zeros(0)
+    known = np.array([1.0 if word in _RIGHT else 0.0 if word in _WRONG else np.nan for word in words])
+    found = np.where(np.isnan(known), degrees, known)
+    unclear = [i for i, word in enumerate(words) if np.isnan(found[i]) and word not in MISSING_TEXT]
+    if unclear:
+        wrong = np.isin(codes, unclear)
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(column[row])} is no verdict; "
+            f"{affected(int(wrong.sum()), len(codes))}: write 1 where the answer is right, 0 where it is wrong, and "
+            "nothing where nobody looked"
+        )
+    return np.asarray(found[codes])

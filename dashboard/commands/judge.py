@@ -1,0 +1,91 @@
+"""`calib judge`: the share of answers that are right, where a judge marked all of them and people a few."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dashboard.commands import _outputs, _shared
+
+
+@click.command("judge")
+@click.argument("file", type=_shared.FILE)
+@click.option("--judge", required=True, metavar="COLUMN", help="What the judge says of every row: yes or no, 1 or 0, C "
+              "or I, or a degree from 0 to 1.")  # fmt: skip
+@click.option("--human", required=True, metavar="COLUMN", help="What people say of a few rows, drawn at random; empty "
+              "in the others.")  # fmt: skip
+@click.option("--confidence", metavar="COLUMN", help="Confidence in each answer, from 0 to 1: adds how far it lies "
+              "above the share right.")  # fmt: skip
+@click.option("--group", metavar="COLUMN", help="Which rows belong together: attempts at one question.")
+@_shared.level_option
+@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions.")
+@click.option("--csv", "as_csv", is_flag=True, help="The three estimates as CSV.")
+@_shared.careful
+def command(
+    file: Path,
+    judge: str,
+    human: str,
+    confidence: str | None,
+    group: str | None,
+    level: float,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """How many answers in FILE are right, where a judge marked all rows and people a few of them?
+
+    The judge may err, and always on one side: what people marked corrects it, and the interval holds all the same,
+    if their rows were drawn at random. Beside it stands what the judge alone says, and what people's rows alone say.
+
+    \b
+    Examples:
+      calib judge answers.csv --judge gpt_says --human checked
+      calib judge answers.csv --judge gpt_says --human checked --group question --confidence confidence
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    import pandas as pd
+
+    import calib_core as cc
+    from calib_core.readers import read_table, verdicts
+    from calib_core.readers.labels import label_texts
+
+    piped = str(file) == _outputs.STDIO
+    table = read_table(_shared.stdin_bytes(), _shared.STDIN) if piped else read_table(os.fspath(file))
+    marks = (verdicts(table, judge), verdicts(table, human))
+    groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
+    found = {"share": cc.judged_share(*marks, groups, level)}
+    if confidence is not None:
+        found["gap"] = cc.judged_gap(table.numeric(confidence), *marks, groups, level)
+    if as_csv:
+        frames = [each.frame().assign(of=name) for name, each in found.items()]
+        _outputs.write_csv(pd.concat(frames)[["of", "by", "value", "low", "high", "rows"]])
+    elif as_json:
+        options = {"judge": judge, "human": human, "confidence": confidence, "group": group, "level": level}
+        _outputs.write_json(
+            "judge", {"file": file.name, "options": options} | {n: _record(e) for n, e in found.items()}
+        )
+    else:
+        for each in found.values():
+            click.echo(_outputs.plain(each.sentence))
+
+
+def _record(found: Any) -> dict[str, Any]:
+    """One estimate with everything it rests on."""
+    return {
+        "value": found.interval.point,
+        "low": found.interval.low,
+        "high": found.interval.high,
+        "tested": found.interval.tested,
+        "method": found.interval.method,
+        "judge_alone": found.judge,
+        "people_alone": {"value": found.alone.point, "low": found.alone.low, "high": found.alone.high},
+        "power": found.power,
+        "standard_error": found.standard_error,
+        "rows": found.rows,
+        "marked_by_people": found.labelled,
+        "note": found.note,
+        "sentence": found.sentence,
+    }
