@@ -207,6 +207,9 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
     try:
         file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
         columns = file.schema_arrow.names
+        if parquet_child.holds_records(columns):
+            yield Run(read_table(path), 0, 1.0)
+            return
         check_lengths(columns, name)
         unique_names(columns, name)
         for field in file.schema_arrow:

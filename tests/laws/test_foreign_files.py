@@ -8,11 +8,18 @@ import pytest
 import calib_core as cc
 from calib_core.readers import examine, propose, read_table
 from calib_core.readers.foreign import known_shapes
-from tests.corpus import llm_files, lm_eval_files  # noqa: F401
+from tests.corpus import lighteval_files, llm_files, lm_eval_files  # noqa: F401
 from tests.corpus.foreign_files import WRITERS, ForeignFile
 from tests.corpus.promises import unfit
 
+pytest.importorskip("pyarrow")  # one shape is written with it
 FILES = {f"{key}: {file.what}": (key, file) for key, every in WRITERS.items() for write in every for file in write()}
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parquet is decoded in this process: one of its own a file would load pyarrow anew each time."""
+    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
 
 
 def test_every_shape_is_written_by_something() -> None:
@@ -20,6 +27,7 @@ def test_every_shape_is_written_by_something() -> None:
     assert WRITERS.keys() <= known_shapes().keys()
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("which", FILES)
 def test_a_file_is_read_as_what_was_written_or_asks(which: str) -> None:

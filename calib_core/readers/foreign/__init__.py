@@ -1,6 +1,16 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
-from calib_core.readers.foreign import hal, helm, hle, lm_eval, opencompass, pipelines, uqlm, without_confidence
+from calib_core.readers.foreign import (
+    hal,
+    helm,
+    hle,
+    lighteval,
+    lm_eval,
+    opencompass,
+    pipelines,
+    uqlm,
+    without_confidence,
+)
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
@@ -36,6 +46,7 @@ __all__ = [
     "hle",
     "known_shapes",
     "lacking",
+    "lighteval",
     "lm_eval",
     "number",
     "of_columns",
