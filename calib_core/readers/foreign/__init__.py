@@ -1,6 +1,8 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
 from calib_core.readers.foreign import (
+    caret,
+    h2o,
     hal,
     helm,
     hle,
@@ -8,7 +10,9 @@ from calib_core.readers.foreign import (
     lm_eval,
     opencompass,
     pipelines,
+    tidymodels,
     uqlm,
+    weka,
     without_confidence,
 )
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
@@ -39,8 +43,10 @@ __all__ = [
     "Shape",
     "ShapeOfColumns",
     "ShapeOfRecords",
+    "caret",
     "document_records",
     "document_table",
+    "h2o",
     "hal",
     "helm",
     "hle",
@@ -56,6 +62,8 @@ __all__ = [
     "shape_findings",
     "shape_of_columns",
     "shape_of_records",
+    "tidymodels",
     "uqlm",
+    "weka",
     "without_confidence",
 ]
