@@ -15,7 +15,7 @@ from calib_core.readers.foreign import (
     weka,
     without_confidence,
 )
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
     OF_COLUMNS,
@@ -50,6 +50,7 @@ __all__ = [
     "hal",
     "helm",
     "hle",
+    "identifier",
     "known_shapes",
     "lacking",
     "lighteval",
