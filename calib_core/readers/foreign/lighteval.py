@@ -53,7 +53,8 @@ class Details(ShapeOfColumns):
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         classes = CLASSES in table.columns and not (table.columns[GOLD] == "").any() and not _places(table)
         layout = chosen.get("layout") or ("wide" if classes else "confidence")
-        return fields_of_choices(table.columns, layout == "wide" and SCORES in table.matrices)
+        scores = fields_of_choices(table.columns, layout == "wide" and SCORES in table.matrices)
+        return {**scores, "metadata": ("id", "task")}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
         if reading.layout == "confidence" and SCORES in table.matrices and not (table.columns[GOLD] == "").any():

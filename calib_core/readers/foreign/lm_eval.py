@@ -21,8 +21,6 @@ from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl?", re.DOTALL)
-_ALONG = ("subject", "category", "topic", "difficulty")
-"""Keys of a document that say what its question is about."""
 
 
 @shape_of_records
@@ -145,7 +143,7 @@ def _beside(record: Record, task: str | None) -> dict[str, Any]:
     """What goes along with the scores."""
     doc = record.get("doc")
     doc = doc if isinstance(doc, dict) else {}
-    about_doc = {key: doc[key] for key in _ALONG if isinstance(doc.get(key), str)}
+    about_doc = {key: doc[key] for key in about.ABOUT if isinstance(doc.get(key), str)}
     task_of_file = {} if task is None else {"task": task}
     measured = {key: number(record[key]) for key in ("acc", "acc_norm", "acc_mutual_info") if key in record}
     kept = {"doc_id": identifier(record.get("doc_id")), "filter": str(record.get("filter") or "none")}
