@@ -9,6 +9,7 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits, npy
 from calib_core.readers.file_formats import FileFormat, by_bytes, by_ending, plain_text
 from calib_core.readers.foreign import of_columns
+from calib_core.readers.jsonl import parse_lines
 from calib_core.readers.table import Table, file_label
 from calib_core.readers.unicode_form import one_form
 from calib_core.readers.wording import size
@@ -58,6 +59,11 @@ def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) 
             raise InputError('bytes need a file name, whose ending tells the format: name="preds.csv"')
         return _table(source, name)
     return _table(file_bytes(source), name or os.fspath(source))
+
+
+def table_of_lines(data: bytes, name: str) -> Table:
+    """The table of some lines of a longer JSON Lines file."""
+    return of_columns(one_form(parse_lines(data, name)))
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -38,6 +38,19 @@ def decoder(constant: Callable[[str], Any]) -> json.JSONDecoder:
     return json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=constant, parse_float=_real)
 
 
+def one_value(text: bytes) -> bool:
+    """Is a text one JSON value?
+
+    >>> one_value(b'{"p": 0.5}'), one_value(b'{"p":')
+    (True, False)
+    """
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def refused_constant(name: str) -> NoReturn:
     """NaN, Infinity or -Infinity, which are not JSON."""
     raise RefusedError(f"{name} is not JSON; write null for a missing value")

@@ -43,9 +43,22 @@ def parse_jsonl(data: bytes, name: str) -> Table:
     >>> t.matrices["probs"].tolist(), t.columns["label"].tolist()
     ([[0.7, 0.3]], ['cat'])
     """
+    return _parsed(data, name)
+
+
+def parse_lines(data: bytes, name: str) -> Table:
+    """The same of some lines of a longer file, one of which alone is no document."""
+    return _parsed(data, name, lines=True)
+
+
+def _parsed(data: bytes, name: str, *, lines: bool = False) -> Table:
     content = utf8(data, name)
-    if (nested := nested_table(content, name)) is not None:
+    if (nested := nested_table(content, name, lines)) is not None:
         return nested
+    return _flat(content, name)
+
+
+def _flat(content: bytes, name: str) -> Table:
     stores: dict[str, _Store] = {}
     lines: list[int] = []
     values = 0

@@ -14,6 +14,13 @@ from itertools import groupby
 from typing import Any
 
 _ALIGNED = 64
+RECORDS = "__doc__ and __model_response__"
+"""The one column of a file of lighteval's nested columns: each row's as JSON, without prompts and answers."""
+_NEEDED = (
+    *(f"__doc__.{name}" for name in ("choices", "gold_index", "id", "task_name")),
+    *(f"__model_response__.{name}" for name in ("logprobs", "argmax_logits_eq_gold")),
+    "__metric__",
+)
 
 
 class RefusedError(Exception):
@@ -79,6 +86,8 @@ def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[A
     )
     _check_footer(file.metadata, bounds)
     schema = file.schema_arrow
+    if holds_records(schema.names):
+        return _laid_out(_records(file, bounds, pa), bounds, pa)
     for field in schema:
         check_type(field.name, field.type, pa)
     words = [f.name for f in schema if _is_text(_plain(f.type, pa), pa)]
@@ -90,6 +99,26 @@ def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[A
         twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
         raise RefusedError(f' has two columns called "{twice[:80]}"; give every column its own name')
     return _laid_out(table, bounds, pa)
+
+
+def holds_records(names: list[str]) -> bool:
+    """Are these the columns of lighteval's details?"""
+    return {"__doc__", "__model_response__"} <= set(names)
+
+
+def _records(file: Any, bounds: dict[str, int], pa: Any) -> Any:
+    """The rows of nested columns as a table of one column of JSON."""
+    leaves = [file.metadata.schema.column(j).path for j in range(file.metadata.num_columns)]
+    known = [name for name in _NEEDED if any(leaf == name or leaf.startswith(f"{name}.") for leaf in leaves)]
+    if not {"__doc__.choices", "__model_response__.logprobs"} <= set(known):
+        raise RefusedError(
+            " has details of lighteval without choices and logprobs; save those of a multiple-choice task"
+        )
+    table = file.read(columns=known, use_threads=False)
+    if table.nbytes > bounds["decoded_bytes"]:
+        raise RefusedError(f" unpacks to {table.nbytes >> 20:,} MB; save fewer rows")
+    texts = (json.dumps(row) for batch in table.to_batches(max_chunksize=1000) for row in batch.to_pylist())
+    return pa.table({RECORDS: pa.array(texts, pa.large_string())})
 
 
 def _check_footer(metadata: Any, bounds: dict[str, int]) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers import limits, npy, parquet_child
 from calib_core.readers.file_formats import by_bytes, by_ending
-from calib_core.readers.formats import looks_like, read_table
+from calib_core.readers.formats import looks_like, read_table, table_of_lines
+from calib_core.readers.json_text import one_value
 from calib_core.readers.parquet import bounds, check_lengths
 from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
@@ -184,7 +185,8 @@ def holds_summary(path: str | os.PathLike[str]) -> bool:
 def _placed(table: Table, first: int, first_line: int = 0) -> Table:
     """A table that knows where its rows are in the file."""
     lines = None if table.lines is None else table.lines + first_line
-    return replace(table, rows=np.arange(first, first + table.n_rows), lines=lines)
+    rows = np.arange(first, first + table.n_rows) if table.rows is None else table.rows
+    return replace(table, rows=rows, lines=lines)
 
 
 def _rows_of(width: int) -> int:
@@ -205,6 +207,9 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
     try:
         file = pq.ParquetFile(path, pre_buffer=False, thrift_string_size_limit=limit["footer_bytes"])
         columns = file.schema_arrow.names
+        if parquet_child.holds_records(columns):
+            yield Run(read_table(path), 0, 1.0)
+            return
         check_lengths(columns, name)
         unique_names(columns, name)
         for field in file.schema_arrow:
@@ -235,8 +240,17 @@ def _decoded(values: Any, words: list[str] | None) -> Any:
 
 
 def _lines_of_json(path: Path, name: str, total: int) -> Iterator[Run]:
-    """Blocks of lines whose strings hold no line ends, but quotes of their own."""
+    """Blocks of lines whose strings hold no line ends, but quotes of their own; a document is read as a whole."""
+    if TEXT_BYTES < total <= limits.DOCUMENT_BYTES and _is_document(path):
+        return iter([Run(read_table(path), 0, 1.0)])
     return _text(path, name, total, quoted_ends=False)
+
+
+def _is_document(path: Path) -> bool:
+    """Is the first line no JSON value by itself, or the beginning of a list?"""
+    with path.open("rb") as file:
+        head = file.read(limits.LINE_BYTES + 1).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return head.startswith(b"[") or (b"\n" in head and not one_value(head[: head.index(b"\n")]))
 
 
 def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterator[Run]:
@@ -248,10 +262,14 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
                 line += block.count(b"\n")
                 continue
             try:
-                table = read_table(head + block, name)
+                part = not quoted_ends and (first > 0 or read < total)
+                table = table_of_lines(block, name) if part else read_table(head + block, name)
             except InputError:
                 # Once more with the numbers of the lines as in the file: empty lines in place of what was read before.
-                read_table(b"\n" * (line - head.count(b"\n")) + head + block, name)
+                numbered = b"\n" * (line - head.count(b"\n")) + head + block
+                if part:
+                    table_of_lines(numbered, name)
+                read_table(numbered, name)
                 raise
             yield Run(_placed(table, first, line - head.count(b"\n")), first, read / total)
             first += table.n_rows

@@ -6,6 +6,7 @@ from calib_core.readers.foreign import (
     hal,
     helm,
     hle,
+    lighteval,
     lm_eval,
     opencompass,
     pipelines,
@@ -14,7 +15,7 @@ from calib_core.readers.foreign import (
     weka,
     without_confidence,
 )
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
     OF_COLUMNS,
@@ -49,8 +50,10 @@ __all__ = [
     "hal",
     "helm",
     "hle",
+    "identifier",
     "known_shapes",
     "lacking",
+    "lighteval",
     "lm_eval",
     "number",
     "of_columns",

@@ -101,6 +101,17 @@ def number(value: Any) -> float:
         return math.nan
 
 
+def identifier(value: Any) -> int | str:
+    """What a record is called: a whole number or a text; other values as they would be written.
+
+    >>> identifier(7), identifier("q7"), identifier(None), identifier([7])
+    (7, 'q7', '', '[7]')
+    """
+    if type(value) is int or isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value)
+
+
 def _array(name: str, key: str, values: list[Any]) -> Array:
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {list} and (matrix := _matrix(values)) is not None:

@@ -11,7 +11,7 @@ import pandas as pd
 from calib_core._text import count
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.labels import label_texts
 from calib_core.readers.reading import Reading
@@ -41,12 +41,13 @@ class HelmRun(ShapeOfRecords):
             )
         columns, bare, tied = Columns(document.name), [], []
         for place, record in document.records:
-            stats = _stats(record["stats"])
+            stats = _stats(record.get("stats"))
             confidence, correct = stats.get("max_prob", np.nan), stats.get("exact_match", np.nan)
+            instance = identifier(record.get(_ID))
             if np.isnan(confidence) or np.isnan(correct):
-                bare.append(record[_ID])
+                bare.append(instance)
             elif correct not in (0.0, 1.0):
-                tied.append(record[_ID])
+                tied.append(instance)
             else:
                 columns.add({**_about(record), "confidence": confidence, "correct": int(correct)}, place)
         if bare and not columns.rows:
@@ -79,8 +80,8 @@ def _about(record: Record) -> dict[str, Any]:
     perturbation = record.get("perturbation")
     name = perturbation.get("name") if isinstance(perturbation, dict) else perturbation
     return {
-        _ID: record[_ID],
-        "trial": record.get("train_trial_index"),
+        _ID: identifier(record.get(_ID)),
+        "trial": identifier(record.get("train_trial_index")),
         "perturbation": "none" if name is None else str(name),
     }
 
@@ -90,7 +91,7 @@ def _stats(stats: Any) -> dict[str, float]:
     if isinstance(stats, dict):
         return {name: number(value) for name, value in stats.items()}
     found: dict[str, float] = {}
-    for each in stats:
+    for each in stats if isinstance(stats, list) else []:
         name = each.get("name") if isinstance(each, dict) else None
         if isinstance(name, dict) and "mean" in each:
             found.setdefault(str(name.get("name")), number(each["mean"]))

@@ -15,14 +15,12 @@ from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign import lm_eval_findings as about
 from calib_core.readers.foreign.choice_rows import GOLD, PREDICTED, SCORES, ChoiceRows, fields_of_choices
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl?", re.DOTALL)
-_ALONG = ("subject", "category", "topic", "difficulty")
-"""Keys of a document that say what its question is about."""
 
 
 @shape_of_records
@@ -75,7 +73,7 @@ class _Rows:
 
     def add(self, record: Record, place: int) -> bool:
         """Whether the record was taken."""
-        pairs = _pairs(record["filtered_resps"])
+        pairs = _pairs(record.get("filtered_resps"))
         if pairs is None or len(pairs) < 2:
             self._generated += pairs is None
             self._single += pairs is not None
@@ -128,6 +126,7 @@ class _Rows:
                 f"{self.name} holds one log-likelihood a row (loglikelihood), the probability of the right text and no "
                 "confidence in an answer; log a multiple-choice task instead"
             )
+        raise InputError(f"{self.name} has 0 rows that can be read; {self.notes()[0]}")
 
     def notes(self) -> list[str]:
         """Sentences about what was done with the records."""
@@ -142,11 +141,12 @@ class _Rows:
 
 def _beside(record: Record, task: str | None) -> dict[str, Any]:
     """What goes along with the scores."""
-    doc = record["doc"] if isinstance(record["doc"], dict) else {}
-    about_doc = {key: doc[key] for key in _ALONG if isinstance(doc.get(key), str)}
+    doc = record.get("doc")
+    doc = doc if isinstance(doc, dict) else {}
+    about_doc = {key: doc[key] for key in about.ABOUT if isinstance(doc.get(key), str)}
     task_of_file = {} if task is None else {"task": task}
     measured = {key: number(record[key]) for key in ("acc", "acc_norm", "acc_mutual_info") if key in record}
-    kept = {"doc_id": record.get("doc_id"), "filter": str(record.get("filter") or "none")}
+    kept = {"doc_id": identifier(record.get("doc_id")), "filter": str(record.get("filter") or "none")}
     return {**kept, **task_of_file, **about_doc, **measured}
 
 

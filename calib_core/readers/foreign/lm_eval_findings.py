@@ -17,6 +17,9 @@ from calib_core.readers.reading import Layout, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import quoted
 
+ABOUT = ("subject", "category", "topic", "difficulty")
+"""Keys of a document that say what its question is about."""
+ALONG = ("doc_id", "task", *ABOUT)
 _MEASURES = {"": "acc", "_per_character": "acc_norm", "_mutual_info": "acc_mutual_info"}
 """Endings of columns, and which of the harness' own numbers each goes with."""
 _HOW = {
@@ -69,11 +72,12 @@ def best_layout(table: Table) -> Layout:
 
 
 def shared_fields(table: Table) -> dict[str, Any]:
-    """Several filters are several models over the same questions; the first is read."""
+    """What goes along, no outcome among it; several filters are several models over the same questions."""
     filters = _filters(table)
+    along = {"metadata": tuple(name for name in ALONG if name in table.columns)}
     if len(filters) < 2:
-        return {}
-    return {"models": "filter", "model": filters[0], "question": ("doc_id",)}
+        return along
+    return {**along, "models": "filter", "model": filters[0], "question": ("doc_id",)}
 
 
 def _filters(table: Table) -> list[str]:

@@ -13,7 +13,7 @@ from calib_core._text import count
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
@@ -54,7 +54,7 @@ class OpenCompass(ShapeOfRecords):
             else:
                 measured = _measures([scores[name] for name in names], "choices" in record)
                 beside = {_WRITTEN: record.get(GOLD) is not None} if zeros else {}
-                columns.add({"id": record.get("id"), GOLD: gold, **beside, **measured}, place)
+                columns.add({"id": identifier(record.get("id")), GOLD: gold, **beside, **measured}, place)
         notes = [lacking(unscored, "no scores of the first record's choices")] if unscored else []
         notes += [lacking(unlabelled, "no gold that is one of the choices")] if unlabelled else []
         table = columns.table(by_line=document.by_line, notes=notes)

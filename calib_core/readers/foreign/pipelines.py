@@ -16,6 +16,7 @@ from calib_core.readers.foreign.choice_rows import CLASSES
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
+from calib_core.readers.roles import named
 from calib_core.readers.table import Table
 
 _SCORES, _CONFIDENCE, _PREDICTED = "scores", "confidence", "predicted"
@@ -53,16 +54,19 @@ class PipelineOutput(ShapeOfRecords):
         return replace(table, columns={**table.columns, **spelled}, matrices={_SCORES: matrix})
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-        beside = set(table.columns) - {_CONFIDENCE, _PREDICTED, CLASSES}
+        beside = [name for name in table.columns if name not in (_CONFIDENCE, _PREDICTED, CLASSES)]
         if not beside:
             raise InputError(
                 f"{table.name} is {self.title}, which has predicted labels and their scores and not the true ones; add "
                 'the true label to each record: {"true": "POS", "scores": [{"label": "POS", "score": 0.9}, …]}'
             )
         layout = chosen.get("layout") or ("wide" if _SCORES in table.matrices else "top-label")
+        shared = {"layout": layout, "kind": "probabilities"}
         if layout != "wide":
-            return {"layout": layout, "kind": "probabilities", _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED}
-        return {"layout": "wide", "kind": "probabilities", _SCORES: (_SCORES,), **_classes(table)}
+            return {**shared, _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED}
+        labels = {*named(beside, "label"), *chosen.get("label", ())}
+        along = tuple(name for name in beside if name not in labels)
+        return {**shared, _SCORES: (_SCORES,), "metadata": along, **_classes(table)}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
         if _SCORES not in table.matrices:

@@ -42,7 +42,7 @@ class Weka(ShapeOfColumns):
                 columns[f"p({names[scores.index(name)]})"] = _without_marks(column)
             elif name == "prediction":
                 columns[name] = _without_marks(column)
-            else:
+            elif name != "error":  # it says what actual and predicted say, and slices by it would be of the outcome
                 columns[name] = column
         return replace(table, columns=columns)
 

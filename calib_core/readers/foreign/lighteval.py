@@ -1,0 +1,83 @@
+"""Details of lighteval: log-likelihoods of the choices of multiple-choice tasks, in nested columns of Parquet."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from calib_core.predictions import InputError
+from calib_core.readers.finding import Finding
+from calib_core.readers.foreign.choice_rows import CLASSES, GOLD, SCORES, ChoiceRows, fields_of_choices
+from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.parquet_child import RECORDS
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+
+
+@shape_of_columns
+class Details(ShapeOfColumns):
+    """details_{task}_{date}.parquet, written with --save-details, and the data sets of details on the Hub."""
+
+    key = "lighteval"
+    title = "details of lighteval (--save-details)"
+
+    def recognises(self, table: Table) -> bool:
+        return table.names == (RECORDS,)
+
+    def table(self, table: Table) -> Table:
+        rows, along, left = ChoiceRows(("",)), Columns(table.name), []
+        for place, text in enumerate(table.columns[RECORDS]):
+            doc, answer, metric = _parts(text)
+            choices, values = doc.get("choices") or [], [number(v) for v in answer.get("logprobs") or []]
+            gold = _gold(doc.get("gold_index"), len(choices))
+            if len(values) != len(choices) or len(values) < 2 or not all(map(math.isfinite, values)) or not gold:
+                left.append(place)
+                continue
+            rows.add([values], gold, None, [str(choice).strip() for choice in choices])
+            known = {name: number(value) for name, value in metric.items() if isinstance(value, int | float)}
+            along.add({"id": str(doc.get("id")), "task": str(doc.get("task_name")), **known}, place)
+        if not along.rows:
+            raise InputError(
+                f"{table.name} holds {self.title} without one log-likelihood a choice: generated answers and "
+                "perplexities come without any confidence; save the details of a multiple-choice task"
+            )
+        columns, matrices = rows.finished()
+        notes = [lacking(left, "not one log-likelihood a choice and a right choice")] if left else []
+        found = along.table(format=table.format, notes=(*table.notes, *notes), matrices=matrices)
+        return replace(found, columns={**found.columns, **columns})
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        classes = CLASSES in table.columns and not (table.columns[GOLD] == "").any() and not _places(table)
+        layout = chosen.get("layout") or ("wide" if classes else "confidence")
+        scores = fields_of_choices(table.columns, layout == "wide" and SCORES in table.matrices)
+        return {**scores, "metadata": ("id", "task")}
+
+    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
+        if reading.layout == "confidence" and SCORES in table.matrices and not (table.columns[GOLD] == "").any():
+            yield Finding(
+                "note",
+                "foreign",
+                "Choices have other texts from row to row: “choice 1” is a place and no class, so that confidences are "
+                "judged.",
+                fields_of_choices(table.columns, True),
+                "Judge places as classes",
+            )
+
+
+def _places(table: Table) -> bool:
+    return bool(str(table.columns[CLASSES][0]) == "choice 1")
+
+
+def _parts(text: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    record = json.loads(text)
+    doc, answer, metric = (record.get(f"__{name}__") or {} for name in ("doc", "model_response", "metric"))
+    return doc, answer, metric
+
+
+def _gold(value: Any, k: int) -> Collection[int]:
+    every = value if isinstance(value, list) else [value]
+    return sorted({each for each in every if type(each) is int and 0 <= each < k})
