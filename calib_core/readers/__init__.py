@@ -1,6 +1,6 @@
 """Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
 
-from calib_core.readers import delimited, jsonl, npy, parquet
+from calib_core.readers import delimited, eval_archive, jsonl, npy, parquet
 from calib_core.readers.check_list import Checked
 from calib_core.readers.cost_table import cost_table
 from calib_core.readers.doctor import by_severity, checks, examine, propose
@@ -31,6 +31,7 @@ __all__ = [
     "checks",
     "cost_table",
     "delimited",
+    "eval_archive",
     "examine",
     "file_bytes",
     "file_format",

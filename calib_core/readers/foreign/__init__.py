@@ -1,6 +1,10 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
-from calib_core.readers.foreign import lm_eval
+from calib_core.readers.foreign import (  # noqa: F401
+    inspect_log,
+    lm_eval,
+    samples_frame,
+)
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
