@@ -1,9 +1,20 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
-from calib_core.readers.foreign import (  # noqa: F401
+from calib_core.readers.foreign import (
+    caret,
+    h2o,
+    hal,
+    helm,
+    hle,
     inspect_log,
     lm_eval,
+    opencompass,
+    pipelines,
     samples_frame,
+    tidymodels,
+    uqlm,
+    weka,
+    without_confidence,
 )
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
@@ -33,15 +44,28 @@ __all__ = [
     "Shape",
     "ShapeOfColumns",
     "ShapeOfRecords",
+    "caret",
     "document_records",
     "document_table",
+    "h2o",
+    "hal",
+    "helm",
+    "hle",
+    "inspect_log",
     "known_shapes",
     "lacking",
     "lm_eval",
     "number",
     "of_columns",
+    "opencompass",
+    "pipelines",
     "proposed_fields",
+    "samples_frame",
     "shape_findings",
     "shape_of_columns",
     "shape_of_records",
+    "tidymodels",
+    "uqlm",
+    "weka",
+    "without_confidence",
 ]
