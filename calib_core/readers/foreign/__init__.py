@@ -32,6 +32,7 @@ from calib_core.readers.foreign.recognition import (
     shape_findings,
     shape_of_columns,
     shape_of_records,
+    usual_layout,
 )
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "shape_of_records",
     "tidymodels",
     "uqlm",
+    "usual_layout",
     "weka",
     "without_confidence",
 ]

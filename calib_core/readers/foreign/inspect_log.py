@@ -25,6 +25,7 @@ class InspectLog(ShapeOfRecords):
 
     key = "inspect-log"
     title = "a log of inspect_ai"
+    layout = "confidence"
     constants = True
 
     def recognises(self, document: Document) -> bool:

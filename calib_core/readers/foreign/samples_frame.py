@@ -27,6 +27,7 @@ class SamplesFrame(ShapeOfColumns):
 
     key = "inspect-samples"
     title = "a frame of samples of inspect_ai (samples_df)"
+    layout = "confidence"
 
     def recognises(self, table: Table) -> bool:
         return table.columns.keys() >= _KEYS and any(name.startswith(inspect_grades.SCORE) for name in table.columns)
