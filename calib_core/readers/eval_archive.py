@@ -131,8 +131,8 @@ class _Archive:
                 f"{self.name} unpacks to more than {size(limits.DECODED_BYTES)}: save fewer samples, or confidence in "
                 "the metadata of scores, which is read without them"
             )
-        start = entry.header_offset + 30
-        if start > len(self.data):
+        start = entry.header_offset + _LOCAL.size
+        if not _LOCAL.size <= start <= len(self.data):
             raise InputError(f"{where} is damaged or cut off; copy the log again")
         lengths = _LOCAL.unpack_from(self.data, entry.header_offset)
         start += sum(lengths)

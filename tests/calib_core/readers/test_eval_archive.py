@@ -107,6 +107,15 @@ def test_what_is_cut_off_is_refused(cut):
     assert "damaged or cut off" in refused(log(judged())[:cut])
 
 
+def test_a_directory_that_points_before_the_file_is_refused():
+    """zipfile takes offsets from where the directory is found: one that is said to lie further on moves them."""
+    data = bytearray(archive({"summaries.json": judged()}))
+    end = data.rfind(b"PK\x05\x06")
+    (place,) = struct.unpack("<I", data[end + 16 : end + 20])
+    data[end + 16 : end + 20] = struct.pack("<I", place + 25)
+    assert "damaged or cut off" in refused(bytes(data))
+
+
 def test_one_byte_changed_is_found():
     data = bytearray(log(judged()))
     place = data.find(b"summaries.json", data.find(b"_journal/summaries/1.json") + 30) + 40
