@@ -63,7 +63,7 @@ def test_what_does_not_number_attempts_is_no_evidence(change):
 
 def coverage(key, group):
     inside = []
-    for seed in range(80):
+    for seed in range(40):
         rows = cc.read_predictions(attempts(seed), "a.csv", group=group)
         ends = cc.estimate(rows, None if key == "accuracy" else "confidence", key).interval()
         # All confidences are the mean share right: the error is 0 on average.
@@ -74,8 +74,8 @@ def coverage(key, group):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("key", ["accuracy", "ece"])
 def test_intervals_of_attempts_cover_by_question_and_not_by_row(key):
-    """80 draws: an interval that covers 90 % falls below 80 % once in 300 times, and the seeds are fixed."""
-    assert coverage(key, "id") >= 0.8
+    """40 draws: an interval that covers 90 % falls below 78 % once in 60 times, and the seeds are fixed."""
+    assert coverage(key, "id") >= 0.78
     assert coverage(key, None) < 0.75
 
 

@@ -116,6 +116,13 @@ def test_a_directory_that_points_before_the_file_is_refused():
     assert "damaged or cut off" in refused(bytes(data))
 
 
+def test_a_digit_changed_is_found_by_the_checksum():
+    data = archive({"summaries.json": judged()}, zipfile.ZIP_STORED)
+    place = data.find(b'"confidence": 0.') + 16
+    other = b"3" if data[place : place + 1] != b"3" else b"4"
+    assert "damaged" in refused(data[:place] + other + data[place + 1 :])
+
+
 def test_one_byte_changed_is_found():
     data = bytearray(log(judged()))
     place = data.find(b"summaries.json", data.find(b"_journal/summaries/1.json") + 30) + 40
