@@ -1,11 +1,12 @@
 """Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
 
-from calib_core.readers import delimited, jsonl, npy, parquet
+from calib_core.readers import delimited, eval_archive, jsonl, npy, parquet
 from calib_core.readers.check_list import Checked
 from calib_core.readers.cost_table import cost_table
 from calib_core.readers.doctor import by_severity, checks, examine, propose
 from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.finding import Finding
+from calib_core.readers.foreign import usual_layout
 from calib_core.readers.formats import file_bytes, read_table
 from calib_core.readers.from_file import read_models, read_predictions
 from calib_core.readers.label_file import as_csv, with_labels
@@ -33,6 +34,7 @@ __all__ = [
     "checks",
     "cost_table",
     "delimited",
+    "eval_archive",
     "examine",
     "file_bytes",
     "file_format",
@@ -47,6 +49,7 @@ __all__ = [
     "rule",
     "shared_rows",
     "split_rows",
+    "usual_layout",
     "verdicts",
     "with_labels",
 ]

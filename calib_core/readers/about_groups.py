@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+
+import pandas as pd
 
 from calib_core._row_groups import FEWEST_GROUPS
 from calib_core.readers.finding import Finding
 from calib_core.readers.labels import label_texts
 from calib_core.readers.roles import named
 from calib_core.readers.subject import Subject
+from calib_core.readers.table import Table
 from calib_core.readers.wording import quoted
+
+_ATTEMPTS = (
+    *("attempt", "attempts", "attempt_id", "epoch", "trial", "repeat", "repetition", "rep", "rollout", "retry"),
+    *("generation", "sample_index", "run_index"),
+)
+"""Names of columns that number the attempts at a question."""
 
 
 def belonging(subject: Subject) -> Iterator[Finding]:
@@ -19,6 +28,18 @@ def belonging(subject: Subject) -> Iterator[Finding]:
     """
     table, reading = subject.table, subject.reading
     if reading.group is not None:
+        return
+    if (name := _tried_again(table, reading.used)) is not None:
+        n, groups = table.n_rows, len(set(label_texts(table.columns[name]).tolist()))
+        yield Finding(
+            "warning",
+            "group",
+            f"{n:,} rows are attempts at {groups:,} questions by the column {quoted(name)}, and are taken for "
+            "independent: intervals are narrower than they should be, and attempts at one "
+            "question stand on both sides of a split.",
+            {"group": name},
+            "Attempts at a question belong together",
+        )
         return
     for name in named(table.columns, "group"):
         texts = label_texts(table.columns[name])
@@ -34,3 +55,26 @@ def belonging(subject: Subject) -> Iterator[Finding]:
             "Rows with the same value belong together",
         )
         return
+
+
+def _tried_again(table: Table, used: Collection[str]) -> str | None:
+    """The column of questions, where another numbers the attempts at each; None where there is none.
+
+    Every pair of both stands in one row, and questions come more than once: the same epoch of one row is no attempt.
+    """
+    numbered = [name for name in table.columns if name.strip().casefold() in _ATTEMPTS]
+    for attempt in numbered[:1]:
+        for name in (*named(table.columns, "question"), *named(table.columns, "group"), *named(table.columns, "index")):
+            if name in used or len(table.columns[name]) != len(table.columns[attempt]):
+                continue
+            rows = pd.DataFrame(
+                {"question": label_texts(table.columns[name]), "attempt": label_texts(table.columns[attempt])}
+            )
+            questions = rows["question"].nunique()
+            if (
+                FEWEST_GROUPS <= questions < len(rows)
+                and not rows.duplicated().any()
+                and (rows["question"] != "").all()
+            ):
+                return name
+    return None

@@ -28,6 +28,9 @@ CLASSES = 4096
 MEMBERS = 256
 """Arrays of an NPZ; reading the directory of 60,000 members takes half a second before anything is known."""
 
+LOG_MEMBERS = 100_000
+"""Samples of an archive of logs, a member each; reading such a directory takes a second."""
+
 NPY_HEADER_BYTES = 4096
 """The header of an array with one or two dimensions needs 118 bytes; numpy itself stops at 10,000."""
 

@@ -27,6 +27,8 @@ MAGIC = npy_format.MAGIC_PREFIX
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 OFFICE = b"[Content_Types].xml"
 """Stands at the start of every Office file, which is a ZIP archive too."""
+_LOGS = (b"_journal/", b"header.json", b"samples/", b"summaries.json", b"reductions.json")
+"""With which the first member of an archive of logs begins, which is not an NPZ either."""
 # Version 3 differs in the names of structured arrays alone, which are not read.
 _HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 # numpy copies a header before it looks at its length: it is never shown more than this.
@@ -67,7 +69,12 @@ def parse_npy(data: bytes, name: str) -> Table:
 
 
 def _is_archive(data: bytes) -> bool:
-    return data.startswith(ZIP) and OFFICE not in data[:4096]
+    return data.startswith(ZIP) and OFFICE not in data[:4096] and not is_log(data)
+
+
+def is_log(data: bytes) -> bool:
+    """Whether an archive is one of logs, by the name of its first member."""
+    return data[30:64].startswith(_LOGS)
 
 
 @file_format("npz", "NPZ", ("npz",), recognise=_is_archive, arrays=True)

@@ -48,7 +48,8 @@ class Reading:
     confidence, correct, predicted : column names, for the layouts that have them.
     split : column that marks calibration and test rows.
     weights : column of row weights; never taken unasked.
-    group : column that says which rows belong together (a patient, a question, an author); never taken unasked.
+    group : column that says which rows belong together (a patient, a question, an author); taken unasked only
+        where a tool's own log numbers the attempts at a question.
     classes : class names in the order of the score columns.
     missing : what a missing value does: stop, or leave its row out.
     metadata : columns carried along.

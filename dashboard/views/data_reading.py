@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core._text import count
-from calib_core.readers import Reading, Table
+from calib_core.readers import Reading, Table, usual_layout
 from calib_core.readers.long_form import model_names
 from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Layout, Missing, ScoreKind
@@ -110,6 +110,8 @@ class _Panel:
         """The field as chosen, else as it is in the reading."""
         if name in self.chosen:
             return self.chosen[name]
+        if name == "layout" and self.reading is None:
+            return usual_layout(self.table)
         default = Reading.__dataclass_fields__[name].default
         return getattr(self.reading, name, default)
 

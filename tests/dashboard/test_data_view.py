@@ -22,6 +22,7 @@ from dashboard import session
 from dashboard.selection import Selection, Source
 from dashboard.theme import unbroken
 from dashboard.views import data_card, data_findings, data_trial
+from tests.corpus.inspect_files import judged, log, score
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 DEFAULT = Source().data
@@ -303,6 +304,16 @@ def test_a_table_that_leaves_a_choice_asks_and_follows_the_answer() -> None:
     assert session.file(source(app).data).title == "odd.csv"
     again = opened(source(app))
     assert again.metric[0].value == "60"
+
+
+def test_a_log_with_two_scorers_asks_which_one_says_what_is_right() -> None:
+    both = [{**each, "scores": {**each["scores"], "choice": score("C")}} for each in judged()]
+    app = upload(opened(), "two.eval", log(both))
+    assert "has 2 scorers that say what is right" in said(app.error)[0]
+    assert source(app).data == DEFAULT
+    sound(app.selectbox(key="data.data.correct").set_value("correct_judge").run())
+    assert session.file(source(app).data).title == "two.eval"
+    assert session.parts(source(app)).test.row_groups.name == "id"
 
 
 def test_a_changed_reading_goes_into_the_link_and_back() -> None:

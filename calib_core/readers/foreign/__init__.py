@@ -6,10 +6,12 @@ from calib_core.readers.foreign import (
     hal,
     helm,
     hle,
+    inspect_log,
     lighteval,
     lm_eval,
     opencompass,
     pipelines,
+    samples_frame,
     tidymodels,
     uqlm,
     weka,
@@ -31,6 +33,7 @@ from calib_core.readers.foreign.recognition import (
     shape_findings,
     shape_of_columns,
     shape_of_records,
+    usual_layout,
 )
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "helm",
     "hle",
     "identifier",
+    "inspect_log",
     "known_shapes",
     "lacking",
     "lighteval",
@@ -60,11 +64,13 @@ __all__ = [
     "opencompass",
     "pipelines",
     "proposed_fields",
+    "samples_frame",
     "shape_findings",
     "shape_of_columns",
     "shape_of_records",
     "tidymodels",
     "uqlm",
+    "usual_layout",
     "weka",
     "without_confidence",
 ]

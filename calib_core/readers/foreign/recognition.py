@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 from calib_core.readers.finding import Finding
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Layout, Reading
 from calib_core.readers.table import Table
 from calib_core.registry import RegistryError
 
@@ -50,6 +50,8 @@ class Shape(ABC):
     key: ClassVar[str]
     title: ClassVar[str]
     """What people call it: the tool and its file."""
+    layout: ClassVar[Layout] = "wide"
+    """How such files are usually read: what is offered while a question of the shape is open."""
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the reading is as far as the shape tells, beside what somebody has ``chosen``; InputError to ask."""
@@ -141,6 +143,16 @@ def of_columns(table: Table) -> Table:
         if each.recognises(table):
             return replace(each.table(table), origin=each.key)
     return table
+
+
+def usual_layout(table: Table) -> Layout:
+    """How tables of this shape are usually read; wide where no shape is known.
+
+    >>> usual_layout(Table("a.csv", "csv", {}))
+    'wide'
+    """
+    known = known_shapes().get(table.origin)
+    return known.layout if known else "wide"
 
 
 def proposed_fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
