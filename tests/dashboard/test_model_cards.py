@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import calib_core as cc
@@ -78,9 +78,14 @@ def test_the_words_are_those_of_the_screen(handout: Handout) -> None:
         max_leaves=12,
     )
 )
+@example([1e-07, 1e22, "\U0001f600\x85", {"": -0.0, "yes": "1e5", "- a: b": "null"}, [[{"a": []}]]])
 def test_yaml_reads_back_what_was_written(value: Any) -> None:
     yaml = pytest.importorskip("yaml", reason="nothing here reads YAML")
     assert yaml.safe_load("\n".join(yaml_lines({"all": value}))) == {"all": value}
+
+
+def test_half_a_sign_is_written_as_none() -> None:
+    assert list(yaml_lines({"a": "\ud800b"})) == ['a: "\\ufffdb"']
 
 
 @given(st.text())
