@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,27 @@ import numpy as np
 from calib_core import InputError, Predictions, Recipe
 from calib_core.readers import file_bytes
 from dashboard import session
-from dashboard.selection import Selection
+from dashboard.selection import Selection, Source
 from dashboard.session.reading_changes import written_changes
 
 NAME = "predictions.npz"
+_CHOICES = {each.name for kind in (Selection, Source) for each in fields(kind)} - {"source", "data", "calibrators"}
 _DIVIDING = {"by", "share", "test", "folds"}
 
 
 def selection_of(data: Predictions | str | Path, calibrators: Iterable[str] = (), **choices: Any) -> Selection:
     """The choices that show this data: a path, demo:KEY, or predictions; ``choices`` are fields of a Selection.
 
-    Where nothing is fitted and nothing said of how rows are divided, all are judged. InputError for predictions that
-    no file holds.
+    ``tolerance`` is the verdicts'. Where nothing is fitted and nothing said of how rows are divided, all are judged.
+    InputError for predictions that no file holds, and for other choices.
     """
-    recipes = tuple(Recipe("CALIBRATORS", key) for key in calibrators)
+    keys = (calibrators,) if isinstance(calibrators, str) else calibrators
+    recipes = tuple(Recipe("CALIBRATORS", key) for key in keys)
+    if "tolerance" in choices:
+        choices["eps"] = choices.pop("tolerance")
+    for name in choices:
+        if name not in _CHOICES:
+            raise InputError(f"there is no choice {name!r}; choices: {', '.join(sorted(_CHOICES))}")
     key, changed = _held(data)
     chosen = Selection().replace(data=key, calibrators=recipes, **choices)
     if changed:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from calib_core import InputError, Predictions
+from dashboard import session
 from dashboard.elsewhere.handout import Handout
 from dashboard.report import Options
 
@@ -27,13 +30,13 @@ def log_to_mlflow(
     with _low, _high, _value and _floor. InputError where MLflow is not installed, or nothing can be reported.
     """
     mlflow = _package("mlflow", "MLflow")
-    handout = Handout.of(data, **choices)
-    page = handout.report(options).html.decode()
-    active = mlflow.active_run()
-    if run_id is None and active is None:
-        with mlflow.start_run() as begun:
-            return _logged(mlflow, begun.info.run_id, handout, page)
-    return _logged(mlflow, run_id or active.info.run_id, handout, page)
+    with _handed_out(data, choices) as handout:
+        page = handout.report(options).html.decode()
+        active = mlflow.active_run()
+        if run_id is None and active is None:
+            with mlflow.start_run() as begun:
+                return _logged(mlflow, begun.info.run_id, handout, page)
+        return _logged(mlflow, run_id or active.info.run_id, handout, page)
 
 
 def _logged(mlflow: Any, run_id: str, handout: Handout, page: str) -> str:
@@ -56,8 +59,11 @@ def log_to_wandb(
     its summary as in `log_to_mlflow`. InputError where W&B is not installed, or nothing can be reported.
     """
     wandb = _package("wandb", "Weights & Biases")
-    handout = Handout.of(data, **choices)
-    page = handout.report(options).html.decode()
+    with _handed_out(data, choices) as handout:
+        return _logged_to_wandb(wandb, run, handout, handout.report(options).html.decode())
+
+
+def _logged_to_wandb(wandb: Any, run: Any, handout: Handout, page: str) -> str:
     begun = wandb.init() if run is None and wandb.run is None else None
     current = run or begun or wandb.run
     try:
@@ -73,6 +79,18 @@ def log_to_wandb(
         if begun is not None:
             begun.finish()
     return str(current.id)
+
+
+@contextmanager
+def _handed_out(data: Predictions | str | Path, choices: dict[str, Any]) -> Iterator[Handout]:
+    """The handout; what was read for it is let go at the end, so that a thousand runs fit into memory."""
+    before = session.own_keys()
+    handout = Handout.of(data, **choices)
+    try:
+        yield handout
+    finally:
+        if handout.selection.source.data not in before:
+            session.delete_own(handout.selection.source.data)
 
 
 def _package(name: str, title: str) -> Any:

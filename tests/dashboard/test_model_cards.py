@@ -158,6 +158,13 @@ def test_all_rows_are_judged_unless_something_is_fitted() -> None:
     assert Handout.of("demo:wine-logistic", share=0.25).rule == "Split at random, class by class."
 
 
+def test_choices_go_by_their_names() -> None:
+    card = Handout.of("demo:wine-logistic", calibrators="temperature", tolerance=0.1, bins=7)
+    assert (card.selection.eps, card.selection.bins, len(card.selection.calibrators)) == (0.1, 7, 1)
+    with pytest.raises(InputError, match=r"^there is no choice 'tolerence'; choices: .*bins, .*folds"):
+        Handout.of("demo:wine-logistic", tolerence=0.1)
+
+
 def test_predictions_that_no_file_holds_are_refused() -> None:
     rows = cc.Predictions([[0.6, 0.4]] * 4, [0, 1, 0, 1])
     for odd, why in (

@@ -12,6 +12,7 @@ import pytest
 
 import calib_core as cc
 from calib_core import InputError
+from dashboard import session
 from dashboard.elsewhere import Handout, log_to_mlflow, log_to_wandb, trackers
 from dashboard.report import CHAPTERS, Options
 from dashboard.report import read_recipe as recipe_in
@@ -98,6 +99,12 @@ def test_a_run_that_was_begun_is_finished_where_logging_fails(
     wandb = SimpleNamespace(run=None, init=lambda: begun, Table=table)
     monkeypatch.setattr(trackers, "_package", lambda name, title: wandb)
     monkeypatch.setattr(Handout, "report", lambda handout, options: SimpleNamespace(html=b""))
+    session.delete_own()
     with pytest.raises(OSError, match="full"):
         log_to_wandb(rows)
     assert ended == ["r"]
+    assert session.own_keys() == (), "what was read for a run is let go"
+    mine = Handout.of(rows).selection.source.data
+    with pytest.raises(OSError, match="full"):
+        log_to_wandb(rows)
+    assert session.own_keys() == (mine,), "but for what was here before"
