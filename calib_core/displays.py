@@ -221,8 +221,8 @@ def _predictions(y_true: Any, y_prob: Any, pos_label: Any, class_names: Any, wei
     if np.ndim(y_prob) != 1:
         if np.ndim(y_prob) == 2 and np.shape(y_prob)[1] == 1:
             raise InputError("y_prob has one column: give (n,) probabilities of one class, or a column for every class")
-        names = None if class_names is None else list(class_names)
-        return Predictions(y_prob, y_true, class_names=names, weights=weights)
+        given = None if class_names is None else list(class_names)
+        return Predictions(y_prob, y_true, class_names=given, weights=weights)
     labels, p = np.asarray(y_true), np.asarray(y_prob)
     present = set(np.unique(labels).tolist())
     if pos_label is None:
