@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core import InputError, Predictions, Recipe
+from calib_core import InputError, NotAnswerable, Predictions, Recipe
 from calib_core.readers import file_bytes
 from dashboard import session
 from dashboard.selection import Selection, Source
@@ -66,6 +66,8 @@ def file_of(predictions: Predictions) -> tuple[bytes, dict[str, str]]:
         why = "whose rows sum to no one"
     elif predictions.abstained is not None:
         why = "that withhold rows"
+    elif predictions.kind == "top-label" and _ranked(predictions):
+        why = "of several classes a row"
     if why:
         raise InputError(f"predictions {why} are not handed on from memory: write them as a file first")
     arrays: dict[str, Any] = {}
@@ -88,3 +90,12 @@ def file_of(predictions: Predictions) -> tuple[bytes, dict[str, str]]:
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)
     return packed.getvalue(), changed
+
+
+def _ranked(predictions: Predictions) -> bool:
+    """Whether more than the predicted class of a row is known, which the file would not hold."""
+    try:
+        predictions.top(2)
+    except NotAnswerable:
+        return False
+    return True

@@ -170,6 +170,10 @@ def test_predictions_that_no_file_holds_are_refused() -> None:
     for odd, why in (
         (cc.Predictions.from_scores([[0.6, 0.6]] * 4, [0, 1, 0, 1]), "whose rows sum to no one"),
         (rows.with_probs(rows.probs, abstained=[True, False, False, False]), "that withhold rows"),
+        (
+            cc.Predictions.from_confidence([[0.6, 0.3]] * 4, predicted=[[0, 1]] * 4, labels=[0, 1, 0, 2]),
+            "of several classes a row",
+        ),
     ):
         with pytest.raises(InputError) as refused:
             Handout.of(odd)
