@@ -7,7 +7,7 @@ AXE := axe-core@4.14.1
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test wide lint laws oldest mutants bench bench-peers simulations scoreboard reproduce choices docs demo-data chromium
+.PHONY: run test wide lint laws oldest mutants bench bench-peers simulations scoreboard reproduce choices trackers docs demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -77,6 +77,14 @@ reproduce: $(VENV)/.dev-installed
 # What the choice of a calibrator gains on test rows, on 215 data sets and models: about twelve minutes on one core.
 choices: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/calibrator_choice.py
+
+# Runs of MLflow and W&B on local stores, and what Hugging Face reads of a model card, with the real packages in an
+# environment of their own.
+trackers:
+	$(PYTHON) -m venv $(VENV)-trackers
+	$(VENV)-trackers/bin/python -m pip install -q -e '.[dev,mlflow,wandb]' sqlalchemy alembic huggingface_hub
+	OPENBLAS_NUM_THREADS=1 $(VENV)-trackers/bin/python -m pytest -q tests/dashboard/test_trackers.py \
+	  tests/dashboard/test_model_cards.py
 
 # Pages of the library's docstrings, read from the disk: build/docs/index.html.
 docs: $(VENV)/.dev-installed

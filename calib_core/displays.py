@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from calib_core._arguments import as_share
 from calib_core._arrays import Float64s
 from calib_core._text import called, percent, without_controls
 from calib_core.binning import BinningScheme
@@ -150,6 +151,7 @@ class ReliabilityDisplay:
         ax: Any,
         drawing: dict[str, Any],
     ) -> Self:
+        as_share(level, "level")
         _pyplot()  # Before minutes are spent on what could not be drawn.
         reduction, stratum, says, right = _claims(predictions, notion, pos_label)
         diagram = reliability_bands(predictions, bins, reduction, stratum, level, random_state=random_state)
@@ -217,15 +219,19 @@ def _inert(text: str) -> str:
 
 def _predictions(y_true: Any, y_prob: Any, pos_label: Any, class_names: Any, weights: ArrayLike | None) -> Predictions:
     if np.ndim(y_prob) != 1:
-        named = {"class_names": class_names} if class_names is not None else {}
-        return Predictions(y_prob, y_true, weights=weights, **named)
+        if np.ndim(y_prob) == 2 and np.shape(y_prob)[1] == 1:
+            raise InputError("y_prob has one column: give (n,) probabilities of one class, or a column for every class")
+        given = None if class_names is None else list(class_names)
+        return Predictions(y_prob, y_true, class_names=given, weights=weights)
     labels, p = np.asarray(y_true), np.asarray(y_prob)
     present = set(np.unique(labels).tolist())
     if pos_label is None:
         if not any(present <= pair for pair in _BINARY):
             raise InputError("y_prob has one probability a row: say which label it is of, pos_label=...")
         pos_label = 1
-    if len(present | {pos_label}) > 2:
+    if pos_label not in present and len(present) == 2:
+        raise InputError(f"pos_label is {pos_label!r}, which y_true does not hold")
+    if len(present) > 2:
         raise InputError(f"y_true has {len(present)} different labels; with one probability a row there may be two")
     if p.dtype.kind not in "fiu" or not ((p >= 0) & (p <= 1)).all():
         raise InputError("y_prob must lie between 0 and 1 in every row")
@@ -260,10 +266,12 @@ def _code(names: Any, pos_label: Any) -> int:
     """The place of the class that is drawn: of two, the second where none is given."""
     if pos_label is None and len(names) == 2:
         return 1
-    if str(pos_label) not in names:
+    # A label of 1.0 is the class 1: so are numbers of columns called.
+    wanted = str(int(pos_label)) if isinstance(pos_label, float) and pos_label.is_integer() else str(pos_label)
+    if wanted not in names:
         given = "no pos_label is given" if pos_label is None else f"pos_label is {pos_label!r}"
         raise InputError(f"{given}; it must be one of the {len(names)} classes, such as {names[0]!r}")
-    return int(list(names).index(str(pos_label)))
+    return int(list(names).index(wanted))
 
 
 def _of_class(name: str) -> tuple[str, str]:

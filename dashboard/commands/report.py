@@ -37,6 +37,8 @@ _STEPS = 1000
               help="Write every table as CSV and LaTeX too, into this ZIP file.")  # fmt: skip
 @click.option("--figures", type=_shared.OUTPUT,
               help="Write every figure as SVG, PDF and PNG too, into this ZIP file (Chromium).")  # fmt: skip
+@click.option("--model-card", "card", type=_shared.OUTPUT,
+              help="Write verdicts and scores as a section of a model card too (Markdown, metadata).")  # fmt: skip
 @click.option("--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
               help="Column width of those figures: 3.4 or 7 inches.")  # fmt: skip
 @_shared.careful
@@ -54,6 +56,7 @@ def command(
     pdf: Path | None,
     tables: Path | None,
     figures: Path | None,
+    card: Path | None,
     width: str,
     **given: Any,
 ) -> None:
@@ -68,6 +71,7 @@ def command(
       calib report predictions.npz --calibrator temperature --calibrator top-label-hb -o report.html
       calib report demo:digits-naive-bayes --title "Digits" --pdf report.pdf
       calib report predictions.csv --like report.html -o again.html
+      calib report predictions.csv --model-card card.md
     """
     # Its caches are used outside a running app, which it would remark on.
     logging.getLogger("streamlit").setLevel(logging.ERROR)
@@ -96,6 +100,10 @@ def command(
         _outputs.write(pdf, chromium.pdf(report.html))
     if tables:
         _outputs.write(tables, report.table_files())
+    if card:
+        from dashboard.elsewhere import Handout
+
+        _outputs.write(card, Handout(selection).model_card().encode())
     if figures:
         with _outputs.progress("Figures", _STEPS) as bar:
             archive = chromium.pictures(report.document, WIDTHS[width], lambda s: bar.update(int(s * _STEPS) - bar.pos))

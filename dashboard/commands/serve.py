@@ -1,6 +1,7 @@
 """`calib serve`: the dashboard for many people, each with data of their own."""
 
 import ipaddress
+import os
 import re
 import sys
 from typing import NoReturn
@@ -8,24 +9,29 @@ from typing import NoReturn
 import click
 
 from dashboard import launch
-from dashboard.hosting import machine
+from dashboard.hosting import machine, space
 
 ABSENCE = 120.0
 """Seconds after which the uploads go of somebody whose last tab was closed: a page that is loaded again finds them."""
 _NAME = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _BASE = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:\d{1,5})?")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _LOCAL = ("localhost", "127.0.0.1")
 
 
 @click.command("serve")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Port to listen on.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, envvar="CALIB_PORT",
+              show_envvar=True, help="Port to listen on.")  # fmt: skip
 @click.option(
     "--host", "hosts", multiple=True, metavar="NAME", help="Name the server is reached by; several may be given."
 )
 @click.option("--base-path", default="", metavar="PATH", help="Path in front of every address, such as /calib.")
 @click.option("--user-header", default="", metavar="NAME", help="Header in which the proxy says who the user is.")
+@click.option(
+    "--framed-by", multiple=True, metavar="ORIGIN", help="Origin whose pages may show the dashboard in a frame."
+)
 @click.option("--sessions", type=click.IntRange(1, 10_000), default=150, show_default=True, help="Open tabs at most.")
 @click.option("--files", type=click.IntRange(1, 1000), default=8, show_default=True, help="Uploads a visitor at most.")
 @click.option(
@@ -44,6 +50,7 @@ def command(
     hosts: tuple[str, ...],
     base_path: str,
     user_header: str,
+    framed_by: tuple[str, ...],
     sessions: int,
     files: int,
     file_mb: int,
@@ -55,7 +62,7 @@ def command(
 
     What somebody uploads is seen by nobody else until it is shared, and goes when they delete it, leave or do not use
     it for long. There is no log-in: put a proxy in front that has one, and let it say who the user is in
-    --user-header. Files are kept in memory alone.
+    --user-header. Files are kept in memory alone. As a Space of Hugging Face it knows its name, and who frames it.
 
     \b
     Examples:
@@ -64,7 +71,12 @@ def command(
       calib serve --address 0.0.0.0 --host calib.example.org --memory-gb 8
     """
     base = "/" + base_path.strip("/") if base_path.strip("/") else ""
+    here = space.found(os.environ)
+    hosts, framed_by = (*hosts, *here.hosts), (*framed_by, *here.framed_by)
     _check(address, hosts, base, user_header)
+    for origin in framed_by:
+        if not _ORIGIN.fullmatch(origin):
+            _refuse(f"{origin!r} is no origin of a page: give one such as https://intranet.example.org.")
     sys.argv = [str(launch.APP)]
     launch.preload()
     launch.collect_on_a_timer()
@@ -84,6 +96,7 @@ def command(
         memory=int(memory_gb * GB) if memory_gb else machine.memory() // 2,
         expiry=60.0 * expire,
         absence=ABSENCE,
+        framed_by=tuple(dict.fromkeys(framed_by)),
     )
     application(launch.APP, under=under).run(config=launch.hosted(address, port, under))
 

@@ -32,7 +32,7 @@ _POLICY = {
     "object-src": "'none'",
     "base-uri": "'self'",
     "form-action": "'self'",
-    "frame-ancestors": "'none'",
+    "frame-ancestors": "{frames}",
 }
 _HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?")
 
@@ -49,13 +49,14 @@ def _scripts() -> str:
     return " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
-def policy(host: str) -> str:
-    """The Content-Security-Policy of an answer to a request for this host.
+def policy(host: str, framed_by: tuple[str, ...] = ()) -> str:
+    """The Content-Security-Policy of an answer to a request for this host; pages of ``framed_by`` may frame it.
 
     >>> policy("calib.example.org").split("; ")[5]
     "connect-src 'self' ws://calib.example.org wss://calib.example.org"
     """
-    named = {name: text.format(scripts=_scripts(), host=host) for name, text in _POLICY.items()}
+    frames = " ".join(framed_by) or "'none'"
+    named = {name: text.format(scripts=_scripts(), host=host, frames=frames) for name, text in _POLICY.items()}
     if not _HOST.fullmatch(host):
         named["connect-src"] = "'self'"
     return "; ".join(f"{name} {text}" for name, text in named.items())
@@ -67,6 +68,7 @@ class Guard:
     def __init__(self, app: "ASGIApp", under: Terms) -> None:
         self.app = app
         self.base = under.base
+        self.framed_by = under.framed_by
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer one request."""
@@ -89,8 +91,9 @@ class Guard:
         async def with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = policy(host)
-                headers["X-Frame-Options"] = "DENY"
+                headers["Content-Security-Policy"] = policy(host, self.framed_by)
+                if not self.framed_by:  # which knows no pages of others
+                    headers["X-Frame-Options"] = "DENY"
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "same-origin"
                 headers["Cross-Origin-Opener-Policy"] = "same-origin"

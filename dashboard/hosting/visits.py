@@ -54,7 +54,10 @@ class Visits:
 
                 # Behind a proxy only its word tells whether the browser's side is encrypted.
                 safe = "https" in (scope["scheme"], request.headers.get("x-forwarded-proto", ""))
-                attributes = f"Path={self.under.base or '/'}; HttpOnly; SameSite=Lax{'; Secure' if safe else ''}"
+                # In another page's frame a browser sends back what is kept for that page alone.
+                lax = f"SameSite=Lax{'; Secure' if safe else ''}"
+                site = "SameSite=None; Secure; Partitioned" if safe and self.under.framed_by else lax
+                attributes = f"Path={self.under.base or '/'}; HttpOnly; {site}"
                 MutableHeaders(scope=message).append("Set-Cookie", f"{COOKIE}={new_cookie()}; {attributes}")
             await send(message)
 

@@ -124,18 +124,18 @@ class Custody(Generic[T]):
         with self._changed:
             return key in self._kept
 
-    def delete(self, owner: str) -> int:
-        """Forget all uploads of an owner; how many there were."""
-        return self._forget(lambda upload: upload.owner == owner)
+    def delete(self, owner: str, key: str | None = None) -> int:
+        """Forget all uploads of an owner, or the one under a key; how many there were."""
+        return self._forget(lambda upload: upload.owner == owner, key)
 
     def expire(self, gone: Callable[[str], bool]) -> int:
         """Forget what nobody looked at for long, and what is of owners who are ``gone``; how many there were."""
         oldest = self._clock() - terms().expiry
         return self._forget(lambda upload: upload.used < oldest or gone(upload.owner))
 
-    def _forget(self, chosen: Callable[[_Upload[T]], bool]) -> int:
+    def _forget(self, chosen: Callable[[_Upload[T]], bool], only: str | None = None) -> int:
         with self._changed:
-            keys = tuple(key for key, upload in self._kept.items() if chosen(upload))
+            keys = tuple(key for key, upload in self._kept.items() if only in (None, key) and chosen(upload))
             for key in keys:
                 del self._kept[key]
             self._changed.notify_all()

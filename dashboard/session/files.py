@@ -129,9 +129,9 @@ def share(key: str, yes: bool) -> None:
     UPLOADS.share(key, visitor() or EVERYBODY, yes)
 
 
-def delete_own() -> int:
-    """Delete the visitor's uploads and all that was computed from them; how many there were."""
-    number = UPLOADS.delete(visitor() or EVERYBODY)
+def delete_own(key: str | None = None) -> int:
+    """Delete the visitor's uploads, or one, and all that was computed from them; how many there were."""
+    number = UPLOADS.delete(visitor() or EVERYBODY, key)
     _forget_results()
     return number
 

@@ -16,7 +16,8 @@ class Terms:
     which a proxy says who somebody is (empty: a cookie tells browsers apart). ``sessions`` are open tabs, ``files`` and
     ``bytes`` the uploads of a visitor, ``file_bytes`` one file. ``memory`` is what uploads, results and files on their
     way may take together, in bytes; ``expiry`` the seconds after which an upload goes that nobody looked at, and
-    ``absence`` those after its visitor's last tab was closed: infinite where one person has everything.
+    ``absence`` those after its visitor's last tab was closed: infinite where one person has everything. Pages of the
+    origins ``framed_by`` may show it in a frame.
     """
 
     private: bool = False
@@ -30,6 +31,7 @@ class Terms:
     memory: int = 4 * GB
     expiry: float = float("inf")
     absence: float = float("inf")
+    framed_by: tuple[str, ...] = ()
 
     @property
     def kept_bytes(self) -> int:

@@ -105,6 +105,9 @@ def test_one_probability_a_row_is_that_of_the_positive_class(binary):
     other = ReliabilityDisplay.from_predictions(words, 1 - p, pos_label="no")
     assert other.ax_.get_ylabel() == "share that is “no”"
     both = np.column_stack([1 - p, p])
+    named = ReliabilityDisplay.from_predictions(words, both, class_names=np.array(["no", "yes"]))
+    np.testing.assert_array_equal(points(named.line_), plain)
+    np.testing.assert_array_equal(points(ReliabilityDisplay.from_predictions(y, both, pos_label=1.0).line_), plain)
     np.testing.assert_array_equal(points(ReliabilityDisplay.from_predictions(y, both).line_), plain)
     confident = ReliabilityDisplay.from_predictions(y, p, notion="confidence")
     assert confident.prob_pred.min() > 0.5
@@ -152,8 +155,16 @@ ONE_PROBABILITY = "y_prob has one probability a row: say which label it is of, p
             {"pos_label": 1},
             "y_true has 3 different labels; with one probability a row there may be two",
         ),
+        (["a", "b"], [0.1, 0.2], {"pos_label": "c"}, "pos_label is 'c', which y_true does not hold"),
+        (
+            [0, 1],
+            [[0.1], [0.2]],
+            {},
+            "y_prob has one column: give (n,) probabilities of one class, or a column for every class",
+        ),
         ([0, 1], [0.1, 1.2], {}, "y_prob must lie between 0 and 1 in every row"),
         ([0, 1], [0.1, np.nan], {}, "y_prob must lie between 0 and 1 in every row"),
+        ([0, 1], [0.1, 0.9], {"level": 90}, "level is 90; it must be a number between 0 and 1, both excluded"),
         ([0, 1], [0.1], {}, "2 labels for 1 rows of predictions; give one a row"),
         (
             [0, 1, 2],

@@ -195,6 +195,18 @@ def test_what_is_said_to_serve_becomes_terms_and_settings(started: list[Start]) 
     assert "calib.example.org" in set_to["server.allowedHosts"]
 
 
+def test_as_a_space_it_knows_its_name_and_who_frames_it(started: list[Start], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPACE_HOST", "owner-calib.hf.space")
+    monkeypatch.setenv("CALIB_PORT", "7860")
+    assert run("serve", "--address", "0.0.0.0", "--framed-by", "https://intranet.example.org:81") == (0, "")
+    under, set_to = started[0].under, started[0].options
+    assert under.hosts[-1] == "owner-calib.hf.space"
+    assert under.framed_by == ("https://intranet.example.org:81", "https://huggingface.co")
+    assert set_to["server.port"] == 7860
+    monkeypatch.setenv("SPACE_HOST", "x y")
+    assert run("serve")[1].startswith("calib serve: 'x y' is no name of a host")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -203,6 +215,8 @@ def test_what_is_said_to_serve_becomes_terms_and_settings(started: list[Start]) 
         (("--host", "https://x"), "'https://x' is no name of a host"),
         (("--host", "*"), "'*' is no name of a host"),
         (("--base-path", "a b"), "'/a b' is no path"),
+        (("--framed-by", "example.org"), "'example.org' is no origin of a page"),
+        (("--framed-by", "https://x; script-src *"), "'https://x; script-src *' is no origin of a page"),
         (("--user-header", "X User"), "'X User' is no name of a header"),
     ],
 )

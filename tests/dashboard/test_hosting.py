@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import Any
 
 import pytest
@@ -82,6 +83,16 @@ def test_every_answer_carries_the_headers(path: str) -> None:
     assert rules["frame-ancestors"] == rules["object-src"] == "'none'"
     assert "unsafe" not in rules["script-src"]
     assert rules["connect-src"] == "'self' ws://calib.example.org wss://calib.example.org"
+
+
+def test_pages_that_are_named_may_frame_it_and_keep_a_cookie_of_their_own() -> None:
+    framed = dataclasses.replace(MANY, framed_by=("https://a.example", "https://b.example:81"))
+    _, headers, _ = asked(Guard(page, framed))
+    assert "; frame-ancestors https://a.example https://b.example:81" in headers["content-security-policy"]
+    assert "x-frame-options" not in headers
+    cookie = asked(Visits(page, framed, Presence()), x_forwarded_proto="https")[1]["set-cookie"]
+    assert cookie.endswith("; HttpOnly; SameSite=None; Secure; Partitioned")
+    assert asked(Visits(page, framed, Presence()))[1]["set-cookie"].endswith("; HttpOnly; SameSite=Lax")
 
 
 @pytest.mark.parametrize("host", ["a b", "x; script-src *", "", "a\nb", "evil.org/x"])
