@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-
-import streamlit as st
 
 from dashboard.session.house_rules import Terms, terms
 
@@ -64,6 +63,8 @@ def visitor() -> str | None:
     session = tab()
     if session is None:
         return None
+    import streamlit as st
+
     if _KEPT not in st.session_state:
         headers = st.context.headers.get_all(under.user_header) if under.user_header else []
         # A client without a cookie is a visitor for as long as its session lasts.
@@ -79,6 +80,8 @@ def user_name() -> str:
 
 def tab() -> str | None:
     """The tab whose page is drawn, by its session; None away from a page."""
+    if "streamlit" not in sys.modules:
+        return None  # a command: what is not loaded draws no page, and need not be installed
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)
