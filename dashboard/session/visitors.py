@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import sys
 import threading
 import time
 from collections import Counter
@@ -80,8 +79,6 @@ def user_name() -> str:
 
 def tab() -> str | None:
     """The tab whose page is drawn, by its session; None away from a page."""
-    if "streamlit" not in sys.modules:
-        return None  # a command: what is not loaded draws no page, and need not be installed
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)

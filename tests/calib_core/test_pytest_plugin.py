@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 ROWS = """
 import numpy as np, pytest
-def rows(n=4000, off=0.0):
+def rows(n=1500, off=0.0):
     rng = np.random.default_rng(0)
     p = rng.uniform(0.5, 0.95, n)
     return (rng.random(n) < p - off).astype(int), p

@@ -28,7 +28,7 @@ def files(tmp_path, monkeypatch):
     for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
     rng = np.random.default_rng(0)
-    for name, n, off in (("right.csv", 4000, 0.0), (WRONG, 4000, 0.2), ("few.csv", 60, 0.0)):
+    for name, n, off in (("right.csv", 1500, 0.0), (WRONG, 1500, 0.2), ("few.csv", 60, 0.0)):
         h = rng.uniform(0.5, 0.95, n)
         right = (rng.random(n) < h - off).astype(int)
         pd.DataFrame({"confidence": h, "correct": right}).to_csv(name, index=False)
