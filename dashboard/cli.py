@@ -1,17 +1,23 @@
 """The `calib` command. Each of its commands is one file of `dashboard.commands`, imported when it is asked for."""
 
 import importlib
+import io
 import os
 import pkgutil
 import sys
 import threading
 from importlib.metadata import PackageNotFoundError, version
 
-import click
+try:
+    import click
+except ModuleNotFoundError:
+    raise SystemExit('calib: the command needs click, which is not installed; run: pip install "calib[cli]"') from None
 
 from dashboard import commands
+from dashboard.commands import _extras
 
 _JOBS = "calib-job"  # the library's name of threads that run long jobs, which is not loaded here
+_NOT_INSTALLED = 2
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # what a shell reports for a process ended by these signals
 
 
@@ -32,6 +38,10 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; whoever interrupts it, or closes the pipe it writes to, is told nothing more."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # A character that a console's code page lacks, as the minus sign on Windows, is written out.
+                stream.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -44,6 +54,12 @@ class Commands(click.Group):
             # Python would complain once more when it flushes the closed pipe at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(_PIPE_CLOSED) from None
+        except ImportError as why:
+            # A command that needs more than this installation has, before it could say so itself.
+            if (sentence := _extras.missing(why)) is None:
+                raise
+            click.echo(f"{ctx.command_path} {ctx.invoked_subcommand or ''}".rstrip() + f": {sentence}", err=True)
+            raise SystemExit(_NOT_INSTALLED) from None
 
 
 def _version() -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from calib_core.estimators.base import Estimate, Question
 from calib_core.inference.agreement import agreement
+from calib_core.inference.baselines import Baseline, Increase, baseline, increase, read_baselines
 from calib_core.inference.by_partition import canonical_errors
 from calib_core.inference.every_pair import compare
+from calib_core.inference.gate_checks import GateCheck, gate_check
 from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
 from calib_core.inference.inversion import CellGaps, inverted
@@ -36,8 +38,11 @@ from calib_core.inference.verdict import Verdict, in_full, on_scale_of, on_toler
 
 __all__ = [
     "Answer",
+    "Baseline",
     "CellGaps",
     "EstimateLine",
+    "GateCheck",
+    "Increase",
     "Interval",
     "MarginVerdict",
     "NoiseFloor",
@@ -47,6 +52,7 @@ __all__ = [
     "UnbinnedBound",
     "Verdict",
     "agreement",
+    "baseline",
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "bootstrap",
@@ -59,8 +65,10 @@ __all__ = [
     "estimate_line",
     "estimate_lines",
     "estimates",
+    "gate_check",
     "holm",
     "in_full",
+    "increase",
     "interval",
     "inverted",
     "kuiper",
@@ -78,6 +86,7 @@ __all__ = [
     "plain_line",
     "primaries",
     "primary",
+    "read_baselines",
     "rejection_table",
     "share_ends",
     "share_test",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from dashboard.commands import _outputs
+from dashboard.commands import _extras, _outputs
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
@@ -52,7 +52,7 @@ def careful(function: Command) -> Command:
         except Exception as why:
             if debug:
                 traceback.print_exc()
-            fail(_sentence(why))
+            fail(sentence_of(why))
 
     return checked  # type: ignore[return-value]
 
@@ -64,13 +64,16 @@ def fail(sentence: str) -> NoReturn:
     raise SystemExit(COULD_NOT_RUN)
 
 
-def _sentence(why: Exception) -> str:
+def sentence_of(why: Exception) -> str:
+    """What is told of an exception."""
     from calib_core import InputError, RegistryError
 
     if isinstance(why, (InputError, RegistryError)):
         return str(why)
     if isinstance(why, OSError):
         return f"{why.filename or 'a file'}: {why.strerror or why}"
+    if (sentence := _extras.missing(why)) is not None:
+        return sentence
     text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
     return f"this should not have happened ({text}); --debug shows where"
 
@@ -139,7 +142,10 @@ class Loaded:
         if which == "all" or (which == "auto" and self.marked is None):
             return self._judged(self.predictions)
         if self.marked is None:
-            fail(f"{self.table.name} has no column that marks calibration and test rows; leave --rows out")
+            from calib_core import InputError
+
+            what = f"{self.table.name} has no column that marks calibration and test rows; leave --rows out"
+            raise InputError(what)
         return self._judged(self.predictions.take(self.marked.fit if which == "calibration" else self.marked.test))
 
     def _judged(self, rows: Predictions) -> Predictions:

@@ -91,6 +91,8 @@ def frame_of(columns: Columns) -> pd.DataFrame:
 
 
 def _parquet(columns: Columns) -> bytes:
+    import pyarrow  # noqa: F401  # pandas would name two packages, and no extra of this one
+
     buffer = io.BytesIO()
     frame_of(columns).to_parquet(buffer, index=False)
     return buffer.getvalue()

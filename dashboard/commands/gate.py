@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _shared
+from dashboard.commands import _outputs, _passages, _shared
+from dashboard.commands._passages import Passage
 
-WITHIN, NOT_WITHIN = 0, 1
+if TYPE_CHECKING:  # heavy: imported when the command runs
+    from calib_core.inference import Baseline
 
 
 @click.command("gate")
-@click.argument("file", type=_shared.FILE)
-@click.option("--max-ece", "limit", type=_shared.Share(), required=True, help="The error that passes lies below this.")
-@click.option("--notion", help="Notion of calibration; by default top-label where its cells hold enough rows to tell, "
-              "else confidence: the output says which and why.")  # fmt: skip
-@click.option("--estimator", default="ece", show_default=True, help="Estimator of the error.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_shared.FILE)
+@click.option("--max-ece", "limit", type=_shared.Share(), help="The error that passes lies below this.")
+@click.option("--baseline", "baseline_file", type=_shared.FILE, metavar="JSON", help="Also, or only: pass what is not "
+              "worse than this by more than is allowed; it was written by calib gate --format json.")  # fmt: skip
+@click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
+              help="The increase over the baseline that is allowed.")  # fmt: skip
+@click.option("--notion", help="Notion of calibration; by default the baseline's, or else top-label where its cells "
+              "hold enough rows to tell, else confidence: the output says which and why.")  # fmt: skip
+@click.option("--estimator", show_default="ece, or the baseline's", help="Estimator of the error.")
 @_shared.level_option
 @_shared.bins_options
 @_shared.rows_option
 @_shared.where_option
 @_shared.reading_options
+@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
+              help="How the answer is written: for people, as a record, or as annotations and a summary on "
+              "GitHub.")  # fmt: skip
+@click.option("--junit", "junit_file", type=_shared.OUTPUT, help="Also write the answer here as JUnit's XML.")
 @_shared.careful
 def command(
-    file: Path,
-    limit: float,
+    files: tuple[Path, ...],
+    limit: float | None,
+    baseline_file: Path | None,
+    allowed: float,
     notion: str | None,
-    estimator: str,
+    estimator: str | None,
     level: float,
     bins: int | None,
     points: int | None,
@@ -35,33 +50,84 @@ def command(
     rows: str,
     where: str,
     read: tuple[str, ...],
+    form: str,
+    junit_file: Path | None,
 ) -> None:
     """Pass the predictions in FILE only if their error is shown to be within a limit.
 
     The verdict on one line decides, chosen before outcomes are looked at: exit code 0 where the whole interval lies
     below the limit (within); 1 where it lies above (miscalibrated), holds the limit (too close to call), or would for
-    most calibrated models (too few rows to tell); 2 when the check could not run. The point value never decides.
+    most calibrated models (too few rows to tell); 2 when the check could not run. The point value never decides. Of
+    several files all have to pass.
+
+    With a baseline the interval of the increase decides in the same way, whatever rows the two files have in common:
+    each file's own interval at a level so high that both hold at once. It is wide; calib compare tells models apart on
+    the same rows.
 
     \b
     Examples:
       calib gate predictions.csv --max-ece 0.05
       calib gate predictions.npz --max-ece 0.02 --notion confidence --bins 10 && ./deploy
+      calib gate released.csv --max-ece 0.05 --format json > released.json
+      calib gate new.csv --baseline released.json --max-increase 0.01
+      calib gate predictions.csv --max-ece 0.05 --format github --junit gate.xml
     """
-    from calib_core.inference import deciding, marked
-
-    loaded = _shared.load(file, read, where)
-    _shared.warn(loaded)
+    if limit is None and baseline_file is None:
+        raise click.UsageError("give --max-ece, --baseline, or both.")
+    if junit_file is not None and str(junit_file) == _outputs.STDIO:
+        raise click.UsageError("--junit takes the name of a file: standard output has the answer itself.")
+    kept = {} if baseline_file is None else _baselines(baseline_file)
     scheme = _shared.scheme_of(binning, bins, points)
-    binned = None if scheme is None else scheme.build()
-    first = deciding(loaded.rows(rows), notion, estimator, limit, level, binned)
-    line = first.line
-    if line.verdict is None:
-        _shared.fail(f"no verdict: {line.note}")
-    about = [*marked([(line.about, line.tested)])[1], *([f"Bins: {line.bins}."] if line.bins else [])]
-    for text in (
-        f"{first.headline}; {loaded.table.name}, {line.rows:,} rows{loaded.among}",
-        first.sentence,
-        " ".join(about),
-    ):
-        click.echo(_outputs.plain(text))
-    raise SystemExit(WITHIN if line.verdict == "within" else NOT_WITHIN)
+    how = {"notion": notion, "estimator": estimator, "level": level, "bins": None if scheme is None else scheme.build()}
+    names = _names(tuple(dict.fromkeys(files)))
+    passages = [
+        _passage(path, name, kept, (read, where, rows), form, limit=limit, allowed=allowed, **how)
+        for path, name in names.items()
+    ]
+    if junit_file is not None:
+        _outputs.write(junit_file, _passages.junit(passages))
+    if form == "json":
+        options = {"max_ece": limit, "max_increase": allowed if kept else None, "notion": notion, "level": level,
+                   "estimator": estimator, "binning": _shared.binning_record(scheme), "rows": rows}  # fmt: skip
+        _passages.write_record(passages, options)
+    else:
+        (_passages.write_annotations if form == "github" else _passages.write_text)(passages)
+    raise SystemExit(_passages.exit_code(passages))
+
+
+def _baselines(path: Path) -> dict[str, Baseline]:
+    from calib_core.inference import read_baselines
+    from calib_core.readers import file_bytes
+
+    return read_baselines(file_bytes(path), path.name)
+
+
+def _names(files: tuple[Path, ...]) -> dict[Path, str]:
+    """File names, or whole paths where names repeat."""
+    names = [file.name for file in files]
+    return {file: file.name if names.count(file.name) == 1 else file.as_posix() for file in files}
+
+
+def _passage(
+    path: Path,
+    name: str,
+    kept: Mapping[str, Baseline],
+    reading: tuple[tuple[str, ...], str, str],
+    form: str,
+    **how: Any,
+) -> Passage:
+    """The check of one file; what is wrong with the file is its answer, and stops no other."""
+    from calib_core import InputError, RegistryError
+    from calib_core.inference import gate_check
+    from calib_core.inference.baselines import baseline_for
+
+    begun = time.perf_counter()
+    read, where, rows = reading
+    try:
+        loaded = _shared.load(path, read, where)
+        if form == "text":
+            _shared.warn(loaded)
+        check = gate_check(loaded.rows(rows), before=baseline_for(name, kept) if kept else None, **how)
+    except (InputError, RegistryError, OSError) as why:
+        return Passage(path, name, time.perf_counter() - begun, why=_shared.sentence_of(why))
+    return Passage(path, name, time.perf_counter() - begun, loaded, check)

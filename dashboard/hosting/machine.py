@@ -15,5 +15,5 @@ def memory(limits: tuple[str, ...] = _LIMITS) -> int:
     True
     """
     whole = _UNKNOWN if sys.platform == "win32" else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    allowed = (Path(name).read_text().strip() for name in limits if Path(name).is_file())
+    allowed = (Path(name).read_text("utf-8").strip() for name in limits if Path(name).is_file())
     return min([whole, *(int(text) for text in allowed if text.isdecimal())])

@@ -9,8 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-import streamlit as st
-
 from dashboard.session.house_rules import Terms, terms
 
 COOKIE = "calib_visitor"
@@ -64,6 +62,8 @@ def visitor() -> str | None:
     session = tab()
     if session is None:
         return None
+    import streamlit as st
+
     if _KEPT not in st.session_state:
         headers = st.context.headers.get_all(under.user_header) if under.user_header else []
         # A client without a cookie is a visitor for as long as its session lasts.

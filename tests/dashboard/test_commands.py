@@ -271,7 +271,7 @@ def test_gate_that_cannot_run_ends_with_two(arguments):
 
 
 def test_a_fault_of_the_program_is_a_sentence_too(file, monkeypatch):
-    monkeypatch.setattr(inference, "deciding", lambda *_: 1 / 0)
+    monkeypatch.setattr(inference, "gate_check", lambda *_, **__: 1 / 0)
     said = run("gate", file, "--max-ece", "0.1", code=2).stderr
     assert said == (
         "calib gate: this should not have happened (ZeroDivisionError: division by zero); --debug shows where\n"
@@ -506,10 +506,13 @@ def test_the_examples_of_the_help_can_be_run(name):
     examples = re.findall(rf"^ +calib ({name} .+)$", run(name, "--help").stdout, re.MULTILINE)
     assert len(examples) >= 2
     for example in examples:
-        words = shlex.split(example.partition("&&")[0])
+        line, _, target = example.partition("&&")[0].partition(" > ")
+        words = shlex.split(line)
         _files_for(words)
         result = CliRunner().invoke(main, words)
         assert result.exit_code == 0 or (name == "gate" and result.exit_code == 1), (example, result.output)
+        if target:
+            Path(target).write_text(result.stdout, encoding="utf-8")
 
 
 def _files_for(words):

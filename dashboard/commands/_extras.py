@@ -1,0 +1,20 @@
+"""Which extra of this package brings what a command did not find installed."""
+
+from __future__ import annotations
+
+_EXTRAS = {"streamlit": "app", "plotly": "app", "PIL": "app", "jinja2": "app", "orjson": "app", "onnx": "onnx",
+           "pyarrow": "parquet", "duckdb": "duckdb", "distributed": "dask"}  # fmt: skip
+
+
+def missing(why: BaseException) -> str | None:
+    """What to install, in one sentence, where an error is that one of the extras' packages is not there.
+
+    >>> missing(ModuleNotFoundError("No module named 'streamlit.web'", name="streamlit.web"))
+    'this needs streamlit, which is not installed; run: pip install "calib[app]"'
+    >>> missing(ModuleNotFoundError("No module named 'no_such'", name="no_such")) is missing(ValueError("x")) is None
+    True
+    """
+    name = (why.name or "").partition(".")[0] if isinstance(why, ImportError) else ""
+    if name not in _EXTRAS:
+        return None
+    return f'this needs {name}, which is not installed; run: pip install "calib[{_EXTRAS[name]}]"'

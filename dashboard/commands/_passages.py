@@ -1,0 +1,220 @@
+"""What a gate found of every file, and the forms in which it says so: text, JSON, GitHub's annotations, JUnit's XML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import click
+
+from dashboard.commands import _outputs, _shared
+
+if TYPE_CHECKING:  # heavy: a command imports them when it runs
+    from calib_core.inference import GateCheck
+
+WITHIN, NOT_WITHIN = 0, 1
+COULD_NOT = "could not run"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One file at the gate: its check, or in one sentence why there is none; and how long that took."""
+
+    path: Path
+    name: str
+    seconds: float
+    loaded: _shared.Loaded | None = None
+    check: GateCheck | None = None
+    why: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.check is not None and self.check.passed
+
+    @property
+    def word(self) -> str:
+        return COULD_NOT if self.check is None else self.check.word
+
+    @property
+    def headline(self) -> str:
+        """One line: the verdict, what it rests on, and of which rows."""
+        if self.check is None or self.loaded is None:
+            return f"{COULD_NOT}: {self.why}"
+        rows = self.check.first.line.rows
+        return f"{self.check.headline}; {self.loaded.table.name}, {rows:,} rows{self.loaded.among}"
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """What the command says of it where nothing else is wanted, line by line."""
+        return (self.headline, self.check.sentence, self.check.about) if self.check is not None else (self.headline,)
+
+    def record(self) -> dict[str, Any]:
+        """The passage as plain values, for JSON."""
+        found: dict[str, Any] = {"verdict": None, "passed": False, "error": self.why}
+        if self.check is not None and self.loaded is not None:
+            found = self.check.record(self.name) | {"file": _shared.file_record(self.loaded)}
+        return found | {"path": _outputs.plain(self.path)}
+
+
+def exit_code(passages: Sequence[Passage]) -> int:
+    """0 where every file passes; 2 where one could not be checked; else 1."""
+    if any(each.check is None for each in passages):
+        return _shared.COULD_NOT_RUN
+    return WITHIN if all(each.passed for each in passages) else NOT_WITHIN
+
+
+def _count(passages: Sequence[Passage]) -> str:
+    passed, files = sum(each.passed for each in passages), len(passages)
+    if files == 1:
+        return "passed" if passed else passages[0].word
+    return f"{passed} of {files} files pass"
+
+
+# -- text -----------------------------------------------------------------------------------------------------
+
+
+def write_text(passages: Sequence[Passage]) -> None:
+    """The verdict of every file on stdout; what could not run on stderr."""
+    for place, each in enumerate(passages):
+        if each.check is None:
+            _say_why(each, several=len(passages) > 1)
+            continue
+        if place:
+            click.echo()
+        for line in each.text:
+            click.echo(_outputs.plain(line))
+    if len(passages) > 1:
+        click.echo(f"\n{_count(passages)}.")
+
+
+def _say_why(passage: Passage, several: bool) -> None:
+    context = click.get_current_context()
+    of = f"{passage.name}: " if several and passage.name not in passage.why else ""
+    click.echo(f"{context.command_path}: {_outputs.plain(of + passage.why)}", err=True)
+
+
+# -- JSON -----------------------------------------------------------------------------------------------------
+
+
+def write_record(passages: Sequence[Passage], options: dict[str, Any]) -> None:
+    """One record on stdout, as gate.schema.json describes it."""
+    from calib_core.inference.baselines import SCHEMA
+
+    code = exit_code(passages)
+    checks = [each.record() for each in passages]
+    record = {"schema": SCHEMA, "passed": code == WITHIN, "exit_code": code, "options": options, "checks": checks}
+    _outputs.write_json("gate", record)
+    for each in passages:
+        if each.check is None:
+            _say_why(each, several=len(passages) > 1)
+
+
+# -- GitHub ---------------------------------------------------------------------------------------------------
+
+_MARKUP = {ord(c): f"\\{c}" for c in "\\`*_{}[]<>#|~!&:@$"}
+_DATA = {ord("%"): "%25", ord("\r"): "%0D", ord("\n"): "%0A"}
+_PROPERTY = _DATA | {ord(":"): "%3A", ord(","): "%2C"}
+
+
+def markdown(text: object) -> str:
+    r"""Text as one cell of a Markdown table shows it: nothing in it is markup, a link or the end of a line.
+
+    >>> markdown("a|b\n<i>*::##[error]")
+    'a\\|b\\\\n\\<i\\>\\*\\:\\:\\#\\#\\[error\\]'
+    """
+    return _outputs.plain(text).translate(_MARKUP).replace("www.", "www\\.")
+
+
+def annotation(passage: Passage) -> str:
+    """One line that GitHub shows beside the file, escaped by its rules."""
+    kind = "notice" if passage.passed else "error"
+    title = f"calib gate: {_outputs.plain(passage.word)}"
+    found = {} if str(passage.path) == _outputs.STDIO else {"file": _in_repository(passage.path)}
+    properties = ",".join(f"{k}={v.translate(_PROPERTY)}" for k, v in (found | {"title": title}).items())
+    texts = passage.text[1:] or (passage.why,)
+    return f"::{kind} {properties}::{_outputs.plain(f'{passage.name}: {chr(32).join(texts)}').translate(_DATA)}"
+
+
+def _in_repository(path: Path) -> str:
+    """The file as GitHub names it: from the root of the checkout, with slashes."""
+    root = os.environ.get("GITHUB_WORKSPACE")
+    whole = path.absolute()
+    inside = bool(root) and whole.is_relative_to(Path(str(root)).absolute())
+    text = (whole.relative_to(Path(str(root)).absolute()) if inside else path).as_posix()
+    return text.encode("utf-8", "replace").decode()
+
+
+def summary(passages: Sequence[Passage]) -> str:
+    """A table in Markdown, one line a file, and below it what each rests on."""
+    limited = any(each.check is not None and each.check.limit is not None for each in passages)
+    grown = any(each.check is not None and each.check.growth is not None for each in passages)
+    heads = ["", "file", "verdict", "error", "estimate", "interval", *(["limit"] if limited else []),
+             *(["increase (interval)", "allowed"] if grown else []), "rows"]  # fmt: skip
+    lines = [f"### calib gate: {markdown(_count(passages))}", "", _row(heads), _row(["---"] * len(heads), raw=True)]
+    lines += [_row(_cells(each, limited, grown)) for each in passages]
+    lines += [""] + [f"- {markdown(each.name)}: {markdown(' '.join(each.text[1:] or each.text))}" for each in passages]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str], raw: bool = False) -> str:
+    return f"| {' | '.join(cell if raw else markdown(cell) for cell in cells)} |"
+
+
+def _cells(passage: Passage, limited: bool, grown: bool) -> list[str]:
+    from calib_core.inference.number_words import at_level, percent, points
+
+    check = passage.check
+    if check is None:
+        return ["fail", passage.name, COULD_NOT, *["–"] * (4 + limited + 2 * grown)]
+    line, growth = check.first.line, check.growth
+    cells = ["pass" if check.passed else "fail", passage.name, check.word, line.title, line.written(line.point),
+             f"{line.interval} ({at_level(line.level)})"]  # fmt: skip
+    cells += [] if not limited else ["–" if check.limit is None else percent(check.limit)]
+    cells += (
+        []
+        if not grown
+        else ["–", "–"]
+        if growth is None
+        else [growth.between, points(growth.allowed).removeprefix("+")]
+    )
+    return [*cells, f"{line.rows:,}"]
+
+
+def write_annotations(passages: Sequence[Passage]) -> None:
+    """Annotations on stdout, the table in the summary of the step; on stdout too where there is none."""
+    for each in passages:
+        click.echo(annotation(each))
+    table, place = summary(passages), os.environ.get("GITHUB_STEP_SUMMARY")
+    if not place:
+        click.echo(table, nl=False)
+        return
+    with Path(place).open("a", encoding="utf-8", errors="replace", newline="\n") as file:
+        file.write(table)
+
+
+# -- JUnit ----------------------------------------------------------------------------------------------------
+
+
+def junit(passages: Sequence[Passage]) -> bytes:
+    """The check as JUnit's XML: a test a file, failed where it does not pass, in error where it could not run."""
+    failed = sum(each.check is not None and not each.passed for each in passages)
+    errors = sum(each.check is None for each in passages)
+    counts = {"tests": len(passages), "failures": failed, "errors": errors, "skipped": 0}
+    seconds = f"{sum(each.seconds for each in passages):.3f}"
+    whole = {name: str(count) for name, count in counts.items()} | {"name": "calib gate", "time": seconds}
+    root = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(root, "testsuite", whole)
+    for each in passages:
+        named = {"classname": "calib.gate", "name": _outputs.plain(each.name), "time": f"{each.seconds:.3f}"}
+        case = ElementTree.SubElement(suite, "testcase", named)
+        texts = [_outputs.plain(line) for line in each.text]
+        if not each.passed:
+            kind = "error" if each.check is None else "failure"
+            ElementTree.SubElement(case, kind, {"type": each.word, "message": texts[0]}).text = "\n".join(texts)
+        else:
+            ElementTree.SubElement(case, "system-out").text = "\n".join(texts)
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
