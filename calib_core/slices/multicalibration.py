@@ -199,7 +199,7 @@ def _masked(given: Predictions, name: str, mask: ArrayLike) -> Family:
 
 def _crossing(first: Family, second: Family) -> Family:
     size = len(second.names)
-    names = tuple(f"{one}, {other}" for one, other in itertools.product(first.names, second.names))
+    names = tuple(f"{left}, {right}" for left, right in itertools.product(first.names, second.names))
     return Family(first.codes * size + second.codes, names)
 
 
