@@ -72,10 +72,10 @@ class Multicalibration(Diagram):
         """The group that stands out most; or that none does."""
         worst = self.found.iloc[0]
         if not worst["stands_out"]:
-            return f"None of {len(self.found):,} groups is shown to be off."
+            return f"No group of {len(self.found):,} is shown to be off."
         return (
             f"Furthest off beyond noise: {worst['group']}, {worst['rows']:,} rows; "
-            f"{chance(float(worst['p']))}, corrected for all {len(self.found):,} groups."
+            f"{chance(float(worst['p']))}, corrected for looking at {len(self.found):,}."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -84,7 +84,7 @@ class Multicalibration(Diagram):
 
     def _line(self) -> str:
         low, high = self.interval.low, self.interval.high
-        return f"{self.value:.4f}, {low:.4f} to {high:.4f}; {len(self.found):,} groups, smallest p {self.p_value:.2g}"
+        return f"{self.value:.4f}, {low:.4f} to {high:.4f}; groups: {len(self.found):,}, smallest p {self.p_value:.2g}"
 
 
 def multicalibration(
@@ -193,6 +193,9 @@ def _masked(given: Predictions, name: str, mask: ArrayLike) -> Family:
             f"the group {name[:80]!r} has shape {inside.shape} and type {inside.dtype}; it must say True or False of "
             f"each of the {given.n_rows:,} rows"
         )
+    if name == ALL or not inside.any():
+        why = "is always one of them" if name == ALL else "holds no row"
+        raise InputError(f"the group {name[:80]!r} {why}; leave it out")
     kept = inside if given.abstained is None else inside[~given.abstained]
     return Family(np.where(kept, 0, -1), (name,))
 

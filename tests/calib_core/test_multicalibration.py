@@ -207,6 +207,11 @@ def test_scores_of_zero_and_one():
     [
         (lambda p: multicalibration(p, {"x": [True]}), "it must say True or False of each of the 120 rows"),
         (lambda p: multicalibration(p, {"x": np.ones(120)}), "type float64"),
+        (lambda p: multicalibration(p, {"x": np.zeros(120, dtype=bool)}), "the group 'x' holds no row; leave it out"),
+        (
+            lambda p: multicalibration(p, {"all rows": np.ones(120, dtype=bool)}),
+            "the group 'all rows' is always one of them; leave it out",
+        ),
         (lambda p: multicalibration(p, ["nowhere"]), "carry no column 'nowhere'"),
         (lambda p: multicalibration(p, fewest=200), "no group has 200 rows"),
         (lambda p: multicalibration(p.replace(groups=np.arange(120) // 2)), "takes rows for independent"),
