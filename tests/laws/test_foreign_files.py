@@ -8,7 +8,7 @@ import pytest
 import calib_core as cc
 from calib_core.readers import examine, propose, read_table
 from calib_core.readers.foreign import known_shapes
-from tests.corpus import lm_eval_files  # noqa: F401
+from tests.corpus import llm_files, lm_eval_files  # noqa: F401
 from tests.corpus.foreign_files import WRITERS, ForeignFile
 from tests.corpus.promises import unfit
 

@@ -1,6 +1,19 @@
 """Files as other tools write them: a shape is one file here and one import line."""
 
-from calib_core.readers.foreign import caret, h2o, lm_eval, tidymodels, weka
+from calib_core.readers.foreign import (
+    caret,
+    h2o,
+    hal,
+    helm,
+    hle,
+    lm_eval,
+    opencompass,
+    pipelines,
+    tidymodels,
+    uqlm,
+    weka,
+    without_confidence,
+)
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
 from calib_core.readers.foreign.recognition import (
@@ -33,15 +46,22 @@ __all__ = [
     "document_records",
     "document_table",
     "h2o",
+    "hal",
+    "helm",
+    "hle",
     "known_shapes",
     "lacking",
     "lm_eval",
     "number",
     "of_columns",
+    "opencompass",
+    "pipelines",
     "proposed_fields",
     "shape_findings",
     "shape_of_columns",
     "shape_of_records",
     "tidymodels",
+    "uqlm",
     "weka",
+    "without_confidence",
 ]
