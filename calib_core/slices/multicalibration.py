@@ -130,8 +130,8 @@ def multicalibration(
     is off is told by its own line. Errors of two directions in one group and one interval cancel. Groups chosen after
     looking at what came true are none of these.
 
-    References: Hébert-Johnson et al. 2018, Def. 2.2 (by mass: a small group may be further off); Tax et al. 2025
-    (MCGrad); Westfall & Young 1993, §2.3 (maxT); Wu 1986.
+    References: Hébert-Johnson et al. 2018 (by mass: a small group may be further off); Tax et al. 2025
+    (MCGrad); Westfall & Young 1993 (maxT); Wu 1986.
 
     >>> site = np.repeat(["a", "b"], 100)
     >>> right = np.r_[np.arange(100) % 10 < 9, np.arange(100) % 10 < 7]  # says .8: too low in a, too high in b
