@@ -42,6 +42,9 @@ WORKS = {
     "without sample splitting. ICML 2021.",
     "Gupta and Ramdas (2022)": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR "
     "2022.",
+    "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. 2025; COLT 2026.",
+    "Hébert-Johnson et al. (2018)": "Hébert-Johnson Ú, Kim MP, Reingold O, Rothblum GN. Multicalibration: calibration "
+    "for the (computationally-identifiable) masses. ICML 2018.",
     "Holm (1979)": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics 6, 1979.",
     "Kent (1964)": "Kent S. Words of estimative probability. Studies in Intelligence 8(4), 1964.",
@@ -66,6 +69,8 @@ WORKS = {
     "AISTATS 2022.",
     "Romano et al. (2020)": "Romano Y, Sesia M, Candès EJ. Classification with valid and adaptive coverage. NeurIPS "
     "2020.",
+    "Rossellini et al. (2025)": "Rossellini R, Soloff JA, Barber RF, Ren Z, Willett R. Can a calibration metric be "
+    "both testable and actionable? 2025.",
     "Sadinle et al. (2019)": "Sadinle M, Lei J, Wasserman L. Least ambiguous set-valued classifiers with bounded error "
     "levels. Journal of the American Statistical Association 114, 2019.",
     "Seillier-Moiseiwitsch and Dawid (1993)": "Seillier-Moiseiwitsch F, Dawid AP. On testing the validity of "
@@ -75,6 +80,7 @@ WORKS = {
     "Silverman (1986)": "Silverman BW. Density estimation for statistics and data analysis. Chapman & Hall 1986.",
     "Spiegelhalter (1986)": "Spiegelhalter DJ. Probabilistic prediction in patient management and clinical trials. "
     "Statistics in Medicine 5, 1986.",
+    "Tax et al. (2025)": "Tax N, Perini L, Linder F, et al. MCGrad: multicalibration at web scale. 2025; KDD 2026.",
     "Valk and Kull (2023)": "Valk K, Kull M. Assuming locally equal calibration errors for non-parametric multiclass "
     "calibration. Transactions on Machine Learning Research, 2023.",
     "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "

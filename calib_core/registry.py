@@ -202,7 +202,7 @@ class Prefix(Generic[T]):
 class Registry(Generic[T]):
     """An open family: members are added by a decorator and found by key.
 
-    ``flags`` is what members declare that say nothing of their own.
+    ``flags`` is what members declare that say nothing of their own; ``names`` are others that find a key.
 
     >>> pets = Registry("PETS")
     >>> @pets.register("cat", "Cat")
@@ -218,6 +218,7 @@ class Registry(Generic[T]):
         self.family = family
         self._undeclared = flags
         self._entries: dict[str, Entry[T]] = {}
+        self.names: dict[str, str] = {}
         self._prefixes: dict[str, Prefix[T]] = {}
         FAMILIES[family] = self
 
@@ -277,6 +278,7 @@ class Registry(Generic[T]):
         return self.entry(key).make(**params)
 
     def entry(self, key: str) -> Entry[T]:
+        key = self.names.get(key, key)
         if key in self._entries:
             return self._entries[key]
         for prefix in self._prefixes.values():

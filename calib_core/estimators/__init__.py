@@ -25,6 +25,7 @@ from calib_core.estimators.score_estimators import Accuracy, Brier, LogLoss
 from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.estimators.smooth import SmoothECE
 from calib_core.estimators.swept_bins import EceSweep, MaxDeviation
+from calib_core.estimators.two_bins import TwoBin
 
 __all__ = [
     "BANDWIDTHS",
@@ -49,6 +50,7 @@ __all__ = [
     "MaxOfBins",
     "SmoothECE",
     "Traits",
+    "TwoBin",
     "as_estimator",
     "by_stratum",
     "draws_curve",

@@ -66,8 +66,9 @@ class Traits:
     ``takes``: binary "claims" (a call), whole "vectors" (``of_vectors``), whole "predictions" (``of``, and ``losses``
     row by row). ``judged``: which interval is made for it, an untested bootstrap where it says nothing: by residuals
     in the "bins" of its ``binning`` (vectors: ``of_labels``), as a norm of "residuals" (``image``) or of "smoothed"
-    vectors (``smoother``), by "pairs" of rows (``blocks``), as a "share" of rows, by "losses" a row can have
-    (``label_terms``, ``label_losses``, ``claim_losses``). ``scale``: from its parameters to the scale of its numbers.
+    vectors (``smoother``), by "pairs" of rows (``paired``; vectors: ``blocks``), as a "share" of rows, by "losses" a
+    row can have (``label_terms``, ``label_losses``, ``claim_losses``). ``scale``: from its parameters to that of its
+    numbers.
     ``counts``: whether counts in bins are all it looks at (``of_table``, ``of_outcomes``), never, always, or unless
     rows are weighted. ``shared_bins``: it looks at bins that all strata share, so that one bin a value is none of its
     kinds. ``unit``: how its numbers are read, as shares (of rows, of probability) or as scores on a scale of their own.

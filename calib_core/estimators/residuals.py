@@ -59,6 +59,20 @@ class NormOfResiduals(Protocol):
         """What it looks at in stratum ``s`` of these claims, of which it made this estimate."""
 
 
+class OfPairs(Protocol):
+    """An estimator whose strata are means over pairs of claims: r_i r_j k(s_i, s_j), no |k| above 1 and k(s, s) = 1."""
+
+    @property
+    def with_self(self) -> bool:
+        """Is each claim a pair with itself, so that the mean is the square of a norm?"""
+
+    def paired(self, scores: Float64s, values: Float64s) -> Float64s:
+        """The sum over pairs of values (..., n) at ascending scores (n,); a claim with itself is half a pair."""
+
+    def pairs(self, weights: Float64s) -> float:
+        """How many pairs claims of these weights make."""
+
+
 class OfOutcomes(Protocol):
     """An estimator of claims that is a function of sums of outcomes at places the scores decide."""
 

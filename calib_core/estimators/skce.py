@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import scipy
@@ -80,6 +80,9 @@ class KernelCalibrationError:
     ] = 100
     random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the dealing into blocks"] = 0
 
+    with_self: ClassVar[bool] = False
+    """Is each claim a pair with itself?"""
+
     def of_vectors(self, vectors: Vectors) -> Estimated:
         """The canonical estimate: the mean over the pairs of all blocks."""
         value = self.blocks(vectors).mean
@@ -102,6 +105,14 @@ class KernelCalibrationError:
             return np.asarray(total / pairs if pairs > 0 else 0.0 * total)
 
         return Image(place, None, n, errors)
+
+    def paired(self, scores: Float64s, values: Float64s) -> Float64s:
+        """Sum over i < j of v_i v_j exp(-|s_i - s_j| / scale) for ascending scores (n,)."""
+        return pair_sums(scores, values, self.scale)
+
+    def pairs(self, weights: Float64s) -> float:
+        """How many pairs claims of these weights make."""
+        return pair_count(weights)
 
     def blocks(self, vectors: Vectors) -> Blocks:
         """The estimate of each block; blocks have ``block`` rows or up to twice as many where n is small."""

@@ -76,8 +76,12 @@ class EceSweep:
 @ESTIMATORS.register(
     "max-deviation",
     "Maximum cumulative deviation",
-    reference="Arrieta-Ibarra et al. 2022",
+    reference="Arrieta-Ibarra et al. 2022; Rossellini et al. 2025",
     flags=NORM,
+    elsewhere=(
+        "The cutoff calibration error of Rossellini and others; the ECCE of MCGrad, which takes equal scores in the "
+        "order of the rows."
+    ),
     formula=r"\max_{j < k}\,\Bigl|\frac{1}{n} \sum_{i=j+1}^{k} \bigl(z_{(i)} - s_{(i)}\bigr)\Bigr|,"
     r"\quad s_{(1)} \le s_{(2)} \le \dots",
 )
@@ -88,10 +92,15 @@ class MaxDeviation:
     max_j D_j - min_j D_j (Kuiper), D_j = 1/n sum of (z_i - s_i) over the rows with the j smallest distinct scores,
     D_0 = 0: the largest |sum of (z_i - s_i)| / n over intervals of scores, in [0, 1]. No bins and no bandwidth; equal
     scores are summed as one, so that the order of rows plays no part. Strata are averaged as the notion says. It is at
-    most the ECE of the finest bins, and it sees miscalibration in any direction where it lasts over many rows. What can
-    mislead: rows count, so a gross error in few rows is small; a calibrated model shows about 0.6 / sqrt(n).
+    most the ECE of the finest bins, and it sees miscalibration in any direction where it lasts over many rows.
 
-    References: Arrieta-Ibarra, Gujral, Tannen, Tygert & Xu 2022, Metrics of calibration for probabilistic predictions.
+    The same number is the cutoff calibration error of these rows, sup over intervals I of |E[(z - s) 1{s in I}]|, and
+    the key ``cutoff`` finds it: unlike an ECE without bins it can be told from rows alone, and a decision that acts
+    where the score lies in an interval is off by no more. What can mislead: rows count, so a gross error in few rows is
+    small; a calibrated model shows about 0.6 / sqrt(n).
+
+    References: Arrieta-Ibarra, Gujral, Tannen, Tygert & Xu 2022, Metrics of calibration for probabilistic predictions;
+    Rossellini, Soloff, Barber, Ren & Willett 2025, Can a calibration metric be both testable and actionable?
 
     >>> from calib_core.predictions import Predictions
     >>> from calib_core.reductions import Confidence
@@ -115,6 +124,9 @@ class MaxDeviation:
         score = stratum.scores.astype(np.float64)
         claimed = np.bincount(place, score if stratum.weights is None else score * stratum.weights, len(distinct))
         return Image(place, None, len(distinct), lambda sums: _range(sums - claimed) / stratum.total)
+
+
+ESTIMATORS.names["cutoff"] = "max-deviation"
 
 
 def _range(sums: Float64s) -> Float64s:

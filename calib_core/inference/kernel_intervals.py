@@ -1,4 +1,4 @@
-"""Intervals for the squared kernel calibration error: by test inversion, or from blocks of different rows."""
+"""Intervals for squared errors of pairs of rows: by test inversion, or from blocks of different rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calib_core._distributions import t
 from calib_core._parallel import chunks
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import KernelCalibrationError
-from calib_core.estimators.skce import pair_count, pair_sums
+from calib_core.estimators.residuals import OfPairs
 from calib_core.inference.wild import excess, in_order, n_rows, residuals, strata_of, wild_chunks
 from calib_core.predictions import NotAnswerable
 from calib_core.vectors import Vectors
@@ -28,9 +28,9 @@ _AT_ONCE = 4_000_000
 
 
 def inverted_pairs(
-    estimator: KernelCalibrationError, claims: FlatClaims | ColumnClaims, ranks: int, level: float, random_state: int
+    estimator: OfPairs, claims: FlatClaims | ColumnClaims, value: float, ranks: int, level: float, random_state: int
 ) -> tuple[float, float]:
-    """Interval for the squared kernel error of binary claims, given the predictions.
+    """Interval for a squared error of pairs (kernel, two-bin) of binary claims, given the predictions.
 
     With residuals r = d + e, T = sum over pairs of r_i r_j k_ij is theta + 2 <d, e> + Q: theta the target, Q the same
     sum over noise e alone, drawn as residuals times standard normals, and <d, e> normal with standard deviation at
@@ -39,16 +39,17 @@ def inverted_pairs(
     The lower end is the smallest theta >= 0 with P(T_theta <= T) <= 1 - tail under that law. For the upper end the
     square root of the same sum with i = j counted, S = sqrt(sum_s a_s |sum_i r_i phi_i|^2) (phi_i of norm 1, the
     kernel's; a_s the stratum's share over twice its pairs), is a norm of the residuals, at least sqrt(theta) for the
-    true ones: theta <= (S + ``wild.excess``)^2. It is never of zero width, whatever the outcomes. What can mislead: the
-    upper end has S's own noise in it, so that strata of few rows make it wide.
+    true ones: theta <= (S + ``wild.excess``)^2. Where the estimate counts i = j itself, ``value`` is S^2. It is never
+    of zero width, whatever the outcomes. What can mislead: the upper end has S's own noise in it, so that strata of
+    few rows make it wide.
 
     References: Widmann et al. 2019, §5; RKHS norms, Gretton et al. 2012.
     """
     tail = (1.0 - level) / 2
     claims = in_order(claims, ranks)
-    if all(len(stratum.scores) < 2 for _, stratum, _ in strata_of(claims, ranks)):
+    if not estimator.with_self and all(len(stratum.scores) < 2 for _, stratum, _ in strata_of(claims, ranks)):
         raise NotAnswerable("this error is told from pairs of rows, and no two rows make the same kind of claim here")
-    seen, rows = estimator(claims).value, _influence(claims, ranks)
+    rows = _influence(estimator, claims, ranks)
     hidden = _unseen(float(np.square(rows.moved).sum()), rows.expected)
     noise = hidden**2 * _noise(estimator, claims, ranks, random_state)
     sigma = hidden * _deviation(claims, ranks)
@@ -59,8 +60,8 @@ def inverted_pairs(
         rest = limit - theta - noise
         return float(np.mean(ndtr(rest / spread) if spread > 0 else rest >= 0))
 
-    low = 0.0 if law(0.0, seen) <= 1.0 - tail else _where(lambda theta: law(theta, seen) - (1.0 - tail))
-    return min(low, max(seen, 0.0)), min(1.0, _of_norm(seen, rows, tail))
+    low = 0.0 if law(0.0, value) <= 1.0 - tail else _where(lambda theta: law(theta, value) - (1.0 - tail))
+    return min(low, max(value, 0.0)), min(1.0, _of_norm(value, rows, tail))
 
 
 def of_blocks(estimator: KernelCalibrationError, claims: Vectors, level: float) -> tuple[float, float]:
@@ -108,7 +109,7 @@ def _of_norm(seen: float, rows: _Rows, tail: float) -> float:
     return (float(np.sqrt(max(seen + rows.own, 0.0))) + excess(rows.moved, rows.most, tail)) ** 2
 
 
-def _influence(claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
+def _influence(estimator: OfPairs, claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
     n, own, most, expected = n_rows(claims, ranks), 0.0, 0.0, 0.0
     square, longest = np.zeros(n), np.ones(n)
     if ranks > 1 or isinstance(claims, ColumnClaims):  # one claim comes true: 1 + (sum of squared scores) at most
@@ -116,12 +117,13 @@ def _influence(claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
             np.add.at(longest, rows, stratum.scores)
     for s, stratum, rows in strata_of(claims, ranks):
         weight = np.ones(len(rows)) if stratum.weights is None else stratum.weights
-        pairs = pair_count(weight)
+        pairs = estimator.pairs(weight)
         if pairs <= 0:
             continue
         scale, squared, score = claims.shares[s] / (2.0 * pairs), np.square(weight), stratum.scores.astype(np.float64)
         r = np.square(stratum.outcomes - score)
-        own += float(scale * (np.minimum(weight, squared) * r).sum())
+        if not estimator.with_self:
+            own += float(scale * (np.minimum(weight, squared) * r).sum())
         expected += float(scale * (squared * score * (1.0 - score)).sum())
         np.add.at(square, rows, scale * squared * r)
         most = max(most, float((scale * squared * longest[rows]).max()))
@@ -146,22 +148,20 @@ def _lengths(claims: Vectors) -> tuple[Float64s, float, float]:
     return np.maximum(square, 0.0), 1.0 + float(length.max()), float((1.0 - length).sum()) / 2.0
 
 
-def _noise(
-    estimator: KernelCalibrationError, claims: FlatClaims | ColumnClaims, ranks: int, random_state: int
-) -> Float64s:
+def _noise(estimator: OfPairs, claims: FlatClaims | ColumnClaims, ranks: int, random_state: int) -> Float64s:
     """The estimate for residuals multiplied by standard normals, (draws,)."""
     found = []
     for normal in wild_chunks(n_rows(claims, ranks), len(claims.strata), random_state):
         total = np.zeros(normal.shape[1])
         for s, stratum, rows in strata_of(claims, ranks):
-            n = stratum.total
-            if n > 1:
+            pairs = estimator.pairs(np.ones(len(rows)) if stratum.weights is None else stratum.weights)
+            if pairs > 0:
                 order = np.argsort(stratum.scores, kind="stable")
                 scores, residual = stratum.scores[order].astype(np.float64), residuals(stratum)[order]
-                scale = claims.shares[s] / (n * (n - 1) / 2)
+                scale = claims.shares[s] / pairs
                 for part in chunks(normal.shape[1], max(1, _AT_ONCE // len(rows))):
                     drawn = normal[rows[order], part].T * residual
-                    total[part] += scale * pair_sums(scores, drawn, estimator.scale)
+                    total[part] += scale * estimator.paired(scores, drawn)
         found.append(total)
     return np.concatenate(found)
 

@@ -3,11 +3,13 @@
 from calib_core.slices.conditions import Condition, Slice, Span, Value, as_slice, columns_of, part
 from calib_core.slices.cut import cut
 from calib_core.slices.gaps import by_column, table
+from calib_core.slices.multicalibration import Multicalibration, multicalibration
 from calib_core.slices.panels import panels
 from calib_core.slices.scan import SliceScan, scan
 
 __all__ = [
     "Condition",
+    "Multicalibration",
     "Slice",
     "SliceScan",
     "Span",
@@ -16,6 +18,7 @@ __all__ = [
     "by_column",
     "columns_of",
     "cut",
+    "multicalibration",
     "panels",
     "part",
     "scan",

@@ -168,6 +168,24 @@ def row_group() -> str:
     return _picture(parts)
 
 
+def multicalibration() -> str:
+    """All rows on the line, two groups of them off it on either side."""
+    middle = 44
+    parts = [line(_LEFT, middle, WIDE - _LEFT, middle, REFERENCE, 1.6, DASHED), dot(26, middle, 12, REFERENCE)]
+    for x, y, colour in ((66, 16, _BLUE), (98, 72, _ORANGE)):
+        parts += [line(x, middle, x, y, colour, 2), dot(x, y, 8, colour)]
+    return _picture(parts)
+
+
+def two_bins() -> str:
+    """Two bins that meet at an upright, the mean of each off the line, and other places where they could meet."""
+    middle, meets = 44, 50
+    others = (line(x, 12, x, 76, REFERENCE, 1, DASHED) for x in (26, 38, 64, 80, 98))
+    bins = (line(_LEFT, 62, meets, 62, _ORANGE, 4), line(meets, 22, WIDE - _LEFT, 22, _BLUE, 4))
+    axis = line(_LEFT, middle, WIDE - _LEFT, middle, REFERENCE, 1.4)
+    return _picture([*others, axis, *bins, line(meets, 6, meets, HIGH - 6, _BLUE, 2)])
+
+
 def row_weight() -> str:
     """Rows of different sizes on a line."""
     floor = 70

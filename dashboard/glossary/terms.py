@@ -240,6 +240,26 @@ TERMS = {
             r"\widehat{\mathrm{Var}} = \textstyle\sum_g \bigl(\sum_{i \in g} r_i\bigr)^2",
         ),
         Term(
+            "multicalibration",
+            "Multicalibration",
+            "Being calibrated within every group of rows, not only over all of them, where the errors of groups can "
+            "cancel.",
+            sketches.multicalibration(),
+            "A large dot on a dashed line; two smaller ones, as far above it as below.",
+            r"\max_{g,\, I} \; \Bigl| \tfrac{1}{n} \textstyle\sum_{i \in g,\; s_i \in I} (z_i - s_i) \Bigr|",
+            "Hébert-Johnson et al. 2018",
+        ),
+        Term(
+            "two-bin-error",
+            "Averaged two-bin error",
+            "The squared errors of two bins, averaged over every place where they could meet: no scores do better on "
+            "average than the true chances.",
+            sketches.two_bins(),
+            "An upright parts a line; on one side a bar lies below it, on the other above; dashed uprights beside it.",
+            ESTIMATORS["two-bin"].formula,
+            ESTIMATORS["two-bin"].reference,
+        ),
+        Term(
             "row-weight",
             "Row weights",
             "How much each row counts, where some stand for more than others; unequal weights make the same number "

@@ -127,7 +127,8 @@ NEEDS = {
     "smoother": lambda t: t.judged == "smoothed",
     "losses": lambda t: t.judged == "losses",
     "labels": lambda t: t.judged == "bins" and "vectors" in t.takes,
-    "blocks": lambda t: t.judged == "pairs",
+    "pairs": lambda t: t.judged == "pairs",
+    "blocks": lambda t: t.judged == "pairs" and "vectors" in t.takes,
     "counts": lambda t: t.counts != "never",
     "bins": lambda t: t.judged == "bins",
 }
@@ -138,6 +139,7 @@ OFFERS = {
     "smoother": {"smoother"},
     "losses": {"label_terms", "label_losses", "claim_losses"},
     "labels": {"of_labels"},
+    "pairs": {"with_self", "paired", "pairs"},
     "blocks": {"blocks"},
     "counts": {"of_table", "of_outcomes"},
 }

@@ -133,6 +133,7 @@ def examples(rows):
         diagrams.slice_dots(slices.table(rows.replace(metadata=sites), "site")),
         slices.panels(rows.replace(metadata=sites), slices.cut(sliced, "site")),
         slices.scan(rows.replace(metadata=sites)),
+        slices.multicalibration(rows.replace(metadata=sites)),
         sliced.row_groups,
         diagrams.fitted_parameters(cc.CALIBRATORS.make("vector").fit_on(rows), rows),
         diagrams.forest(inference.estimate_lines(inference.estimates({"net": rows}, [("confidence", "ece")]))),

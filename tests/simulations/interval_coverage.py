@@ -95,6 +95,7 @@ class Case:
             "smece",
             "max-deviation",
             "skce",
+            "two-bin",
             "canonical-kde",
         )
         return (self.binning, self.bins) if with_bins else ("", "")
@@ -230,10 +231,10 @@ def _by_rows():
         yield Case("rows", law, truth, n, estimators=quick, runs=250)
         if n in (30, 1000):
             yield Case("rows", law, truth, n, estimators=slow, runs=120)
+        yield Case("rows", law, truth, n, estimators=("two-bin",), runs=250)
     for k, notion in ((3, "class-wise"), (10, "top-label"), (10, "class-wise"), (100, "top-label")):
-        yield from (
-            Case("rows", "network", t, 500, k, notion, quick, runs=120) for t in ("over-confident", "calibrated")
-        )
+        for truth, keys in itertools.product(("over-confident", "calibrated"), (quick, ("two-bin",))):
+            yield Case("rows", "network", truth, 500, k, notion, keys, runs=120)
 
 
 def _scores():

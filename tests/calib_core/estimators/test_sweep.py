@@ -8,7 +8,7 @@ from generated import copies, full_predictions, permuted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import REDUCTIONS, Predictions, estimate
+from calib_core import ESTIMATORS, REDUCTIONS, Predictions, estimate
 from calib_core.binning import Distinct, EqualMass
 from calib_core.estimators import Binned, EceSweep, MaxDeviation
 from calib_core.estimators import swept_bins as module
@@ -164,6 +164,15 @@ def test_the_deviation_lies_between_the_distance_of_the_means_and_the_finest_ece
     made = estimate(shuffled, "confidence", "max-deviation").value
     assert estimate(predictions, "confidence", "ece", 1).value <= made + 1e-12
     assert made <= estimate(predictions, "confidence", "ece", "distinct").value + 1e-12
+
+
+def test_the_cutoff_error_is_found_by_its_name():
+    """Another name of one key: what is stored and shown is the key."""
+    p = flat([0.25] * 50 + [0.75] * 50, [1] * 50 + [0] * 50)
+    made = estimate(p, "confidence", "cutoff")
+    assert (made.value, made.recipe[1].key) == (0.375, "max-deviation")
+    assert "cutoff" in ESTIMATORS
+    assert "cutoff" not in list(ESTIMATORS)
 
 
 def test_a_calibrated_model_shows_what_the_docstring_says():

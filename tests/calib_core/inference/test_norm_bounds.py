@@ -293,7 +293,9 @@ def test_weights_that_are_no_counts_are_answered_but_not_called_tested():
 
 def test_the_tables_hold_what_they_promise():
     table = coverage_table()
-    assert {"smece", "ece-kde", "ece-convex", "max-deviation", "skce", "ece-sweep"} <= set(table["estimator"])
+    assert {"smece", "ece-kde", "ece-convex", "max-deviation", "skce", "two-bin", "ece-sweep"} <= set(
+        table["estimator"]
+    )
     rejected = rejection_table()
     assert set(rejected["rows"]) == {100, 300, 1000, 3000, 10_000}
     spread, network = (rejected[rejected["law"] == law] for law in ("spread rows", "network"))

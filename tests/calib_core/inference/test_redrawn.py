@@ -12,7 +12,17 @@ from calib_core.estimators.smooth import _FINE_GRID, _GRID
 from calib_core.inference import draws, noise_floor, null, redrawn, wild
 
 KEYS = tuple(key for key in ESTIMATORS if hasattr(ESTIMATORS.make(key), "redrawn"))
-BY_ROWS = ("ece-convex", "ece-adaptive-convex", "ece-kde", "smece", "ece-sweep", "max-deviation", "skce", "log-loss")
+BY_ROWS = (
+    "ece-convex",
+    "ece-adaptive-convex",
+    "ece-kde",
+    "smece",
+    "ece-sweep",
+    "max-deviation",
+    "skce",
+    "two-bin",
+    "log-loss",
+)
 
 
 def sample(weighted=False, n=120, k=3, seed=0, rounded=False):

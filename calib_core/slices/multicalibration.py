@@ -1,0 +1,329 @@
+"""Multicalibration: are claims calibrated within every group of rows? The worst group, and which groups stand out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from calib_core._arguments import as_share, as_whole
+from calib_core._arrays import Float64s
+from calib_core._row_groups import refuse_groups
+from calib_core.defaults import LEVEL, SEED
+from calib_core.diagrams.base import Diagram
+from calib_core.inference import Interval, NoiseFloor, draws
+from calib_core.inference.intervals import around
+from calib_core.inference.number_words import chance
+from calib_core.inference.poisson_limits import beyond
+from calib_core.inference.verdict import SHOWN_AT
+from calib_core.inference.wild import excess
+from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
+from calib_core.reductions import Reduction
+from calib_core.reductions.base import claims_of, counts
+from calib_core.slices.cut import PARTS, divided_by
+from calib_core.slices.gaps import FEWEST, MOST_SLICES
+from calib_core.slices.score_runs import Family, Runs
+
+ALL = "all rows"
+RESAMPLES = 1000
+_NORMALS = 500
+"""Draws of residuals times standard normals."""
+_AT_ONCE = 4_000_000
+"""Drawn numbers held at a time."""
+_SLACK = 1e-3
+"""A lower end below this share of the error is rounding."""
+ABOUT = "the largest error of a group, by its share of all rows, without noise and given these predictions"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Multicalibration(Diagram):
+    """How far claims are from calibrated within the worst of several groups, and every group by itself.
+
+    ``value`` is the largest error of a group times the group's share of all rows; ``interval`` and ``noise_floor`` are
+    of it. ``deviations`` is the largest error of a group in standard deviations of its noise, ``rescaled`` the same in
+    units of the error of all rows. ``found`` has a line a group, ``skipped`` names those of too few rows.
+    """
+
+    drawn: ClassVar[bool] = False
+
+    value: float
+    interval: Interval
+    noise_floor: NoiseFloor
+    deviations: float
+    rescaled: float
+    found: pd.DataFrame
+    skipped: tuple[str, ...]
+
+    @property
+    def p_value(self) -> float:
+        """The chance that a calibrated model shows a group that is off by so many deviations of its noise, or more.
+
+        It holds for all groups at once, so that looking at many makes no false alarm likelier.
+        """
+        return float(self.found["p"].min())
+
+    @property
+    def headline(self) -> str:
+        """The group that stands out most; or that none does."""
+        worst = self.found.iloc[0]
+        if not worst["stands_out"]:
+            return f"No group of {len(self.found):,} is shown to be off."
+        return (
+            f"Furthest off beyond noise: {worst['group']}, {worst['rows']:,} rows; "
+            f"{chance(float(worst['p']))}, corrected for looking at {len(self.found):,}."
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """One line a group, the one that is furthest beyond its noise first."""
+        return self.found
+
+    def _line(self) -> str:
+        low, high = self.interval.low, self.interval.high
+        return f"{self.value:.4f}, {low:.4f} to {high:.4f}; groups: {len(self.found):,}, smallest p {self.p_value:.2g}"
+
+
+def multicalibration(
+    predictions: Predictions,
+    groups: Sequence[str] | Mapping[str, ArrayLike] | None = None,
+    reduction: str | Reduction = "confidence",
+    crossings: bool = False,
+    parts: int = PARTS,
+    fewest: int = FEWEST,
+    level: float = LEVEL,
+    random_state: int = SEED,
+) -> Multicalibration:
+    """How far from calibrated within the worst group of rows: no group's errors may hide behind those of another.
+
+    Parameters
+    ----------
+    groups : names of metadata columns, each of whose values is a group (numbers are cut into ``parts`` ranges, as
+        ``cut`` does), by default all; or groups by name, each (n,) True where a row is in it, which may overlap. All
+        rows together are always one of the groups.
+    reduction : a notion in which each row makes one claim of one kind: confidence, or one class.
+    crossings : whether values of two columns that meet are groups, too.
+    fewest : groups of fewer rows (of weights that are no counts: of so many with a weight) are left out and named.
+
+    With scores s_i, outcomes z_i, weights w_i, all of which sum to W, and W_g of group g:
+
+        error_g = max over intervals I of |sum of w_i (z_i - s_i) over rows of g with s_i in I| / W_g
+        value = max_g W_g / W error_g,  sup over groups and intervals of |E[(z - s) 1{in g, s in I}]| on these rows
+        deviations_g = error_g / sigma_g,  sigma_g^2 = sum of w_i^2 s_i (1 - s_i) over g / W_g^2
+
+    error_g is the key ``max-deviation`` within the group, in [0, 1], as ``value`` is, which is at least that of all
+    rows. ``rescaled`` is the largest deviations_g times sigma of all rows (MCGrad's ``mce``); deviations_g is infinite
+    where scores of 0 and 1 are contradicted.
+
+    The value is a norm of the residuals: its interval is max(0, value - q) to value + X, q the (1 + level)/2 point of
+    noise and X what one-sided noise can have hidden (``inference.wild.bounds``), for any number of groups. Columns of
+    the frame: group, rows, share (of all weight), error, low, high (at ``level`` for all groups at once: low by the
+    largest of all groups' noise, in units of each one's, high by a union bound), deviations, p, stands_out. p is the
+    chance that in a calibrated model any of the groups is as far beyond its mean noise, in units of its own deviation,
+    as this one: exact up to 1,000 draws, however the groups overlap (single-step maxT).
+
+    NotAnswerable for rows that belong together, summaries, notions of several claims a row, and where no group has rows
+    enough. What can mislead: ``value`` counts a small group little, and so does its noise floor: whether a small group
+    is off is told by its own line. Errors of two directions in one group and one interval cancel. Groups chosen after
+    looking at what came true are none of these.
+
+    References: Hébert-Johnson et al. 2018 (by mass: a small group may be further off); Tax et al. 2025
+    (MCGrad); Westfall & Young 1993 (maxT); Wu 1986.
+
+    >>> site = np.repeat(["a", "b"], 100)
+    >>> right = np.r_[np.arange(100) % 10 < 9, np.arange(100) % 10 < 7]  # says .8: too low in a, too high in b
+    >>> p = Predictions.from_confidence([0.8] * 200, right, metadata=pd.DataFrame({"site": site}))
+    >>> found = multicalibration(p)
+    >>> round(found.value, 3), found.frame()[["group", "error"]].round(3).values.tolist()
+    (0.05, [['site = a', 0.1], ['site = b', 0.1], ['all rows', 0.0]])
+    """
+    as_whole(fewest, "fewest", 1)
+    as_share(level, "level")
+    rows = _of_rows(predictions)
+    everybody = Family(np.zeros(rows.n_rows, dtype=np.intp), (ALL,))
+    families = [everybody, *_families(predictions, rows, groups, crossings, parts)]
+    claims = _Claims.of(rows, claims_of(rows, reduction), families)
+    runs = Runs.of(claims.scores, claims.weights, claims.families, fewest)
+    if not runs.names:
+        raise NotAnswerable(f"no group has {fewest:,} rows: give more rows, or set fewest lower")
+    return _judged(claims, runs, level, random_state)
+
+
+def _of_rows(predictions: Predictions) -> Predictions:
+    if counts(predictions) is not None:
+        raise NotAnswerable("multicalibration reads claims one by one: it needs rows, and a summary holds counts")
+    refuse_groups(predictions, "multicalibration")
+    return predictions.answered
+
+
+# -- groups ---------------------------------------------------------------------------------------------------
+
+
+def _families(
+    given: Predictions,
+    rows: Predictions,
+    groups: Sequence[str] | Mapping[str, ArrayLike] | None,
+    crossings: bool,
+    parts: int,
+) -> list[Family]:
+    if isinstance(groups, Mapping):
+        return [_masked(given, str(name), mask) for name, mask in groups.items()]
+    names = [groups] if isinstance(groups, str) else groups
+    cuts = [
+        Family(cut.codes.astype(np.intp), tuple(condition.title for condition in cut.conditions))
+        for cut in divided_by(rows, names, parts)[0].values()
+    ]
+    crossed = [_crossing(*pair) for pair in itertools.combinations(cuts, 2)] if crossings else []
+    found = [*cuts, *crossed]
+    if (many := sum(len(family.names) for family in found)) > MOST_SLICES:
+        raise NotAnswerable(
+            f"these columns make {many:,} groups, more than the {MOST_SLICES:,} that can be read; name fewer columns, "
+            "or leave crossings out"
+        )
+    return found
+
+
+def _masked(given: Predictions, name: str, mask: ArrayLike) -> Family:
+    inside = np.asarray(mask)
+    if inside.shape != (given.n_rows,) or inside.dtype != bool:
+        raise InputError(
+            f"the group {name[:80]!r} has shape {inside.shape} and type {inside.dtype}; it must say True or False of "
+            f"each of the {given.n_rows:,} rows"
+        )
+    if name == ALL or not inside.any():
+        why = "is always one of them" if name == ALL else "holds no row"
+        raise InputError(f"the group {name[:80]!r} {why}; leave it out")
+    kept = inside if given.abstained is None else inside[~given.abstained]
+    return Family(np.where(kept, 0, -1), (name,))
+
+
+def _crossing(first: Family, second: Family) -> Family:
+    size = len(second.names)
+    names = tuple(f"{left}, {right}" for left, right in itertools.product(first.names, second.names))
+    return Family(first.codes * size + second.codes, names)
+
+
+# -- claims and their noise -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Claims:
+    """Scores, weights and weighted residuals (n,) by ascending score, in an order that no order of rows decides."""
+
+    scores: Float64s
+    weights: Float64s
+    moved: Float64s
+    families: tuple[Family, ...]
+
+    @classmethod
+    def of(cls, rows: Predictions, claims: Any, families: Sequence[Family]) -> _Claims:
+        if claims.same_rows or len(claims.strata) != 1 or len(claims.stratum(0).scores) != rows.n_rows:
+            raise NotAnswerable(
+                "groups are judged in a notion in which each row makes one claim of one kind: choose confidence, or "
+                "one class (class-specific)"
+            )
+        stratum, each = claims.stratum(0), np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        # Whole weights are copies, each with an outcome of its own; a row of weight 0 is no row.
+        index = np.repeat(np.arange(rows.n_rows), each.astype(np.intp)) if whole(each) else np.flatnonzero(each > 0)
+        codes = [family.codes[index] for family in families]
+        weight = np.ones(len(index)) if whole(each) else each[index]
+        score, outcome = stratum.scores.astype(np.float64)[index], stratum.outcomes[index]
+        order = np.lexsort((outcome, weight, *codes, score))
+        score, outcome, weight = score[order], outcome[order], weight[order]
+        sorted_families = tuple(Family(c[order], family.names) for c, family in zip(codes, families, strict=True))
+        return cls(score, weight, weight * (outcome - score), sorted_families)
+
+    def calibrated(self, random_state: int) -> Iterator[Float64s]:
+        """Weighted residuals of outcomes drawn from the scores, (draws, n) at a time."""
+        for count, rng in draws.streams(RESAMPLES, random_state):
+            for part in self._parts(count):
+                yield self.weights * ((rng.random((part, len(self.scores))) < self.scores) - self.scores)
+
+    def multiplied(self, random_state: int) -> Iterator[Float64s]:
+        """Weighted residuals times standard normals, (draws, n) at a time."""
+        rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(1,)))
+        for part in self._parts(_NORMALS):
+            yield self.moved * rng.standard_normal((part, len(self.scores)))
+
+    def _parts(self, count: int) -> Iterator[int]:
+        most = max(1, _AT_ONCE // len(self.scores))
+        return (min(most, count - start) for start in range(0, count, most))
+
+
+def _judged(claims: _Claims, runs: Runs, level: float, random_state: int) -> Multicalibration:
+    total, tail = float(claims.weights.sum()), (1.0 - level) / 2
+    share = runs.weight / total
+    error = runs.errors(claims.moved[None])[0]
+    null = np.concatenate([runs.errors(part) for part in claims.calibrated(random_state)])
+    wild = np.concatenate([runs.errors(part) for part in claims.multiplied(random_state)])
+    value, floor = float((share * error).max()), NoiseFloor(float((share * error).max()), (share * null).max(axis=1))
+    low = value - max(float(np.quantile((share * noise).max(axis=1), 1.0 - tail)) for noise in (null, wild))
+    high = value + excess(claims.moved / total, float(claims.weights.max()) / total, tail)
+    interval = around(
+        value, (_noticed(low, value), min(high, 1.0)), level, "bounds for a norm of residuals", False, ABOUT
+    )
+    variance = np.square(claims.weights) * claims.scores * (1.0 - claims.scores)
+    sigma = np.sqrt(np.maximum(runs.sums(variance), 0.0)) / runs.weight
+    deviations = np.where(error > 0, np.inf, 0.0)
+    np.divide(error, sigma, out=deviations, where=sigma > 0)
+    lows = error - np.maximum(_furthest(null, tail), _furthest(wild, tail))
+    highs = error + _hidden(claims, runs, tail / len(runs.names))
+    found = pd.DataFrame(
+        {
+            "group": pd.Series(runs.names, dtype=object),
+            "rows": runs.rows,
+            "share": share,
+            "error": error,
+            "low": np.where(lows > _SLACK * error, lows, 0.0),
+            "high": np.minimum(highs, 1.0),
+            "deviations": deviations,
+            "p": _single_step(error, null),
+        }
+    )
+    found["stands_out"] = found["p"] <= SHOWN_AT
+    found = found.sort_values(["p", "deviations", "rows"], ascending=[True, False, False], kind="stable")
+    every = float(np.sqrt(variance.sum())) / total
+    worst = float(deviations.max())
+    rescaled = worst * every if every > 0 else worst
+    return Multicalibration(value, interval, floor, worst, rescaled, found.reset_index(drop=True), runs.skipped)
+
+
+def _noticed(low: float, value: float) -> float:
+    """A lower end, 0 where it is rounding."""
+    return low if low > _SLACK * value else 0.0
+
+
+def _furthest(noise: Float64s, tail: float) -> Float64s:
+    """How far noise takes each group's error, (groups,), so that in a share 1 - ``tail`` of draws it takes none beyond.
+
+    Mean plus so many deviations, the same number for all groups.
+    """
+    mean, spread = noise.mean(axis=0), noise.std(axis=0)
+    beyond = _standard(noise, mean, spread).max(axis=1)
+    return np.asarray(mean + float(np.quantile(beyond, 1.0 - tail)) * spread)
+
+
+def _standard(errors: Float64s, mean: Float64s, spread: Float64s) -> Float64s:
+    """Errors less their mean in units of their deviation; 0 where noise leaves no choice."""
+    away = errors - mean
+    return np.divide(away, spread, out=np.zeros(away.shape), where=spread > 0)
+
+
+def _single_step(error: Float64s, null: Float64s) -> Float64s:
+    """The p-value of each group, corrected for all (groups,): the observed errors are one draw among the others."""
+    every = np.vstack([error, null])
+    standard = _standard(every, every.mean(axis=0), every.std(axis=0))
+    most = np.sort(standard[1:].max(axis=1))
+    # Sums in another order may differ in the last bit: what differs by less is equal.
+    ahead = len(most) - np.searchsorted(most, standard[0] - 1e-9, side="left")
+    return np.asarray((1 + ahead) / (len(most) + 1))
+
+
+def _hidden(claims: _Claims, runs: Runs, tail: float) -> Float64s:
+    """What one-sided noise can have hidden of each group's error, (groups,)."""
+    largest = float(claims.weights.max())
+    squares = np.maximum(runs.sums(np.square(claims.moved / largest)), 0.0)
+    return np.asarray([beyond(float(square), tail) for square in squares]) * largest / runs.weight
