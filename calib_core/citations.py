@@ -45,6 +45,7 @@ WORKS = {
     "Holm (1979)": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics 6, 1979.",
     "Kent (1964)": "Kent S. Words of estimative probability. Studies in Intelligence 8(4), 1964.",
+    "Kish (1965)": "Kish L. Survey sampling. Wiley 1965.",
     "Kull et al. (2017)": "Kull M, Silva Filho T, Flach P. Beta calibration: a well-founded and easily implemented "
     "improvement on logistic calibration for binary classifiers. AISTATS 2017.",
     "Kull et al. (2019)": "Kull M, Perello Nieto M, Kängsepp M, Silva Filho T, Song H, Flach P. Beyond temperature "

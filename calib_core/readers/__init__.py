@@ -1,26 +1,35 @@
 """Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
 
 from calib_core.readers import delimited, jsonl, npy, parquet
+from calib_core.readers.check_list import Checked
 from calib_core.readers.cost_table import cost_table
-from calib_core.readers.doctor import examine, propose
+from calib_core.readers.doctor import by_severity, checks, examine, propose
 from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_endings, file_format
 from calib_core.readers.finding import Finding
 from calib_core.readers.formats import file_bytes, read_table
 from calib_core.readers.from_file import read_models, read_predictions
+from calib_core.readers.label_file import as_csv, with_labels
 from calib_core.readers.predict import predictions
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import shared_rows, split_rows
+from calib_core.readers.rules import RULES, Rule, rule
 from calib_core.readers.streams import StreamedFile
 from calib_core.readers.table import Table
 
 __all__ = [
     "FILE_FORMATS",
+    "RULES",
+    "Checked",
     "FileFormat",
     "Finding",
     "Reading",
+    "Rule",
     "StreamedFile",
     "Table",
     "all_endings",
+    "as_csv",
+    "by_severity",
+    "checks",
     "cost_table",
     "delimited",
     "examine",
@@ -34,6 +43,8 @@ __all__ = [
     "read_models",
     "read_predictions",
     "read_table",
+    "rule",
     "shared_rows",
     "split_rows",
+    "with_labels",
 ]

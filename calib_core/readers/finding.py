@@ -6,17 +6,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from calib_core._repr import Shown
+from calib_core._text import begun
+from calib_core.readers.rules import RULES, Rule
+
 Severity = Literal["note", "warning", "problem"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """Something found in a table before anything is computed.
 
     Parameters
     ----------
     severity : "problem" cannot be read as proposed; "warning" can, and is probably not meant; "note" is good to know.
-    code : a stable name of what was found, such as "percentages".
+    code : a stable name of what was found, such as "percentages"; ``rule`` has its title, remedy and glossary term.
     message : one or two sentences with the evidence.
     change : fields of the Reading to replace, if one change would settle it.
     change_label : what that change says on a button.
@@ -36,3 +40,22 @@ class Finding:
         (True, False)
         """
         return self.severity != "note" or (self.change is not None and not set(self.change) <= set(chosen))
+
+    @property
+    def rule(self) -> Rule:
+        """What findings of this code are called and what to do about them.
+
+        >>> Finding("note", "weights", "is not used").rule.title
+        'A column of weights that is not used'
+        """
+        return RULES.get(self.code, Rule(self.code, begun(self.code.replace("-", " ")), "", "prediction-file"))
+
+    def _facts(self) -> dict[str, object]:
+        rule = self.rule
+        return {
+            self.severity: f"{rule.title} ({self.code})",
+            "seen": begun(self.message),
+            "to do": rule.remedy,
+            "one change": self.change_label,
+            "glossary": rule.term,
+        }

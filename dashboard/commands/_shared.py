@@ -20,7 +20,7 @@ from dashboard.commands import _outputs
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
     from calib_core.division import Division, Marked
-    from calib_core.readers import Finding, Reading, Table
+    from calib_core.readers import Checked, Finding, Reading, Table
     from calib_core.registry import Registry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -103,6 +103,13 @@ class Loaded:
         from calib_core.readers import examine
 
         return examine(self.table, self.reading)
+
+    @property
+    def checks(self) -> tuple[Checked, ...]:
+        """Everything that was looked for in the file, and what came of it."""
+        from calib_core.readers import checks
+
+        return checks(self.table, self.reading)
 
     @functools.cached_property
     def marked(self) -> Marked | None:
@@ -349,7 +356,18 @@ def file_record(loaded: Loaded) -> dict[str, Any]:
         "classes": loaded.predictions.n_classes,
         "kind": loaded.predictions.kind,
         "reading": loaded.reading.to_json(),
-        "findings": [{"severity": f.severity, "code": f.code, "message": f.message} for f in loaded.findings],
+        "findings": [
+            {
+                "severity": f.severity,
+                "code": f.code,
+                "title": f.rule.title,
+                "message": f.message,
+                "remedy": f.rule.remedy,
+                "term": f.rule.term,
+            }
+            for f in loaded.findings
+        ],
+        "checks": [{"title": each.title, "outcome": each.outcome, "why": each.why} for each in loaded.checks],
         "notes": list(loaded.predictions.notes),
         **({"where": loaded.where} if loaded.where else {}),
     }

@@ -129,6 +129,54 @@ def brier_score() -> str:
     return _cost(lambda p: (1 - p) ** 2 / 1.7)
 
 
+def prediction_file() -> str:
+    """A table: three scores a row, and the square of what came true."""
+    parts = [line(_LEFT, 8 + 24 * i, WIDE - _LEFT, 8 + 24 * i, REFERENCE, 1.2) for i in range(4)]
+    for row, (scores, true) in enumerate((((14, 7, 5), 0), ((5, 16, 5), 1), ((6, 8, 12), 1))):
+        middle = 20 + 24 * row
+        parts += [line(14 + 22 * k, middle, 14 + 22 * k + size, middle, _BLUE, 6) for k, size in enumerate(scores)]
+        parts.append(f'<rect x="{84 + 10 * true}" y="{middle - 4}" width="8" height="8" fill="{_ORANGE}"/>')
+    return _picture(parts)
+
+
+def logits() -> str:
+    """Scores of any sign, and what softmax makes of them."""
+    zero, floor = 44, 78
+    before = (line(14 + 13 * i, zero, 14 + 13 * i, zero - z, _ORANGE, 7) for i, z in enumerate((30, -22, 9)))
+    after = (line(84 + 13 * i, floor, 84 + 13 * i, floor - p, _BLUE, 7) for i, p in enumerate((52, 3, 15)))
+    axes = (line(_LEFT, zero, 48, zero, REFERENCE, 1.4), line(76, floor, 116, floor, REFERENCE, 1.4))
+    return _picture([*axes, *before, *_arrow(52, 44, 70, 44), *after])
+
+
+def class_order() -> str:
+    """Columns, and the classes they stand for, two of them crossed."""
+    top, bottom = 16, 72
+    lines = (line(a, top, b, bottom, colour, 1.8) for a, b, colour in
+             ((24, 24, _BLUE), (60, 96, _ORANGE), (96, 60, _ORANGE)))  # fmt: skip
+    ends = (dot(x, y, 6, REFERENCE) for x in (24, 60, 96) for y in (top, bottom))
+    return _picture([*lines, *ends])
+
+
+def row_group() -> str:
+    """Rows in rings, of one, three and five."""
+    rings = ((22, 44, 14, ((0, 0),)), (52, 22, 18, ((-7, 4), (7, 4), (0, -7))),
+             (86, 54, 26, ((-12, 0), (12, 0), (0, -12), (0, 12), (0, 0))))  # fmt: skip
+    parts: list[str] = []
+    for x, y, r, dots in rings:
+        parts.append(f'<circle cx="{x}" cy="{y}" r="{r}" stroke="{REFERENCE}" stroke-width="1.6"/>')
+        parts += [dot(x + a, y + b, 3.6, _BLUE) for a, b in dots]
+    return _picture(parts)
+
+
+def row_weight() -> str:
+    """Rows of different sizes on a line."""
+    floor = 70
+    sizes = ((12, 3), (28, 5), (62, 22), (94, 4), (108, 3))
+    return _picture(
+        [line(_LEFT, floor, WIDE - _LEFT, floor, REFERENCE, 1.6), *(dot(x, floor - r, r, _BLUE) for x, r in sizes)]
+    )
+
+
 def _cost(of: Callable[[float], float]) -> str:
     """What a probability costs, from 0.035 to 1, as a curve over its axis."""
     floor, span = 78.0, WIDE - 2 * _LEFT

@@ -204,6 +204,51 @@ TERMS = {
             "P1 Theorem 1; Gupta and Ramdas 2021",
             _on("synthetic-three-class", "calibrators", calibrators=(_BINNED,), question="promises"),
         ),
+        Term(
+            "prediction-file",
+            "A file of predictions",
+            "One row for each prediction: what the model said, as a score for every class or one confidence, and what "
+            "came true.",
+            sketches.prediction_file(),
+            "A table; in each row bars of different lengths, and a filled square where what came true stands.",
+            r"(p_{i1}, \dots, p_{iK}), \; y_i \qquad \text{or} \qquad s_i, \; z_i \in \{0, 1\}",
+        ),
+        Term(
+            "logits",
+            "Logits and probabilities",
+            "Logits are scores of any size; softmax makes positive numbers of them that sum to 1, the probabilities "
+            "which are judged here.",
+            sketches.logits(),
+            "Bars up and down from a line; an arrow leads to bars that stand on it and fill one height together.",
+            r"p_k = e^{z_k} \big/ \textstyle\sum_j e^{z_j}",
+        ),
+        Term(
+            "class-order",
+            "Order of the classes",
+            "Which score column is which class: where the file does not say it, names are sorted and numbers counted, "
+            "and a wrong guess moves every number.",
+            sketches.class_order(),
+            "Columns above and classes below; two of the lines between them cross.",
+        ),
+        Term(
+            "row-group",
+            "Rows that belong together",
+            "Rows of one patient, question or author err together: they count as one piece of evidence, and stay on "
+            "one side of every split.",
+            sketches.row_group(),
+            "Dots in three rings of different sizes.",
+            r"\widehat{\mathrm{Var}} = \textstyle\sum_g \bigl(\sum_{i \in g} r_i\bigr)^2",
+        ),
+        Term(
+            "row-weight",
+            "Row weights",
+            "How much each row counts, where some stand for more than others; unequal weights make the same number "
+            "of rows worth less.",
+            sketches.row_weight(),
+            "A line of dots of very different sizes.",
+            r"n_\text{eff} = \bigl(\textstyle\sum_i w_i\bigr)^2 \big/ \sum_i w_i^2",
+            "Kish 1965",
+        ),
     )
 }
 """By key; a notion of calibration has that of its reduction."""

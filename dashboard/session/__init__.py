@@ -4,6 +4,7 @@ from dashboard.session.call import Call, call, python
 from dashboard.session.files import (
     File,
     changes,
+    checks,
     delete_own,
     expire,
     file,
@@ -56,6 +57,7 @@ __all__ = [
     "Shelf",
     "call",
     "changes",
+    "checks",
     "delete_own",
     "division",
     "expire",

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import calib_core as cc
-from calib_core import InputError, Predictions
+from calib_core import InputError, Predictions, readers
 from calib_core.datasets import DEMOS, Demo, demo
-from calib_core.readers import Finding, Reading, Table, examine, propose, read_table
+from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
 from dashboard.session.call import Call, call
@@ -205,8 +205,13 @@ def whole(key: str, changed: str) -> Predictions:
 
 def findings(key: str, changed: str) -> tuple[Finding, ...]:
     """What is worth knowing about a file before anything is computed."""
+    return by_severity(checks(key, changed))
+
+
+def checks(key: str, changed: str) -> tuple[Checked, ...]:
+    """Everything that was looked for in a file, and what came of it."""
     how = reading(key, changed)
-    return RESULTS.put(f"findings {key} {how.to_json()}", lambda: examine(file(key).table, how), of=(key,))
+    return RESULTS.put(f"checks {key} {how.to_json()}", lambda: readers.checks(file(key).table, how), of=(key,))
 
 
 def label_counts(key: str, how: Reading) -> tuple[tuple[int, ...], int, int]:

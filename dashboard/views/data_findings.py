@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import streamlit as st
 
-from calib_core.readers import Finding
+from calib_core.readers import Checked, Finding
+from calib_core.readers.check_list import Outcome
+from dashboard.glossary import explained
 from dashboard.theme import markdown_plain
 
 _WORDS = {"problem": "Problem", "warning": "Warning", "note": "Note"}
+_OUTCOMES: dict[Outcome, tuple[str, str]] = {
+    "found": ("with findings", ":material/flag:"),
+    "passed": ("passed", ":material/check:"),
+    "skipped": ("skipped", ":material/skip_next:"),
+    "not applicable": ("not applicable", ":material/remove:"),
+}
 ICONS = {"problem": ":material/error:", "warning": ":material/warning:", "note": ":material/info:"}
 _BOXES: dict[str, Callable[..., Any]] = {"problem": st.error, "warning": st.warning}
 
@@ -65,9 +74,32 @@ def _box(group: list[Finding], key: str, change: Change) -> None:
 
 def _buttons(group: list[Finding], key: str, change: Change) -> None:
     offers = [finding for finding in group if finding.change is not None]
-    if not offers:
-        return
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         for i, finding in enumerate(offers):
             label = markdown_plain(finding.change_label or "Change")
             st.button(label, key=f"{key}.{i}", on_click=change, args=(finding,))
+        with st.popover("What to do", type="tertiary", key=f"{key}.rule"):
+            _rule(group[0], key)
+
+
+def _rule(finding: Finding, key: str) -> None:
+    """What findings of this code are called, what to do about them, and the word that explains them."""
+    rule = finding.rule
+    st.markdown(f"**{markdown_plain(rule.title)}**  \n{markdown_plain(rule.remedy)}")
+    explained(rule.term, place=key.replace(".", "-"))
+    st.caption(f"Rule: {rule.code}")
+
+
+def all_checks(done: Sequence[Checked], *, key: str) -> None:
+    """Everything that was looked for, folded away: what passed counts as much as what was found."""
+    counts = Counter(each.outcome for each in done)
+    head = ", ".join(f"{counts[outcome]} {_OUTCOMES[outcome][0]}" for outcome in _OUTCOMES if counts[outcome])
+    with st.expander(f"Checks: {head}", icon=":material/checklist:", key=key):
+        st.markdown("  \n".join(_line(each) for each in done))
+
+
+def _line(each: Checked) -> str:
+    word, icon = _OUTCOMES[each.outcome]
+    codes = ", ".join(dict.fromkeys(finding.code for finding in each.findings))
+    why = each.why or codes
+    return f"{icon} {markdown_plain(each.title)}: {word}{markdown_plain(f' ({why})') if why else ''}"

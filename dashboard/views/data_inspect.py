@@ -39,6 +39,7 @@ def _shown(role: Role, key: str, changed: str) -> None:
         amend(role, **dict(finding.change or {}))
 
     data_findings.show(found(role, key, changed), key=f"data.found.{role}", change=change)
+    data_findings.all_checks(session.checks(key, changed), key=f"data.checks.{role}")
 
 
 def _status(role: Role, candidate: Trial) -> None:

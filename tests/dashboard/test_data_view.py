@@ -258,6 +258,12 @@ def test_a_file_with_a_problem_waits_until_one_click_settles_it() -> None:
     assert source(app).data == DEFAULT
     assert said(app.error)[0].startswith("Problem. 1 of 60 rows lack a value")
     assert any("not in use yet" in text for text in said(app.markdown))
+    checks = next(box for box in app.expander if box.label.startswith("Checks: "))
+    (lines,) = said(checks.markdown)
+    assert "A value in every row: with findings (missing)" in lines
+    assert "Class names that are used: passed" in lines
+    assert "fits its labels: not applicable (rows have one score for every class)" in lines
+    assert "Rule: missing" in said(app.caption)
     assert [button.label for button in app.button if button.label == "Use it as it is"] == []
     click(app, "Leave out 1 row")
     assert session.file(source(app).data).title == "gaps.csv"

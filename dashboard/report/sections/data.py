@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from calib_core import InputError
+from calib_core._text import begun
+from calib_core.readers.check_list import Checked, Outcome
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.report.document import Block, Bullets, Heading, Paragraph
 from dashboard.report.exhibited import blocks as exhibited
 from dashboard.report.request import Request
 
+_OUTCOME: dict[Outcome, str] = {"passed": "checks passed", "not applicable": "not applicable", "skipped": "skipped"}
 _SEVERITY = {"problem": "Problem", "warning": "Warning", "note": "Note"}
 
 
@@ -38,3 +41,12 @@ def _found(key: str, changed: str) -> Iterator[Block]:
         yield Bullets((*findings, *whole.notes))
     else:
         yield Paragraph("Nothing stood out when the file was read.", aside=True)
+    done = session.checks(key, changed)
+    listed = (_listed(done, outcome) for outcome in ("passed", "not applicable", "skipped"))
+    yield Paragraph(" ".join(filter(None, listed)), aside=True)
+
+
+def _listed(done: Iterable[Checked], outcome: Outcome) -> str:
+    """The checks with one outcome, and why; empty where there are none."""
+    texts = [f"{each.title}{f' ({each.why})' if each.why else ''}" for each in done if each.outcome == outcome]
+    return f"{begun(_OUTCOME[outcome])}: {'; '.join(texts)}." if texts else ""

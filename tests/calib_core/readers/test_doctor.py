@@ -10,7 +10,7 @@ import pytest
 
 from calib_core._text import percent
 from calib_core.predictions import InputError
-from calib_core.readers import Finding, Reading, examine, predictions, propose, read_table
+from calib_core.readers import Finding, Reading, by_severity, checks, examine, predictions, propose, read_table
 from calib_core.readers.table import Table
 
 CLASSES = ("cat", "dog", "bird")
@@ -53,6 +53,27 @@ def settled(table: Table, reading: Reading, finding: Finding) -> float:
 
 
 ACCURACY = float(np.mean(P.argmax(axis=1) == Y))
+
+
+def test_every_check_is_told_of_once_whatever_came_of_it() -> None:
+    """Sound predictions; such whose labels are no classes; a confidence; and a table that cannot be read so."""
+    sound = csv(P, NAMES)
+    outcomes = {each.title: each.outcome for each in checks(sound, propose(sound))}
+    assert set(outcomes.values()) == {"passed", "not applicable"}
+    unknown = csv(P, np.char.add(NAMES.astype(str), "?"))
+    confident = read_table(b"confidence,correct\n" + b"0.9,1\n0.6,0\n" * 30, "answers.csv")
+    unreadable = Table("a.csv", "csv", {"p": np.array([0.5, 0.6]), "y": np.array([0, 1])}, {"m": np.eye(3)})
+    for table, reading, some in (
+        (unknown, propose(sound), {"skipped", "found", "passed"}),
+        (confident, propose(confident), {"passed", "not applicable"}),
+        (unreadable, Reading(scores=("m",), label=("y",), classes=("a", "b", "c")), {"skipped", "found", "passed"}),
+    ):
+        done = checks(table, reading)
+        assert [each.title for each in done if each.title in outcomes] == list(outcomes)
+        assert some <= {each.outcome for each in done}
+        assert all(bool(each.findings) == (each.outcome == "found") for each in done)
+        assert all(bool(each.why) == (each.outcome in ("not applicable", "skipped")) for each in done)
+        assert by_severity(done) == examine(table, reading)
 
 
 def test_nothing_stands_out_in_sound_predictions() -> None:

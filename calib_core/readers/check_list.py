@@ -1,0 +1,113 @@
+"""Everything that is looked for in a file, in order: found, passed, not applicable, or skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from calib_core._repr import Shown
+from calib_core.readers.about_chance import no_better_than_chance
+from calib_core.readers.about_confidence import confidence
+from calib_core.readers.about_groups import belonging
+from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
+from calib_core.readers.about_names import look_alikes, unused_names
+from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
+from calib_core.readers.about_weights import unused_weights
+from calib_core.readers.finding import Finding
+from calib_core.readers.subject import Subject
+
+Outcome = Literal["found", "passed", "not applicable", "skipped"]
+Look = Callable[[Subject], Iterator[Finding]]
+
+
+@dataclass(frozen=True)
+class Checked(Shown):
+    """One thing that was looked for in a file, and what came of it.
+
+    Parameters
+    ----------
+    title : what was looked for.
+    outcome : "found"; "passed" where nothing of the kind is in the file; "not applicable" where such a file cannot have
+        it; "skipped" where something else has to be settled before it can be told.
+    why : the reason of the last two; empty for the others.
+    findings : what was found.
+    """
+
+    title: str
+    outcome: Outcome
+    why: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {"looked for": self.title, self.outcome: self.why or " ".join(each.message for each in self.findings)}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing to look for: its title, what looks, in which layouts, and whether it needs labels that are classes."""
+
+    title: str
+    look: Look
+    wide: bool | None = None
+    """True: only where every class has a score; False: only where a row has one confidence; None: anywhere."""
+    settled: bool = False
+    """It would tell nothing while scores are out of range, labels are no classes, or classes may be mixed up."""
+
+
+CHECKS = (
+    Check("Names that people can tell apart", look_alikes),
+    Check("A value in every row", missing),
+    Check("Numbers written as numbers", written_texts),
+    Check("Rows that belong together", belonging),
+    Check("Weights that are used", unused_weights),
+    Check("A confidence that is one, and fits its labels", confidence, wide=False),
+    Check("Class names that are used", unused_names, wide=True),
+    Check("No label among the scores", leak, wide=True),
+    Check("Scores that are what they are called", kind, wide=True),
+    Check("Labels that are classes", label_coding, wide=True),
+    Check("Probabilities that sum to 1", sums, wide=True, settled=True),
+    Check("Classes in the order of the labels", class_order, wide=True, settled=True),
+    Check("An order of classes that is known", assumed_order, wide=True, settled=True),
+    Check("Labels of the same rows: better than chance", no_better_than_chance, wide=True, settled=True),
+    Check("Classes that come true and are predicted", unused_classes, wide=True, settled=True),
+    Check("Rows that differ, and none impossible", repeated_rows, wide=True, settled=True),
+)
+"""In the order in which they are made; another one is added here."""
+
+_UNSETTLED = "scores or labels have to be settled first"
+_MIXED_UP = "what was found about the order of the classes comes first"
+_AFTER_ORDER = (assumed_order, no_better_than_chance)
+
+
+def checked(subject: Subject) -> Iterator[Checked]:
+    """Make every check of a table read in one way; InputError where it cannot be read so.
+
+    >>> import numpy as np
+    >>> from calib_core.readers.reading import Reading
+    >>> from calib_core.readers.table import Table
+    >>> p = np.linspace(0.1, 0.9, 20)
+    >>> t = Table("a.csv", "csv", {"p": p, "y": (p > 0.4).astype(int)})
+    >>> done = list(checked(Subject(t, Reading(scores=("p",), label=("y",), classes=("no", "yes")))))
+    >>> [each.title for each in done if each.outcome == "found"]
+    ['Scores that are what they are called']
+    """
+    wide = subject.reading.layout == "wide"
+    mixed_up = False
+    for check in CHECKS:
+        if check.wide not in (None, wide):
+            why = "rows have one score for every class" if wide else "rows have one confidence"
+            yield Checked(check.title, "not applicable", why)
+        elif check.settled and _unsettled(subject):
+            yield Checked(check.title, "skipped", _UNSETTLED)
+        elif mixed_up and check.look in _AFTER_ORDER:
+            yield Checked(check.title, "skipped", _MIXED_UP)
+        else:
+            found = tuple(check.look(subject))
+            mixed_up |= check.look is class_order and bool(found)
+            yield Checked(check.title, "found" if found else "passed", findings=found)
+
+
+def _unsettled(subject: Subject) -> bool:
+    """Nothing said about accuracy or rows would hold before scores and labels are read as they are meant."""
+    return bool(subject.refused) or bool(subject.labels.unknown.any())
