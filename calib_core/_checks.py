@@ -345,8 +345,15 @@ def mean_one(w: Float64s) -> Float64s:
     """The weights with mean 1 over the rows that carry any.
 
     Over these and not over all rows: whole numbers of at least 1 with mean 1 are all 1, so that no rescaled weights but
-    equal ones, for which it is true, can be mistaken for counts of copies.
+    equal ones, for which it is true, can be mistaken for counts of copies. Equal ones are 1 to the last bit,
+    in whatever unit they were given: a rounding error would make them no copies.
+
+    >>> mean_one(np.array([1e-9, 0.0, 1e-9])).tolist()
+    [1.0, 0.0, 1.0]
     """
+    carries = w > 0
+    if (w[carries] == w.max()).all():
+        return frozen(carries.astype(np.float64))
     return frozen(w / _mean(w))
 
 

@@ -55,6 +55,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+MOST_PREFIXES = 4  # of one key: a link could nest them deeper than Python calls
 Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Recipe | None"
 
 
@@ -282,7 +283,7 @@ class Registry(Generic[T]):
         if key in self._entries:
             return self._entries[key]
         for prefix in self._prefixes.values():
-            if key.startswith(prefix.prefix):
+            if key.startswith(prefix.prefix) and key.count(prefix.prefix) <= MOST_PREFIXES:
                 return self._composed(prefix, self.entry(key.removeprefix(prefix.prefix)))
         near = difflib.get_close_matches(key, self._entries, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""

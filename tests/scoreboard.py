@@ -37,7 +37,9 @@ INJECTION = (
     *("tests/calib_core/figures", "tests/calib_core/exporting", "tests/calib_core/test_paper_tables.py"),
 )
 WORDS_OF_INJECTION = "hostile or names_are_text or escaped or formula or terminal or markup"
-FAULTS = ("tests/dashboard/test_outputs.py",)
+FAULTS = tuple(f"tests/dashboard/test_{name}.py" for name in ("outputs", "interrupts"))
+LINKS = ("tests/dashboard/test_broken_links.py", "tests/dashboard/test_selection.py")
+ALL = ("-m", "wide or not wide")
 SAME_BITS = """
 import hashlib, numpy as np, calib_core as cc
 rng = np.random.default_rng(0)
@@ -45,9 +47,9 @@ p = rng.dirichlet([0.4] * 10, 9_000)
 y = (rng.random((9_000, 1)) > p.cumsum(axis=1)[:, :9]).sum(axis=1)
 fit, test = cc.Predictions(p, y).split(0.5, random_state=0)
 lines = []
-for key in ("identity", "temperature", "vector", "isotonic-ovr", "dirichlet"):
+for key in ("identity", "temperature", "vector", "isotonic-ovr", "dirichlet", "top-label-hb", "matrix", "lece"):
     found = cc.CALIBRATORS.make(key).fit_on(fit).apply(test)
-    for estimator in ("ece", "debiased-l2", "log-loss"):
+    for estimator in ("ece", "debiased-l2", "smece", "max-deviation", "log-loss"):
         notion = None if estimator == "log-loss" else "top-label"
         estimate = cc.estimate(found, notion, estimator)
         interval = estimate.interval()
@@ -204,7 +206,7 @@ def _reproducible() -> tuple[str, str]:
     )
     same = "the same bits" if len(found) == 1 else f"{len(found)} different results"
     same = "a process failed" if "" in found else same
-    return "1, 2 and 8 workers x 1 and 2 threads of BLAS, 45 numbers each", same
+    return "1, 2 and 8 workers x 1 and 2 threads of BLAS, 120 numbers each", same
 
 
 def _sessions(count: int) -> tuple[str, str]:
@@ -217,7 +219,8 @@ def _sessions(count: int) -> tuple[str, str]:
 LINES: dict[str, Line] = {
     **{part: lambda options, part=part: _in_a_process(part, options) for part in PARTS},
     "injection": lambda _: _tests(INJECTION, "-k", WORDS_OF_INJECTION),
-    "faults": lambda _: _tests(FAULTS),
+    "links": lambda _: _tests(LINKS, *ALL, "-k", "link"),
+    "faults": lambda _: _tests(FAULTS, *ALL),
     "reproducibility": lambda _: _reproducible(),
     "sessions": lambda options: _sessions(options.sessions),
 }

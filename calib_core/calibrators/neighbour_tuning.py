@@ -43,8 +43,18 @@ def losses_by_threshold(
     losses = []
     for t in thresholds:
         out = np.where((block <= t) | (proposed <= t + slack), block, proposed)
-        losses.append(-float(weights @ safe_log(out[line, labels] / out.sum(axis=1))))
+        sums = out.sum(axis=1)
+        even = np.full(len(sums), 1.0 / block.shape[1])
+        losses.append(-float(weights @ safe_log(np.divide(out[line, labels], sums, out=even, where=sums != 0))))
     return np.asarray(losses)
+
+
+def shares(rows: Float64s) -> Float64s:
+    """Rows divided by their sums; one of zeros, as raw scores of single classes can be, becomes uniform."""
+    sums = rows.sum(axis=1, keepdims=True)
+    if sums.all():
+        return np.asarray(rows / sums)
+    return np.where(sums == 0, 1.0 / rows.shape[1], rows / np.where(sums == 0, 1.0, sums))
 
 
 def best_cell(losses: Float64s, shares: Sequence[float], thresholds: Sequence[float]) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from calib_core._row_groups import RowGroups
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Grid, Insides, Number
 from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
-from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold
+from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold, shares
 from calib_core.calibrators.profile import Profile
 from calib_core.predictions import InputError, Predictions
 from calib_core.registry import Choice, Flag, Range
@@ -255,10 +255,10 @@ class _Correction:
 
 
 def normalised(block: Float64s, proposed: Float64s, threshold: float, slack: float) -> Float64s:
-    """P3 Alg. 1, lines 7-12: small entries stay as they were, then the row is divided by its sum."""
+    """P3 Alg. 1, lines 7-12: small entries stay as they were, then the row is divided by its sum, where it has one."""
     keep = (block <= threshold) | (proposed <= threshold + slack)
     corrected = np.where(keep, block, proposed)
-    return np.asarray(corrected / corrected.sum(axis=1, keepdims=True))
+    return np.asarray(shares(corrected))
 
 
 def _count(total: float, share: float) -> int:

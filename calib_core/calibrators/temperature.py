@@ -12,7 +12,7 @@ from calib_core._adjustable import check_is_fitted
 from calib_core._arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
 from calib_core._parallel import chunks, shared_out
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.log_rows import LogRows, near_top
 from calib_core.calibrators.fitting.parted_rows import Parts, weight
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.profile import Profile
@@ -213,7 +213,7 @@ class _Loss:
         n = predictions.n_rows
         stored = logs.entries(predictions.true_labels)
         tops = logs.tops(predictions)
-        true = logs.values(stored[:, None])[:, 0] if logs.kind == "log-probabilities" else _above(stored, tops)
+        true = logs.values(stored[:, None])[:, 0] if logs.kind == "log-probabilities" else near_top(stored, tops)
         weights = np.ones(n) if predictions.weights is None else predictions.weights
         return cls(logs, true, tops, weights)
 
@@ -333,13 +333,12 @@ def _floored(predictions: Predictions) -> int:
     return int((np.isneginf(stored) if logs.kind == "logits" else stored < LOG_FLOOR * (1 + 1e-9)).sum())
 
 
-def _above(logits: Floats, tops: Floats) -> Floats:
-    """Logits of single columns; minus infinity as far below the row's largest as the floor is below log 1."""
-    return np.where(np.isneginf(logits), tops + logits.dtype.type(np.log(LOG_FLOOR)), logits)
-
-
 def _divided(logits: Rows, temperature: float) -> Logits:
     out = np.empty(logits.shape, dtype=logits.dtype)
+    most = np.finfo(out.dtype).max
     for where, block in logits.blocks():
-        np.divide(block, logits.dtype.type(temperature), out=out[where])
+        with np.errstate(over="ignore"):  # a quotient beyond all numbers becomes the largest: as good as certain
+            np.divide(block, logits.dtype.type(temperature), out=out[where])
+        if np.isposinf(out[where]).any():
+            np.minimum(out[where], most, out=out[where])
     return Logits(frozen(out))

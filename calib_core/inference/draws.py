@@ -118,6 +118,9 @@ def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floa
     few = k <= _FEW_CLASSES
     for where, block in rows.blocks(_ROWS_OF_FEW * k * rows.dtype.itemsize if few else _BLOCK_BYTES):
         upto = np.cumsum(block.astype(np.float64), axis=1)
+        if not upto[:, -1].all():
+            # Raw scores of single classes can all be 0: no class is left to prefer.
+            upto[upto[:, -1] == 0] = np.arange(1, k + 1)
         if few:
             bounds, u = upto / upto[:, -1:], rng.random((len(block), count))
             passed = np.zeros(u.shape, dtype=np.uint8)

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.wording import quoted
+from calib_core.readers.wording import meant, quoted
 
 Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
 OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
@@ -168,7 +168,8 @@ def checked_fields(changes: Mapping[str, Any]) -> dict[str, Any]:
     known = [field.name for field in dataclasses.fields(Reading)]
     unknown = sorted(set(changes) - set(known))
     if unknown:
-        raise InputError(f"a reading has no {quoted(unknown[0])}; its fields are {', '.join(known)}")
+        hint = meant(unknown[0], known)
+        raise InputError(f"a reading has no {quoted(unknown[0])}; {hint}its fields are {', '.join(known)}")
     return {name: _checked(name, value) for name, value in changes.items()}
 
 
@@ -176,7 +177,8 @@ def _checked(name: str, value: Any) -> Any:
     if name in _TUPLES:
         return _strings(name, value)
     if name in _CHOICES and value not in _CHOICES[name]:
-        raise InputError(f"{name} is {quoted(value)}; choose one of {', '.join(_CHOICES[name])}")
+        options = _CHOICES[name]
+        raise InputError(f"{name} is {quoted(value)}; {meant(value, options)}choose one of {', '.join(options)}")
     if name == "predicted_coding" and value not in (None, "0-based", "1-based", "names"):
         raise InputError(f"predicted_coding is {quoted(value)}; choose 0-based, 1-based or names")
     if name in _NAMES and not isinstance(value, str | None):

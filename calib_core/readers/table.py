@@ -16,7 +16,7 @@ from calib_core._arrays import frozen, owned
 from calib_core.predictions import InputError
 from calib_core.readers.file_formats import FILE_FORMATS
 from calib_core.readers.number_texts import has_percent_sign, missing_text, numbers_as_written, written_as
-from calib_core.readers.wording import affected, listed, quoted, shown
+from calib_core.readers.wording import affected, listed, meant, quoted, shown
 
 Array = NDArray[Any]
 
@@ -107,7 +107,9 @@ class Table:
             matrix = self.matrices[found["name"]]
             if int(found["column"]) < matrix.shape[1]:
                 return np.asarray(matrix[:, int(found["column"])])
-        raise InputError(f"{self.name} has no column {quoted(name)}; it has {self.contents()}")
+        raise InputError(
+            f"{self.name} has no column {quoted(name)}; {meant(name, self.columns)}it has {self.contents()}"
+        )
 
     def numeric(self, name: str) -> Array:
         """A column of numbers, missing ones NaN; InputError naming the first value that is no number.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 SHOWN_CHARS = 80
@@ -31,6 +32,17 @@ def listed(names: Iterable[object], most: int = 8) -> str:
     every = list(names)
     more = len(every) - most
     return ", ".join(quoted(name) for name in every[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def meant(name: object, known: Iterable[str]) -> str:
+    """The known name that is nearly this one, as a question; nothing where none is.
+
+    >>> meant("Weight", ["label", "weights"]), meant("odds", ["words"])
+    ('did you mean "weights"? ', '')
+    """
+    by_fold = {other.casefold(): other for other in known}
+    near = difflib.get_close_matches(str(name).strip().casefold()[:200], by_fold, n=1, cutoff=0.75)
+    return f"did you mean {quoted(by_fold[near[0]])}? " if near else ""
 
 
 def affected(count: int, total: int) -> str:

@@ -20,6 +20,8 @@ class File(Exhibit):
     reads = "counts"
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        if not scene.sources:
+            raise cc.NotAnswerable("no file can be read with these choices; change how it is read, or which rows count")
         chosen = [(source.data, source.reading) for source in scene.sources]
         chosen += [(source.test, source.test_reading) for source in scene.sources if source.test]
         found = {each: (file(each[0]), changes(*each)) for each in chosen}

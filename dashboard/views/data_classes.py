@@ -82,6 +82,9 @@ def _score_names(table: Table, reading: Reading) -> list[str]:
     if len(reading.scores) == k:
         return list(reading.scores)
     name = reading.scores[0]
+    if name not in table.matrices and k != 2:
+        # Only a link says so; why such columns cannot be read stands above.
+        raise InputError(f"{table.name} has {k} classes and {len(reading.scores)} score columns; choose one a class")
     if name not in table.matrices:
         return [f"1 − {name}", name]
     return [f"{name}[:, {j}]" for j in range(k)]

@@ -122,7 +122,10 @@ def confidences() -> Iterator[BadFile]:
             table(confidence=np.where(h > 0.9, np.inf, h), correct=correct),
             "is infinite; 7 of 60 rows affected. Correct the value",
         ),
-        "a wrong kind": (table(confidence=h, correct=correct), 'kind is "percent"; choose one of'),
+        "a wrong kind": (
+            table(confidence=h, correct=correct),
+            'kind is "percent"; did you mean "percentages"? choose one of',
+        ),
         "a wrong layout": (table(confidence=h, correct=correct), 'layout is "long"; choose one of'),
         "an unknown field": (table(confidence=h, correct=correct), 'a reading has no "colour"; its fields are'),
         "an unknown column": (table(confidence=h, correct=correct), 'a.csv has no column "w"; it has "confidence"'),

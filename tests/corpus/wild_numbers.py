@@ -1,15 +1,21 @@
-"""Numbers at the ends of what there is, through calibrators, estimators and their intervals: finite, or a sentence."""
+"""Numbers at the ends of what there is, through calibrators, estimators and their intervals: finite, or a sentence.
+
+Rows that must be answered like others, weights in another unit above all, have a twin to be compared with.
+"""
 
 from __future__ import annotations
 
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import get_args
 
 import numpy as np
 
 import calib_core as cc
+from calib_core.inference.interval_forms import Method, interval
 from calib_core.study import recalibrated
 from tests.corpus.bad_files import drawn
 from tests.corpus.promises import check
@@ -26,16 +32,24 @@ def _weighted(*weights: float) -> cc.Predictions:
     return cc.Predictions(P, Y, weights=np.resize(weights, len(Y)))
 
 
+WEIGHTS = (5e-324, 1e-308, 1e-75, 1e-9, 1e9, 1e75, 1e308)
+
 ROWS: dict[str, Made] = {
-    **{f"weights {w:g}": lambda w=w: _weighted(w) for w in (1e-308, 1e-155, 1e-9, 1e9, 1e155, 1e308)},
+    "weights 0.3": lambda: _weighted(0.3),
+    **{f"weights {w:g}": lambda w=w: _weighted(w) for w in WEIGHTS},
+    "weights 1e-308 to 1e308": lambda: _weighted(*np.logspace(-308, 308, 80)),
+    "weights 1e-75 to 1e75": lambda: _weighted(*np.logspace(-75, 75, 80)),
     "weights 1e-9 and 1e9": lambda: _weighted(1e-9, 1e9),
     "one weight that is not 0": lambda: _weighted(1.0, *[0.0] * 79),
     "logits +-1e308": lambda: cc.Predictions.from_logits(np.where(P > 0.4, 1e308, -1e308), Y),
+    "one logit of 1e308": lambda: cc.Predictions.from_logits(np.where(P.max() == P, 1e308, P), Y),
+    "single logits +-1e38": lambda: cc.Predictions.from_logits(np.where(P > 0.4, 3e38, -3e38).astype(np.float32), Y),
     "logits +-1e30": lambda: cc.Predictions.from_logits(1e30 * (P - 0.5), Y),
     "logits of -inf": lambda: cc.Predictions.from_logits(np.where(P > 0.2, np.log(P), -np.inf), Y),
     "logits 1e-308": lambda: cc.Predictions.from_logits(1e-308 * P, Y),
     "equal logits": lambda: cc.Predictions.from_logits(np.zeros((80, 3)), Y),
     "rows of zeros": lambda: cc.Predictions.from_scores(np.zeros((80, 3)), Y),
+    "a row of zeros": lambda: cc.Predictions.from_scores(np.where(P[0] == P, 0.0, P), Y),
     "0 and 1": lambda: cc.Predictions(np.eye(3)[P.argmax(1)], Y),
     "denormal numbers": lambda: cc.Predictions(np.column_stack([np.full(80, 5e-324), np.ones(80)]), Y % 2),
     "single precision": lambda: cc.Predictions(P.astype(np.float32), Y),
@@ -49,10 +63,13 @@ ROWS: dict[str, Made] = {
     "one score": lambda: cc.Predictions.from_confidence(np.full(80, 0.5), Y == 0),
     "confidence 0 and 1": lambda: cc.Predictions.from_confidence((Y > 0).astype(float), Y == 0),
     "5,000 classes": lambda: _flat(5_000, 20),
+    "one row of 5,000 classes": lambda: _flat(5_000, 1),
     "groups of one": lambda: cc.Predictions(P, Y, groups=np.arange(80)),
     "one group": lambda: cc.Predictions(P, Y, groups=np.zeros(80, int)),
 }
 """Rows at the ends of what there is; making them may be refused."""
+TWINS = {**{f"weights {w:g}": "weights 0.3" for w in WEIGHTS if w < 1}, "logits 1e-308": "equal logits"}
+"""Rows, and those whose answers are theirs unless they are refused; whole weights are copies, which others are not."""
 
 
 @dataclass(frozen=True)
@@ -63,38 +80,68 @@ class Asked:
     calibrator: str
     notion: str | None
     estimator: str
+    method: Method = "default"
 
 
 def every_question() -> list[Asked]:
-    """Every row set x calibrator x estimator, each notion in turn."""
-    notions = itertools.cycle(cc.REDUCTIONS)
+    """Every row set x calibrator x estimator, each notion and kind of interval in turn."""
+    notions, methods = itertools.cycle(cc.REDUCTIONS), itertools.cycle(get_args(Method))
     scores = ("log-loss", "brier", "accuracy")
     return [
-        Asked(rows, calibrator, None if estimator in scores else next(notions), estimator)
+        Asked(rows, calibrator, None if estimator in scores else next(notions), estimator, next(methods))
         for rows, calibrator, estimator in itertools.product(ROWS, cc.CALIBRATORS, cc.ESTIMATORS)
     ]
 
 
 def answers(asked: Asked) -> Iterator[tuple[str, float]]:
-    """Every number that answers, by its name; InputError is an answer too, and any other exception goes on."""
+    """Every number that answers, by its name; InputError is an answer too, and any other exception goes on.
+
+    A warning of NumPy's is an exception here: whoever sees one cannot tell what it did to the number.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
         rows = ROWS[asked.rows]()
         found = recalibrated(rows, rows, asked.calibrator)
         check(found)
         estimate = cc.estimate(found, asked.notion, asked.estimator)
         yield "value", float(estimate.value)
-        interval = estimate.interval()
-        yield "low", float(interval.low)
-        yield "high", float(interval.high)
+        ends = interval(estimate.question, method=asked.method)
+        yield "low", float(ends.low)
+        yield "point", float(ends.point)
+        yield "high", float(ends.high)
 
 
 def fault(asked: Asked) -> str:
     """What is wrong with the answers; empty where they are finite numbers, or a sentence says why there are none."""
+    found, wrong = _answered(asked)
+    if wrong:
+        return wrong
+    if wrong := ", ".join(f"{name} is {value}" for name, value in found.items() if not np.isfinite(value)):
+        return wrong
+    if "point" in found and not found["low"] <= found["point"] <= found["high"]:
+        return f"the point lies outside: {found}"
+    return _unlike(found, replace(asked, rows=TWINS[asked.rows])) if asked.rows in TWINS else ""
+
+
+def _unlike(found: dict[str, float], twin: Asked) -> str:
+    """What the answers have that those of a twin have not."""
+    others, wrong = _answered_once(twin)
+    same = all(np.isclose(value, others.get(name, np.nan), 1e-6, 1e-9) for name, value in found.items())
+    return wrong if wrong or same else f"{twin.rows}: {others}, and here: {found}"
+
+
+def _answered(asked: Asked) -> tuple[dict[str, float], str]:
+    """The numbers up to a refusal, if there is any; and what is wrong with that: nothing where it is a sentence."""
+    found: dict[str, float] = {}
     try:
-        wrong = [f"{name} is {value}" for name, value in answers(asked) if not np.isfinite(value)]
+        for name, value in answers(asked):
+            found[name] = value
     except cc.InputError as e:
-        return "" if len(str(e).split()) >= 5 else f"no sentence: {e}"
+        return found, "" if len(str(e).split()) >= 5 else f"no sentence: {e}"
     except Exception as e:
-        return f"{type(e).__name__}: {str(e)[:200]}"
-    return ", ".join(wrong)
+        return found, f"{type(e).__name__}: {str(e)[:200]}"
+    return found, ""
+
+
+_answered_once = lru_cache(256)(_answered)

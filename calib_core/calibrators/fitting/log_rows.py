@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,8 +83,20 @@ def log(p: Floats) -> Floats:
 
 
 def _finite(z: Floats) -> Floats:
-    lowest = z.min()
-    if np.isfinite(lowest):
+    widest = _widest(z.dtype)
+    if z.min() >= -widest and z.max() <= widest:
         return z.copy()
-    below = z.max(axis=1, keepdims=True) + z.dtype.type(np.log(LOG_FLOOR))
-    return np.where(np.isneginf(z), below, z)
+    return near_top(z, z.max(axis=1, keepdims=True))
+
+
+def near_top(z: Floats, tops: Floats) -> Floats:
+    """Logits no further below their row's largest than can be subtracted; minus infinity by the floor's logarithm."""
+    floor, widest = z.dtype.type(np.log(LOG_FLOOR)), _widest(z.dtype)
+    with np.errstate(over="ignore"):  # below every number there is: nothing is raised then
+        least = tops - widest
+    return np.where(np.isneginf(z), tops + floor, np.maximum(z, least))
+
+
+def _widest(dtype: np.dtype[Any]) -> Any:
+    # A quarter of the largest number: two such logits, and their products with a share, can be taken from each other.
+    return dtype.type(np.finfo(dtype).max / 4)

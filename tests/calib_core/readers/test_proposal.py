@@ -164,6 +164,15 @@ def test_chosen_fields_are_taken_as_given() -> None:
         propose(table, colour="red", label="one")
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "near"),
+    [("weight", "w", "weights"), ("Labels", "y", "label"), ("kind", "logit", "logits"), ("label", "Labl", "label")],
+)
+def test_a_name_nearly_right_is_told_the_right_one(field: str, value: str, near: str) -> None:
+    with pytest.raises(InputError, match=f'did you mean "{near}"[?]'):
+        propose(csv("p_a,p_b,label\n.7,.3,a\n.2,.8,b\n"), **{field: value})
+
+
 ASKED = {
     "two labels": (
         csv("p_a,p_b,label,target\n.7,.3,a,b\n"),
