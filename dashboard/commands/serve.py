@@ -1,6 +1,7 @@
 """`calib serve`: the dashboard for many people, each with data of their own."""
 
 import ipaddress
+import os
 import re
 import sys
 from typing import NoReturn
@@ -36,6 +37,11 @@ _LOCAL = ("localhost", "127.0.0.1")
     "--memory-gb", type=click.FloatRange(0.5), help="Memory for everybody's data; else half of what there is."
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(0, 64),
+    help="Processes that compute what takes long, beside the one that answers; else one a CPU, 8 at most.",
+)
+@click.option(
     "--expire", type=click.IntRange(1), default=240, show_default=True, help="Minutes an unused upload stays."
 )
 def command(
@@ -49,6 +55,7 @@ def command(
     file_mb: int,
     visitor_mb: int | None,
     memory_gb: float | None,
+    processes: int | None,
     expire: int,
 ) -> None:
     """Serve the dashboard to many people.
@@ -69,6 +76,7 @@ def command(
     launch.preload()
     launch.collect_on_a_timer()
 
+    from calib_core import _parallel
     from dashboard.hosting.application import application
     from dashboard.session.house_rules import GB, Terms
 
@@ -84,6 +92,8 @@ def command(
         memory=int(memory_gb * GB) if memory_gb else machine.memory() // 2,
         expiry=60.0 * expire,
         absence=ABSENCE,
+        # Lines to them are of a kind that Windows has not.
+        processes=0 if os.name == "nt" else _parallel.threads() if processes is None else processes,
     )
     application(launch.APP, under=under).run(config=launch.hosted(address, port, under))
 

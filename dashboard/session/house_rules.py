@@ -15,8 +15,9 @@ class Terms:
     names it answers under, ``base`` the path in front of every address ("" or "/name"), ``user_header`` the header in
     which a proxy says who somebody is (empty: a cookie tells browsers apart). ``sessions`` are open tabs, ``files`` and
     ``bytes`` the uploads of a visitor, ``file_bytes`` one file. ``memory`` is what uploads, results and files on their
-    way may take together, in bytes; ``expiry`` the seconds after which an upload goes that nobody looked at, and
-    ``absence`` those after its visitor's last tab was closed: infinite where one person has everything.
+    way may take together, in bytes; ``processes`` compute what takes long beside the one that answers (0: it does that
+    itself). ``expiry`` are the seconds after which an upload goes that nobody looked at, and ``absence`` those after
+    its visitor's last tab was closed: infinite where one person has everything.
     """
 
     private: bool = False
@@ -30,6 +31,7 @@ class Terms:
     memory: int = 4 * GB
     expiry: float = float("inf")
     absence: float = float("inf")
+    processes: int = 0
 
     @property
     def kept_bytes(self) -> int:
