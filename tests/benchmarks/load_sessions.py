@@ -125,9 +125,13 @@ class Tab:
         while (heard := self._heard()).WhichOneof("type") != "file_urls_response":
             pass
         urls = heard.file_urls_response.file_urls[0]
-        body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="%s"\r\n\r\n' % name.encode()
-        body += data + b"\r\n--x--\r\n"
-        headers = {"Content-Type": "multipart/form-data; boundary=x", "X-Xsrftoken": self.token}
+        head = b'--x\r\nContent-Disposition: form-data; name="f"; filename="%s"\r\n\r\n' % name.encode()
+        body = (head, data, b"\r\n--x--\r\n")  # not put together: twenty of 200 MB are sent at once
+        headers = {
+            "Content-Type": "multipart/form-data; boundary=x",
+            "Content-Length": f"{sum(map(len, body))}",
+            "X-Xsrftoken": self.token,
+        }
         address = (
             f"{self.url}/{urls.upload_url.lstrip('/').removeprefix(urlsplit(self.url).path.lstrip('/')).lstrip('/')}"
         )
@@ -149,7 +153,7 @@ class Tab:
 def main() -> None:
     """Print what people wait."""
     options = _options()
-    with _server(options) as (url, process):
+    with serving(options) as (url, process):
         before, start = _memory(process), time.monotonic()
         uploads, toggles, heavy, errors, crossed = _load(url, options)
         used, whole = _seconds(process), time.monotonic() - start
@@ -229,7 +233,8 @@ def _spread(seconds: list[float]) -> str:
 
 
 @contextmanager
-def _server(options: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]:
+def serving(options: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]:
+    """The address of a server, and its process where it is one of ours."""
     if options.url:
         yield options.url, None
         return

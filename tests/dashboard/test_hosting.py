@@ -169,6 +169,30 @@ def test_who_has_left_is_absent_after_a_while_and_forgotten_when_nothing_is_kept
     assert present._left == {}
 
 
+@pytest.mark.parametrize(("code", "seconds"), [(1001, visits.RELOADING), (1000, visits.RELOADING), (1006, 120.0)])
+def test_who_closes_the_tab_has_left_sooner_than_one_whose_line_broke(code: int, seconds: float) -> None:
+    async def left(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
+
+    async def gone() -> dict[str, Any]:
+        return {"type": "websocket.disconnect", "code": code}
+
+    async def unheard(_: dict[str, Any]) -> None:
+        raise AssertionError
+
+    for absence in (120.0, float("inf")):
+        now = [0.0]
+        present = Presence(lambda now=now: now[0])
+        app = Visits(left, Terms(private=True, user_header="X-User", absence=absence), present)
+        scope = {"type": "websocket", "path": visits.STREAM, "headers": [(b"x-user", b"ann"), (b"host", b"h")]}
+        asyncio.run(app(scope, gone, unheard))
+        now[0] = seconds - 0.1
+        assert not present.absent("user:ann", absence)
+        now[0] = seconds
+        assert present.absent("user:ann", absence) == (absence == 120.0)
+
+
 UPLOAD = "/calib/_stcore/upload_file/{}/{}"
 
 
