@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dashboard.hosting import guard, visits
+from dashboard.hosting import guard, housekeeping, visits
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
@@ -252,3 +253,19 @@ def test_at_home_answers_carry_what_those_of_a_server_for_many_do() -> None:
     _, headers, _ = asked(Guard(page, Terms()), "/")
     assert CARRIED.items() <= headers.items()
     assert headers["content-security-policy"] == guard.policy("calib.example.org")
+
+
+def test_sessions_whose_time_is_over_are_looked_for_and_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from streamlit import runtime
+
+    here = [1, 2, 3]
+    manager = SimpleNamespace(list_sessions=lambda: here)
+    monkeypatch.setattr(runtime, "exists", lambda: True)
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=manager))
+    monkeypatch.setattr(housekeeping, "_counted", {})
+    assert not housekeeping._sessions_over()
+    here.pop()
+    assert housekeeping._sessions_over()
+    assert not housekeeping._sessions_over()
+    del manager.list_sessions
+    assert not housekeeping._sessions_over(), "another release of Streamlit"
