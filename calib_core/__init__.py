@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.choice import choose
     from calib_core.cross_fitting import cross_fitted
     from calib_core.discoveries import findings
+    from calib_core.displays import ReliabilityDisplay
     from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
     from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
     from calib_core.inference import compare
@@ -69,6 +70,7 @@ __all__ = [
     "Predictions",
     "Recipe",
     "RegistryError",
+    "ReliabilityDisplay",
     "Summary",
     "binning",
     "calibrators",
@@ -135,6 +137,7 @@ _FROM = {
     "choice": ("choose",),
     "cross_fitting": ("cross_fitted",),
     "discoveries": ("findings",),
+    "displays": ("ReliabilityDisplay",),
     "division": (
         "described",
         "divide",

@@ -1,19 +1,64 @@
-"""A repr of one line that a person reads, for results that hold arrays and sentences."""
+"""How results show themselves: one line that a person reads, and in a notebook a small table of what matters."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from calib_core._text import plain
 
 LONGEST = 160
 """Characters of a result's repr."""
 _WORD = 40
 
 
-class OneLine:
+LONGEST_FACT = 600
+"""Characters of one fact in a notebook."""
+_TABLE = "border-collapse:collapse;margin:.3em 0"
+_NAME = "text-align:left;vertical-align:top;font-weight:normal;opacity:.75;padding:.1em 1em .1em 0;white-space:nowrap"
+_FACT = "text-align:left;vertical-align:top;padding:.1em 0"
+
+
+class Shown:
+    """A value that shows itself in a notebook: what it is, and what matters of it by name.
+
+    Its colours are those of the page, light or dark; every text in it is text, never markup or a formula.
+    """
+
+    def _heading(self) -> str:
+        """What stands beside the name of its class."""
+        return ""
+
+    def _facts(self) -> Mapping[str, object]:
+        """What matters of it by name; empty values are left out."""
+        return {}
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {"text/plain": repr(self), "text/html": in_html(type(self).__name__, self._heading(), self._facts())}
+
+
+def in_html(name: str, heading: str, facts: Mapping[str, object]) -> str:
+    """A small table of facts under a heading, safe whatever the texts are.
+
+    >>> in_html("Net", "<b>x</b>", {})
+    '<div class="tex2jax_ignore mathjax_ignore"><strong>Net</strong> &lt;b&gt;x&lt;/b&gt;</div>'
+    """
+    lines = "".join(
+        f'<tr><th scope="row" style="{_NAME}">{plain(what)}</th>'
+        f'<td style="{_FACT}">{plain(_cut(str(fact), LONGEST_FACT))}</td></tr>'
+        for what, fact in facts.items()
+        if fact is not None and fact != ""
+    )
+    table = f'<table style="{_TABLE}">{lines}</table>' if lines else ""
+    beside = f" {plain(_cut(heading, LONGEST_FACT))}" if heading else ""
+    return f'<div class="tex2jax_ignore mathjax_ignore"><strong>{plain(name)}</strong>{beside}{table}</div>'
+
+
+class OneLine(Shown):
     """A result whose repr is one line: its name and what matters of it, never the numbers of an array.
 
     A dataclass that inherits from it says ``repr=False``; ``_line`` says what matters, by default every public field:
@@ -31,6 +76,9 @@ class OneLine:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_cut(' '.join(self._line().split()), LONGEST - 2 - len(type(self).__name__))})"
+
+    def _heading(self) -> str:
+        return "" if self._facts() else self._line()
 
     def _line(self) -> str:
         single: list[str] = []

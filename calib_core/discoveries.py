@@ -33,8 +33,10 @@ from calib_core.slices.cut import PARTS, CutColumn, divided_by
 
 SHOWN = 12
 """Places that a picture shows, the worst of those tested."""
-CELL, BIN, OVERALL, CLASS, SLICE = "class and bin", "bin", "direction", "class", "slice"
-"""Kinds: a predicted class in a bin, a bin where classes are not known, all rows, one class's probability, a slice."""
+CELL, BIN, PREDICTED, OVERALL = "class and bin", "bin", "predicted class", "direction"
+CLASS, SLICE = "class", "slice"
+"""Kinds: a predicted class in a bin, a bin where classes are not known, a predicted class whatever its confidence, all
+rows; one class's probability, a slice."""
 
 
 def findings(
@@ -47,15 +49,17 @@ def findings(
 ) -> pd.DataFrame:
     """Where these probabilities are off beyond chance, a plain sentence a line, worst first.
 
-    Looked at are four families: "class and bin", the rows of each predicted class in each bin of the confidence ("bin"
-    where classes are not known); "direction", the confidence of all rows; "class", the probability of each class over
-    all rows, where it is known; "slice", the rows that share a value of one of the metadata columns ``by`` (by default
-    all that divide rows into groups). Each line sets what is said on average (``says``) against the share that
+    Looked at are five families: "class and bin", the rows of each predicted class in each bin of the confidence ("bin"
+    where classes are not known); "predicted class", all rows of each predicted class, where classes are known;
+    "direction", the confidence of all rows; "class", the probability of each class over all rows, where it is known;
+    "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that divide rows into
+    groups). Each line sets what is said on average (``says``) against the share that
     came true (``right``) of its ``rows``; p is exact (``share_test``). ``stands_out``: p_corrected is at most
     ``false_discoveries``, so that on average at most this share of all that stand out are false. With F families p is
     multiplied by F and corrected within its family: by Benjamini and Hochberg's rule where rows are disjoint (class and
-    bin, slices of one column), by Benjamini and Yekutieli's where they are shared (class, slices of several). A share q
-    / F of false findings in each makes at most q of all, whatever families share: V / R <= sum_f V_f / R_f.
+    bin, predicted class, slices of one column), by Benjamini and Yekutieli's where they are shared (class, slices of
+    several). A share q / F of false findings in each makes at most q of all, whatever families share: V / R <=
+    sum_f V_f / R_f.
 
     ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at the ``level`` of its line. Places
     picked for their outcomes are off by luck too: with R of m that stand out in a family, their intervals are at level
@@ -130,6 +134,8 @@ class _Family(NamedTuple):
 def _families(rows: Predictions, scheme: BinningScheme, by: str | Sequence[str] | None) -> Iterator[_Family]:
     apart = rows.groups is None  # a group's rows can lie in several places
     yield _Family(apart, _cells(rows, scheme))
+    if rows.kind != "confidence":
+        yield _Family(apart, _predicted(rows))
     yield _Family(apart, _overall(rows))
     if rows.kind in ("full", "per-class"):
         yield _Family(False, _classes(rows))
@@ -149,6 +155,14 @@ def _cells(rows: Predictions, scheme: BinningScheme) -> pd.DataFrame:
     place = {"code": stratum if known else None, "bin": b}
     ends = {"lower": table.lower[stratum, b], "upper": table.upper[stratum, b]}
     return _lines(CELL if known else BIN, rows, found, **place, **ends)
+
+
+def _predicted(rows: Predictions) -> pd.DataFrame:
+    """Every predicted class, whatever its confidence: errors of its bins add up where all are small."""
+    every = rows.n_classes or 0
+    shares = _shares(rows, rows.predicted.astype(np.intp), every)
+    lines = _lines(PREDICTED, rows, shares, code=np.arange(every))
+    return lines[lines["rows"] > 0]
 
 
 def _overall(rows: Predictions) -> pd.DataFrame:
@@ -245,7 +259,7 @@ def _sentence(line: Any, counted: bool, single: bool) -> str:
     confidence = "" if line.bin is None else _confidence(line, single)
     when = f"{name} is predicted with confidence {confidence}" if name else f"it says {confidence}"
     if math.isnan(line.p):
-        place = f"of {name}" if line.kind == CLASS else "over all rows"
+        place = {CLASS: f"of {name}", PREDICTED: f"when {name} is predicted"}.get(line.kind, "over all rows")
         where = f"when {when}" if confidence else f"where {line.slice.title}" if line.kind == SLICE else place
         return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
@@ -253,8 +267,9 @@ def _sentence(line: Any, counted: bool, single: bool) -> str:
     chance = "" if line.stands_out else " This can be chance."
     if line.kind == CLASS:
         return begun(f"{name} is given {says} on average, and {right} of the rows are of it ({basis}).{chance}")
-    if line.kind in (OVERALL, SLICE):
-        where = "Over all rows" if line.kind == OVERALL else f"Where {line.slice.title},"
+    if line.kind in (OVERALL, PREDICTED, SLICE):
+        whole = {OVERALL: "Over all rows", PREDICTED: f"When {name} is predicted,"}
+        where = whole.get(line.kind) or f"Where {line.slice.title},"
         return f"{where} it says {says} on average and is right {right} of the time ({basis}).{chance}"
     beside = "" if single else f"; it says {says}"
     return f"When {when}, it is right {right} of the time ({basis}{beside}).{chance}"
@@ -266,8 +281,8 @@ def _place(line: Any, single: bool) -> str:
         return "all rows"
     if line.kind == SLICE:
         return str(line.slice.title)
-    if line.kind == CLASS:
-        return f"{_name(line)}, all rows"
+    if line.kind in (CLASS, PREDICTED):
+        return f"{_name(line)}, {'all rows' if line.kind == CLASS else 'when predicted'}"
     return ", ".join(([] if line.code is None else [_name(line)]) + [_confidence(line, single)])
 
 

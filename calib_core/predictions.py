@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self
@@ -34,9 +34,11 @@ from calib_core._checks import (
 )
 from calib_core._frames import check_columns, check_same_index, column_names, labels_of_columns, plain
 from calib_core._logits import Logits
+from calib_core._repr import Shown
 from calib_core._row_groups import RowGroups, as_groups
 from calib_core._same_rows import check_same_rows, other_classes
 from calib_core._stored import Grain, Kind, Stored, split_rows
+from calib_core._text import percent
 from calib_core.errors import InputError, NotAnswerable
 
 __all__ = [
@@ -70,7 +72,7 @@ UNCHANGED = Unchanged.AS_IS
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Predictions(Stored):
+class Predictions(Stored, Shown):
     """Probabilities (n, K), labels (n,) and what goes with them: checked once, never copied again, read-only.
 
     Three kinds of predictions exist. The *full* matrix answers every question. *Top-label* predictions hold the
@@ -335,6 +337,20 @@ class Predictions(Stored):
     def rows_of_classes(self) -> Codes:
         """How many rows are truly of each class, (K,), whatever their weight."""
         return np.bincount(self.true_labels, minlength=self.n_classes or 0)
+
+    def _facts(self) -> Mapping[str, object]:
+        names = ", ".join(self.class_names or ())
+        silent = None if self.abstained is None else f"{self.abstained.sum():,} rows"
+        return {
+            "kind": self.kind,
+            "rows": f"{self.n_rows:,}{self.worth_note}",
+            "classes": names and f"{self.n_classes:,}: {names}",
+            "says": f"{percent(self.mean_confidence)} on average",
+            "right": f"{percent(self.accuracy)} of the rows",
+            "withheld": silent,
+            "columns": None if self.metadata is None else ", ".join(map(str, self.metadata.columns)),
+            "notes": " ".join(self.notes),
+        }
 
     # -- making --------------------------------------------------------------------------------------------
 

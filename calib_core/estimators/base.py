@@ -17,6 +17,7 @@ from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable
 from calib_core.binning.declared import moves_edges
 from calib_core.claims import Claims
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.estimators.facts import facts_of
 from calib_core.estimators.once import Answers
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
@@ -281,6 +282,9 @@ class Estimate(OneLine):
 
     def _line(self) -> str:
         return f"{self.title}: {self.value:.4f}"
+
+    def _facts(self) -> dict[str, object]:
+        return facts_of(self)
 
 
 def as_estimator(estimator: str | Estimator, bins: int | str | BinningScheme | None = None) -> Estimator:

@@ -41,6 +41,9 @@ class Interval(OneLine):
         trust = "" if self.tested else ", a rough guide"
         return f"{self.low:.4f} to {self.high:.4f} at {at_level(self.level)}, point {self.point:.4f}{trust}"
 
+    def _facts(self) -> dict[str, object]:
+        return {"interval": self.sentence, "point": f"{self.point:.4f}"}
+
     @property
     def sentence(self) -> str:
         """What the two numbers say, and how sure that is."""

@@ -49,6 +49,9 @@ class MarginVerdict(OneLine):
     def _line(self) -> str:
         return self.sentence
 
+    def _facts(self) -> dict[str, object]:
+        return {"verdict": self.word, "margin": f"{self.margin:g}", "why": self.sentence}
+
 
 def not_worse(
     a: Predictions,

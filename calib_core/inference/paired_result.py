@@ -57,6 +57,9 @@ class PairedDifference(OneLine):
         ends = f"{self.low:.4f} to {self.high:.4f} at {at_level(self.level)}"
         return f"{self.point:.4f}, {ends}, {chance(self.p_value)}{trust}"
 
+    def _facts(self) -> dict[str, object]:
+        return {"first": f"{self.first:.4f}", "second": f"{self.second:.4f}", "less": self.sentence}
+
     @property
     def sentence(self) -> str:
         """What the numbers say, and how sure that is."""

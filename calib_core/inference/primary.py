@@ -61,6 +61,15 @@ class PrimaryLine(OneLine):
     def _line(self) -> str:
         return f"{self.estimate.title} {self.estimate.value:.4f}, tolerance {percent(self.eps)}"
 
+    def _facts(self) -> dict[str, object]:
+        facts: dict[str, object] = {
+            "decided by": self.estimate.title,
+            "value": f"{self.estimate.value:.4f}",
+            "why": self.reason,
+        }
+        known = self.estimate.knows("verdict", self.eps, self.level)
+        return facts | ({"verdict": self.line.sentence} if known else {"ask": ".headline, .sentence, .line"})
+
     @property
     def sentence(self) -> str:
         """Verdict, whether any error is shown, and why this line decides."""

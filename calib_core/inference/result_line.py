@@ -10,7 +10,7 @@ from typing import Any
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
-from calib_core.inference.number_words import Unit, at_level, measured, measured_between
+from calib_core.inference.number_words import Unit, at_level, chance, measured, measured_between
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word, on_scale_of
 from calib_core.predictions import NotAnswerable
 
@@ -76,6 +76,20 @@ class EstimateLine(OneLine):
         ends = "" if self.low is None or self.high is None else f", {self.low:.4f} to {self.high:.4f}"
         word = "" if self.verdict is None else f": {self.verdict}"
         return f"{self.title} {self.value:.4f}{ends} at {at_level(self.level)}{word}"
+
+    def _facts(self) -> dict[str, object]:
+        beside = "" if self.tested or self.tested is None else ", a rough guide"
+        return {
+            "estimate": f"{self.title} of {self.rows:,} rows",
+            "bins": self.bins,
+            "value": self.written(self.value),
+            "estimated": None if self.point is None else self.written(self.point),
+            f"{at_level(self.level)} interval": None if self.low is None else f"{self.interval} ({self.about}{beside})",
+            "noise floor": None if self.floor is None else self.written(self.floor),
+            "p": None if self.p is None else chance(self.p).removeprefix("p = "),
+            "verdict": self.sentence,
+            "note": self.note,
+        }
 
 
 def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> EstimateLine:

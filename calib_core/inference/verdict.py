@@ -57,6 +57,9 @@ class Verdict(OneLine):
         ends = between(self.low, self.high)
         return f"{in_full(self.word)}: {percent(self.point)}, {ends}; tolerance {percent(self.eps)}"
 
+    def _facts(self) -> dict[str, object]:
+        return {"verdict": in_full(self.word), "tolerance": percent(self.eps), "why": self.sentence}
+
 
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> Verdict:
     """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.

@@ -8,6 +8,7 @@ from calib_core.readers.file_formats import FILE_FORMATS, FileFormat, all_ending
 from calib_core.readers.finding import Finding
 from calib_core.readers.formats import file_bytes, read_table
 from calib_core.readers.from_file import read_models, read_predictions
+from calib_core.readers.label_file import as_csv, with_labels
 from calib_core.readers.predict import predictions
 from calib_core.readers.reading import Reading
 from calib_core.readers.rows import shared_rows, split_rows
@@ -26,6 +27,7 @@ __all__ = [
     "StreamedFile",
     "Table",
     "all_endings",
+    "as_csv",
     "by_severity",
     "checks",
     "cost_table",
@@ -44,4 +46,5 @@ __all__ = [
     "rule",
     "shared_rows",
     "split_rows",
+    "with_labels",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from calib_core._repr import Shown
 from calib_core.readers.about_chance import no_better_than_chance
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
@@ -21,7 +22,7 @@ Look = Callable[[Subject], Iterator[Finding]]
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Shown):
     """One thing that was looked for in a file, and what came of it.
 
     Parameters
@@ -37,6 +38,9 @@ class Checked:
     outcome: Outcome
     why: str = ""
     findings: tuple[Finding, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {"looked for": self.title, self.outcome: self.why or " ".join(each.message for each in self.findings)}
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,7 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
 
 
 def _checked_names(names: list[str], name: str, line: int, delimiter: str) -> tuple[str, ...]:
+    names = _weka_names(names)
     if len(names) > 1 and names[-1] == "":
         names = names[:-1]
     if any(_is_number(n) and not _WHOLE.fullmatch(n.strip()) for n in names) or all(map(_is_number, names)):
@@ -132,6 +133,20 @@ def _checked_names(names: list[str], name: str, line: int, delimiter: str) -> tu
             raise InputError(f"{name}, line {line}: column {j + 1} has a name of {len(n):,} characters; shorten it")
     unique_names(names, name)
     return tuple(names)
+
+
+def _weka_names(names: list[str]) -> list[str]:
+    """Names for the columns behind "distribution", which Weka leaves without: a column a class, one named for all.
+
+    >>> _weka_names(["inst#", "actual", "distribution", "", "age"])
+    ['inst#', 'actual', 'distribution[1]', 'distribution[2]', 'age']
+    """
+    if names[0] != "inst#" or "distribution" not in names:
+        return names
+    first = last = names.index("distribution")
+    while last + 1 < len(names) and not names[last + 1]:
+        last += 1
+    return [*names[:first], *(f"distribution[{j}]" for j in range(1, last - first + 2)), *names[last + 1 :]]
 
 
 def _is_number(text: str) -> bool:

@@ -8,6 +8,7 @@ from calib_core.predictions import InputError
 from calib_core.readers.about_models import several_models
 from calib_core.readers.check_list import CHECKS, Checked, checked
 from calib_core.readers.finding import Finding
+from calib_core.readers.foreign import shape_findings
 from calib_core.readers.long_form import prediction_rows
 from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
@@ -46,7 +47,7 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     """
     if reading.layout in OF_SUMMARIES:
         return (Checked(_WHOLE, "found", findings=_of_summary(table, reading)),)
-    whole = list(several_models(table, reading))
+    whole = [*shape_findings(table, reading), *several_models(table, reading)]
     try:
         rows, how = prediction_rows(table, reading)
     except InputError as why:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from calib_core._repr import Shown
 from calib_core._text import begun
 from calib_core.readers.rules import RULES, Rule
 
@@ -13,7 +14,7 @@ Severity = Literal["note", "warning", "problem"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """Something found in a table before anything is computed.
 
     Parameters
@@ -48,3 +49,13 @@ class Finding:
         'A column of weights that is not used'
         """
         return RULES.get(self.code, Rule(self.code, begun(self.code.replace("-", " ")), "", "prediction-file"))
+
+    def _facts(self) -> dict[str, object]:
+        rule = self.rule
+        return {
+            self.severity: f"{rule.title} ({self.code})",
+            "seen": begun(self.message),
+            "to do": rule.remedy,
+            "one change": self.change_label,
+            "glossary": rule.term,
+        }

@@ -8,6 +8,7 @@ from pathlib import Path
 from calib_core.predictions import InputError
 from calib_core.readers import limits, npy
 from calib_core.readers.file_formats import FileFormat, by_bytes, by_ending, plain_text
+from calib_core.readers.foreign import of_columns
 from calib_core.readers.table import Table, file_label
 from calib_core.readers.unicode_form import one_form
 from calib_core.readers.wording import size
@@ -88,7 +89,7 @@ def _table(data: bytes, filename: str) -> Table:
         raise InputError(
             f"{name} is not {expected.title}; it looks like {found.title}: rename it to end in .{found.endings[0]}"
         )
-    return one_form(found.parse(data, name))
+    return of_columns(one_form(found.parse(data, name)))
 
 
 def looks_like(data: bytes, name: str) -> FileFormat:
@@ -106,5 +107,5 @@ def looks_like(data: bytes, name: str) -> FileFormat:
     if start.lower().startswith(_HTML):
         raise InputError(f"{name} is a page of HTML; download the file itself, which may need signing in")
     if start.startswith(b"["):
-        raise InputError(f"{name} is a JSON list; write one JSON object a line instead (JSON Lines)")
+        raise InputError(f"{name} is a JSON list, and not of objects; write one JSON object a line (JSON Lines)")
     return plain_text()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from calib_core.predictions import Predictions
+from calib_core.predictions import InputError, Predictions
 from calib_core.readers.doctor import examine
 from calib_core.readers.formats import read_table
+from calib_core.readers.label_file import with_labels
 from calib_core.readers.long_form import model_names
 from calib_core.readers.predict import predictions
 from calib_core.readers.proposal import propose
@@ -20,12 +21,21 @@ MOVED = frozenset({"assumed-order", "called", "chance", "class-order", "labels"}
 """Codes of findings about what was assumed and moves every number: as warnings they are Python's too."""
 
 
-def read_predictions(source: str | os.PathLike[str] | bytes, name: str | None = None, **changes: Any) -> Predictions:
+def read_predictions(
+    source: str | os.PathLike[str] | bytes,
+    name: str | None = None,
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    key: str | Sequence[str] | None = None,
+    **changes: Any,
+) -> Predictions:
     """Predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file, read as its names and values suggest.
 
     Parameters
     ----------
     source : a path, or the bytes of a file together with its ``name``.
+    labels, key : the path of a file that has the labels, and the column or columns that tell its rows apart as those of
+        the predictions; ``key=()`` joins row i with row i (``readers.with_labels``).
     changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
 
     What is assumed and could be meant otherwise is in ``notes``, a sentence each; what is probably not meant is a
@@ -36,8 +46,13 @@ def read_predictions(source: str | os.PathLike[str] | bytes, name: str | None = 
     (('cat', 'dog'), [True, False])
     """
     table = read_table(source, name)
+    if labels is not None:
+        table = with_labels(table, read_table(labels), key)
+    elif key is not None:
+        raise InputError("a key joins the predictions with a file of labels; give labels=, too")
     reading = propose(table, **changes)
-    return _handed_over(predictions(table, reading), table, reading, changes)
+    found = _handed_over(predictions(table, reading), table, reading, changes)
+    return found if labels is None else found._with({"notes": (*table.notes, *found.notes)})
 
 
 def read_models(

@@ -1,16 +1,15 @@
 """JSON Lines: one object a line, every line with the same keys; a list of numbers under a key becomes a matrix.
 
+Documents, and lines with objects inside, are ``nested_json``'s.
+
 The standard library's decoder reads each line. pandas.read_json is not used: it rounds numbers, lets NaN and doubled
 keys pass and names no line; pyarrow, which does better, is an extra.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import math
-from collections.abc import Iterator
-from typing import Any, Literal, NoReturn
+import re
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +17,8 @@ from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_formats import file_format
+from calib_core.readers.json_text import RefusedError, decoder, lines_of, refused_constant
+from calib_core.readers.nested_json import nested_table
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text import utf8
 from calib_core.readers.wording import listed, quoted, size
@@ -25,9 +26,13 @@ from calib_core.readers.working_memory import check_rows
 
 _Shape = Literal["number", "text", "bool", "list"]
 
+_OBJECTS = re.compile(rb"\s*(\[\s*){0,2}\{")
+"""The beginning of an object, of a list of objects, or of a list of such lists."""
+
 
 def _starts_with_an_object(data: bytes) -> bool:
-    return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return _OBJECTS.match(start) is not None
 
 
 @file_format("jsonl", "JSON Lines", ("jsonl", "ndjson", "json"), recognise=_starts_with_an_object)
@@ -38,10 +43,13 @@ def parse_jsonl(data: bytes, name: str) -> Table:
     >>> t.matrices["probs"].tolist(), t.columns["label"].tolist()
     ([[0.7, 0.3]], ['cat'])
     """
+    content = utf8(data, name)
+    if (nested := nested_table(content, name)) is not None:
+        return nested
     stores: dict[str, _Store] = {}
     lines: list[int] = []
     values = 0
-    for line, text in _lines(utf8(data, name), name):
+    for line, text in lines_of(content, name):
         where = f"{name}, line {line}"
         record = _record(text, where)
         if not lines:
@@ -70,25 +78,10 @@ def parse_jsonl(data: bytes, name: str) -> Table:
     )
 
 
-def _lines(data: bytes, name: str) -> Iterator[tuple[int, bytes]]:
-    stream = io.BytesIO(data)
-    for number, line in enumerate(iter(lambda: stream.readline(limits.LINE_BYTES + 1), b""), 1):
-        if len(line.removesuffix(b"\n")) > limits.LINE_BYTES:
-            raise InputError(
-                f"{name}, line {number} is longer than {limits.LINE_BYTES >> 20} MB; put one JSON object on a line"
-            )
-        if text := line.strip():
-            yield number, text
-
-
-class _RefusedError(ValueError):
-    """Something JSON readers usually let pass; the message says what."""
-
-
 def _record(text: bytes, where: str) -> dict[str, Any]:
     try:
         value = _DECODER.decode(text.decode("utf-8"))
-    except _RefusedError as e:
+    except RefusedError as e:
         raise InputError(f"{where}: {e}") from e
     except RecursionError as e:
         raise InputError(f"{where}: nested too deeply; use one flat object a line") from e
@@ -104,27 +97,7 @@ def _record(text: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _RefusedError(f"key {quoted(twice)} is given twice; give each key once")
-    return found
-
-
-def _constant(name: str) -> NoReturn:
-    raise _RefusedError(f"{name} is not JSON; write null for a missing value")
-
-
-def _real(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise _RefusedError(f"{quoted(text)} is too large for a number")
-    return value
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_real)
+_DECODER = decoder(refused_constant)
 
 
 def _check_keys(stores: dict[str, _Store], where: str) -> None:

@@ -57,3 +57,6 @@ ROW_SECONDS = 2e-6
 
 WORKING_BYTES = 1 << 30
 """1 GiB for reading and checking: 8 million rows of two columns, or 66,000 of a thousand."""
+
+DOCUMENT_BYTES = 256 << 20
+"""One JSON document, which is decoded as a whole: Python's objects take five to ten times the bytes of the text."""

@@ -19,6 +19,7 @@ from calib_core.readers.class_names import (
     score_classes,
     spelled_alike,
 )
+from calib_core.readers.foreign import proposed_fields
 from calib_core.readers.labels import label_texts, plain
 from calib_core.readers.long_form import question_columns
 from calib_core.readers.no_scores import check_for_scores
@@ -54,7 +55,7 @@ def propose(table: Table, **chosen: Any) -> Reading:
             f"{table.name} is no summary, so that it is not read as one; leave the layout out, or make a summary with "
             "calib summarise"
         )
-    chosen = checked_fields(chosen)
+    chosen = proposed_fields(table, checked_fields(chosen))
     return _Proposal(table, chosen).reading().replace(**chosen)
 
 

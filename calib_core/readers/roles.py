@@ -27,7 +27,7 @@ _ROLES: dict[str, str] = {
 _ROLE_OF = {word: role for role, words in _ROLES.items() for word in words.split()}
 
 _PER_CLASS = re.compile(
-    r"(?P<prefix>p|prob|probs|proba|probability|y_prob|pred_prob|pred_proba|score|scores|softmax|conf|confidence|class"
+    r"(?P<prefix>\.pred|p|prob|probs|proba|probability|y_prob|pred_prob|pred_proba|score|scores|softmax|conf|confidence|class"
     r"|output|logit|logits|z|log_?probs?|log_?softmax)(?:[\s_\-.:/]+|(?P<open>[(\[])|(?=\d))(?P<name>.+)",
     re.IGNORECASE | re.DOTALL,
 )

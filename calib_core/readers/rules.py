@@ -48,6 +48,8 @@ for _code, _title, _remedy, _term in (
     # The file as a whole
     ("unreadable", "Cannot be read so", "Choose the columns that hold scores and labels.", "prediction-file"),
     ("reader", "What the reader did", "Nothing, where it is meant so.", "prediction-file"),
+    ("foreign", "A file that another tool wrote", "Nothing, where the values taken are the ones that are meant.",
+     "prediction-file"),
     ("summary", "A summary", "Open the rows themselves for what needs them.", "bins"),
     ("kept-rows", "Rows that a summary keeps", "Go back to the counts for what is about all rows.", "bins"),
     ("names", "Names that look alike", "Rename columns or classes so that people can tell them apart.",

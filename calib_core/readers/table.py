@@ -40,6 +40,7 @@ class Table:
     lines : line number in the file of each row, for text formats.
     notes : what the reader did beyond reading, one sentence each.
     rows : row number in the file of each row, where this holds only some of them.
+    origin : key of the shape in which another tool wrote it (``readers.foreign``); empty where none is recognised.
 
     >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])}, lines=np.array([2, 3]))
     >>> t.n_rows, t.place(1)
@@ -53,6 +54,7 @@ class Table:
     lines: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     rows: NDArray[np.intp] | None = None
+    origin: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", {name: owned(a) for name, a in self.columns.items()})

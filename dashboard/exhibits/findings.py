@@ -86,9 +86,10 @@ class Findings(Exhibit):
             f"What is said and how often it comes true in {tested} places, worst first.",
             headline=headline(frame),
         ).also(
-            "Looked at: every predicted class in every bin of the confidence, the confidence of all rows, and every "
-            f"class's probability over all rows, as far as they are known{slices}. Bins: {scene.in_bins}. In order of "
-            "the rows that are off at least: rows times the smallest gap that the interval leaves.",
+            "Looked at: every predicted class in every bin of the confidence and over all of them, the confidence of "
+            "all rows, and every class's probability over all rows, as far as they are "
+            f"known{slices}. Bins: {scene.in_bins}. In order of the rows that are off at least: rows times the "
+            "smallest gap that the interval leaves.",
             f"{how_judged(scene)} Corrected: for the number of places looked at, so that on average at most "
             f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places share "
             "rows, Benjamini and Yekutieli 2001).",

@@ -215,6 +215,7 @@ def test_a_bundle_is_fetched_once_and_the_whole_one_only_where_it_is_needed(
     assert sorted(name for name in fetched if "plotly" in name.lower()) == bundles
 
 
+@pytest.mark.wide
 def test_calib_dashboard_lets_browsers_keep_plotly(open_page, served_calib) -> None:
     page = open_page("about:blank")
     answers: dict[str, dict[str, str]] = {}
@@ -379,6 +380,7 @@ def keys_walk_the_columns_and_escape_clears(looking: Page) -> None:
     expect(looking.locator(".calib-tint")).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_columns_of_several_models_are_one_in_one_picture_and_highlighted_together_side_by_side(looking: Page) -> None:
     # Who wants less motion sees none.
     looking.evaluate(WATCH, "starsone")
@@ -444,6 +446,7 @@ def assert_drawn_as_afresh(page: Page) -> None:
     assert numbers(" ".join(afresh)) == pytest.approx(numbers(" ".join(travelled)), abs=0.05)
 
 
+@pytest.mark.wide
 def test_a_new_model_sets_off_from_the_base_and_arrives(open_page, served) -> None:
     page = moving(open_page, served)
     base = page.locator(f"{DIAGRAM} g.scatter.tracestarsbase path.point")

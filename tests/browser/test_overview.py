@@ -56,7 +56,9 @@ def test_the_sentence_follows_the_slider_and_the_link_what_it_was_left_at(open_p
     assert page.evaluate("document.activeElement.tagName") == "INPUT"
 
 
-@pytest.mark.parametrize("width", [900, 1280, 1920])
+@pytest.mark.parametrize(
+    "width", [900, pytest.param(1280, marks=pytest.mark.wide), pytest.param(1920, marks=pytest.mark.wide)]
+)
 def test_the_track_and_the_answers_share_one_axis(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
     page = open_page(f'{served().url}/{ADDRESS}&calibrators=[{{"key":"top-label-hb"}}]', width=width)
     drawn(page, "verdict")

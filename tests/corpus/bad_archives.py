@@ -108,7 +108,7 @@ def other_formats() -> Iterator[BadFile]:
         "old Excel": ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel file; save the sheet as CSV"),
         "a pickle": ("a.pkl", b"\x80\x04N.", "contains Python objects (a pickle), which are never loaded"),
         "an old pickle": ("a.npy", b"\x80\x02N.", "contains Python objects (a pickle), which are never loaded"),
-        "a JSON list": ("a.json", b'[{"p": 0.5}]', "is a JSON list; write one JSON object a line instead"),
+        "a JSON list": ("a.json", b"[0.5, 1]", "is a JSON list, and not of objects; write one JSON object a line"),
         "a JSON list called CSV": ("a.csv", b"\xef\xbb\xbf [1, 2]", "is a JSON list"),
         "CSV called NPZ": ("a.npz", b"p,y\n0.5,1\n", "a.npz is not NPZ; it looks like CSV: rename it to end in .csv"),
         "CSV called NPY": ("a.npy", b"p,y\n0.5,1\n", "a.npy is not NPY; it looks like CSV"),

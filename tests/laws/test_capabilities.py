@@ -30,6 +30,7 @@ ALLOWED = {
     ("decisions.py", "_numbers", "except"): "what people give as costs, whatever it is",
     ("paper_tables/kept.py", "read", "except"): "a damaged file, whatever is wrong with it",
     ("exporting/python.py", "_parts", "isinstance"): "a node of an export, which shares its name with a scale",
+    ("displays.py", "from_estimator", "hasattr"): "scikit-learn's rule: what has probabilities has predict_proba",
     ("registry.py", "value", "hasattr"): "a parameter is the member's own or its lifted part's",
     (
         "diagrams/forest.py",

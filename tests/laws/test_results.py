@@ -8,6 +8,7 @@ import json
 import pickle
 import sys
 import typing
+from html.parser import HTMLParser
 
 import joblib
 import numpy as np
@@ -19,14 +20,16 @@ from generated import ordinary_rows
 import calib_core as cc
 from calib_core import Logits, Predictions, claims, diagrams, estimate, guarantees, inference, slices, study
 from calib_core._arrays import Rows
-from calib_core._repr import OneLine
+from calib_core._repr import OneLine, Shown
 from calib_core.binning import BinTable, SimplexTable
 from calib_core.claim_lines import Samples
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.figures.look import figure_template
+from calib_core.readers.check_list import Checked
+from calib_core.readers.finding import Finding
 
-NAMES = [f"{letter}, a class with a long\nname" * 4 for letter in "abc"]
+NAMES = [f"{letter}, <b>a class</b> with a long\nname" * 4 for letter in "abc"]
 PLOTLY = "application/vnd.plotly.v1+json"
 WORDS = ("interval", "floor", "verdict")
 
@@ -159,6 +162,12 @@ def examples(rows):
         Samples(np.full((1, 1, 2), 0.5), np.ones((1, 1, 2), dtype=bool), np.ones((1, 1))),
         cc.datasets.example_1(),
         cc.datasets.DEMOS[0],
+        (
+            found_in_a_file := Finding(
+                "warning", "weights", f"column {NAMES[0]} is not used", {"weights": "w"}, "Use it"
+            )
+        ),
+        Checked("Weights that are used", "found", findings=(found_in_a_file,)),
     ]
     return {type(one): one for one in found}
 
@@ -172,18 +181,83 @@ def test_every_public_result_has_an_example(examples):
     exported += [cc.Estimate, cc.Predictions, Logits, Rows, BinTable, SimplexTable]
     exported += [value for value in vars(claims).values() if getattr(value, "__module__", "") == claims.__name__]
     results = {one for one in exported if inspect.isclass(one) and dataclasses.is_dataclass(one)}
-    results |= {one for one in heirs(OneLine) - {Diagram, SmallDiagrams} if one.__module__.startswith("calib_core.")}
+    results |= {
+        one for one in heirs(Shown) - {OneLine, Diagram, SmallDiagrams} if one.__module__.startswith("calib_core.")
+    }
     assert {one for one in results if not one.__name__.startswith("_")} == set(examples)
 
 
 def test_the_repr_of_a_result_is_one_short_line(examples):
     for cls, one in examples.items():
+        if cls in (Finding, Checked):  # sentences about a file, never cut
+            continue
         text = repr(one)
         assert text.startswith(cls.__name__ + "("), text
         assert text.endswith(")"), text
         assert len(text) < 200, text
         assert "\n" not in text, text
         assert "array(" not in text, text
+
+
+class Tags(HTMLParser):
+    """The tags of a piece of a page, those that are open, and its text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.seen, self.open, self.styles, self.text = set(), [], "", ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        self.open.append(tag)
+        assert {name for name, _ in attrs} <= {"style", "class", "scope"}
+        self.styles += "".join(value for name, value in attrs if name == "style")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_a_result_in_a_notebook_is_a_small_table_of_text_in_the_colours_of_the_page(examples):
+    for cls, one in examples.items():
+        if issubclass(cls, Diagram):
+            continue
+        bundle = one._repr_mimebundle_()
+        assert bundle.keys() == {"text/plain", "text/html"}
+        assert bundle["text/plain"] == repr(one)
+        page = bundle["text/html"]
+        tags = Tags(page)
+        assert not tags.open, cls
+        assert tags.seen <= {"div", "strong", "table", "tr", "th", "td"}, cls
+        assert "color" not in tags.styles
+        assert "background" not in tags.styles
+        assert tags.text.startswith(cls.__name__)
+        assert len(tags.text) > len(cls.__name__) + 3, cls
+        assert len(page) < 6000, cls
+        assert "\n" not in page
+    assert NAMES[0].replace("\n", " ")[:40] in Tags(examples[Predictions]._repr_mimebundle_()["text/html"]).text
+
+
+def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows):
+    one = estimate(rows, "confidence")
+    page = Tags(one._repr_mimebundle_()["text/html"]).text
+    assert f"{one.value:.4f}" in page
+    assert page.endswith("ask.interval(), .noise_floor, .verdict()")
+    assert not any(one.knows(word) for word in WORDS)
+    sentence = one.verdict().sentence
+    page = Tags(one._repr_mimebundle_()["text/html"]).text
+    for known in (
+        sentence,
+        one.interval().sentence,
+        f"{one.noise_floor.high:.4f}: 95 % of calibrated models show no more",
+    ):
+        assert known in page
+    assert "ask" not in page
+    accuracy = estimate(rows, None, "accuracy")
+    assert "show no less" in (accuracy.noise_floor and accuracy._repr_mimebundle_()["text/html"])
 
 
 @pytest.fixture(scope="module")

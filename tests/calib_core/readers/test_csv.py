@@ -156,7 +156,7 @@ REFUSED = {
     b'p,"y\n0.5,a\n': "a.csv, line 1: the header has a quote that is not closed; close it",
     b"p," + b"x" * 300 + b"\n1,2\n": "a.csv, line 1: column 2 has a name of 300 characters; shorten it",
     b"\x1f\x8b\x08": "a.csv is compressed with gzip; unpack it first",
-    b"[1, 2]": "a.csv is a JSON list; write one JSON object a line instead (JSON Lines)",
+    b"[1, 2]": "a.csv is a JSON list, and not of objects; write one JSON object a line (JSON Lines)",
 }
 
 

@@ -1,0 +1,54 @@
+"""Predictions that R's caret saves (savePredictions, classProbs = TRUE): pred, obs, a column a level, rowIndex."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from calib_core.readers.foreign.level_columns import known_fields, repeats, several, texts_of, tuned
+from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.table import Table
+
+PREDICTED, LABEL, ROW, RESAMPLE, TUNING = "pred", "obs", "rowIndex", "Resample", "tuning"
+_BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, "weights"})
+
+
+@shape_of_columns
+class Caret(ShapeOfColumns):
+    """Every combination of tuning parameters is a model; rows of a repeated cross-validation belong together."""
+
+    key, title = "caret", "predictions that caret saved"
+
+    def recognises(self, table: Table) -> bool:
+        return {PREDICTED, LABEL, ROW} <= table.columns.keys() and len(_levels(table)) > 1
+
+    def table(self, table: Table) -> Table:
+        """With a column that names the combination of tuning parameters, where there are several."""
+        parameters = [name for name in table.columns if name not in {*_BESIDE, *_levels(table)}]
+        if TUNING in table.columns or not any(several(table, name) for name in parameters):
+            return table
+        return replace(table, columns={**table.columns, TUNING: tuned(table, parameters)})
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        del chosen
+        levels = _levels(table)
+        question = tuple(name for name in (ROW, RESAMPLE) if name in table.columns)
+        candidates = several(table, TUNING)
+        rows = (ROW, TUNING) if candidates else (ROW,)
+        return known_fields(
+            layout="wide",
+            scores=levels,
+            label=(LABEL,),
+            label_coding="names",
+            classes=levels,
+            models=TUNING if candidates else None,
+            question=question if candidates else None,
+            group=ROW if repeats(table, rows) else None,
+        )
+
+
+def _levels(table: Table) -> tuple[str, ...]:
+    """Columns that are called as labels or predictions are."""
+    called = texts_of(table, LABEL) | texts_of(table, PREDICTED)
+    return tuple(name for name, column in table.columns.items() if name in called and column.dtype.kind in "fiu")

@@ -1,0 +1,117 @@
+"""Log-likelihoods of the choices of questions: which one they favour, how surely, and is it right."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core._arrays import frozen
+from calib_core.readers.table import Array
+
+CLASSES = "class names"
+"""A column of the names of choices, as many as there are choices; it is there where every row has as many."""
+SCORES, PREDICTED, GOLD, CONFIDENCE, CORRECT = "log_likelihood", "predicted", "gold", "confidence", "correct"
+
+
+class ChoiceRows:
+    """Questions with a score for each choice, by any number of measures, and the place of the right choice.
+
+    >>> rows = ChoiceRows(("",))
+    >>> rows.add([[-1.0, -2.0]], (0,), None, None); rows.add([[-3.0, -3.0, -1.0]], (1,), None, None)
+    >>> columns, matrices = rows.finished()
+    >>> columns["confidence"].round(2).tolist(), columns["predicted"].tolist(), columns["correct"].tolist()
+    ([0.73, 0.79], ['choice 1', 'choice 3'], [1.0, 0.0])
+    """
+
+    def __init__(self, measures: Sequence[str]) -> None:
+        self.measures = tuple(measures)
+        self._scores = [array("d") for _ in measures]
+        self._counts = array("q")
+        self._gold = array("q")
+        self._others: dict[int, Collection[int]] = {}
+        self._reported = array("d")
+        self._names: Sequence[str] | None = None
+        self._named_alike = True
+
+    def add(
+        self,
+        scores: Sequence[Sequence[float]],
+        gold: Collection[int],
+        reported: float | None,
+        names: Sequence[str] | None,
+    ) -> None:
+        """One question: its choices' scores by each measure, the right choices, and what the file says of the answer.
+
+        ``reported``, 1 or 0, counts where no right choice is known; ``names`` are the texts of the choices.
+        """
+        for kept, values in zip(self._scores, scores, strict=True):
+            kept.extend(values)
+        if len(gold) > 1:
+            self._others[len(self._counts)] = gold
+        self._counts.append(len(scores[0]))
+        self._gold.append(next(iter(gold)) if len(gold) == 1 else -1)
+        self._reported.append(np.nan if reported is None else reported)
+        if self._named_alike:
+            self._names = names if len(self._counts) == 1 else self._names
+            self._named_alike = names is not None and names == self._names and len(set(names)) == len(names)
+
+    def finished(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Columns, and matrices (n, K) where every question has as many choices."""
+        counts = np.array(self._counts, dtype=np.int64)
+        most = int(counts.max())
+        alike = bool((counts == most).all())
+        names = self._names if alike and self._named_alike and self._names else [f"choice {k + 1}" for k in range(most)]
+        spelled = np.array([*names, ""], dtype=object)
+        columns: dict[str, Array] = {GOLD: spelled[np.array(self._gold)]}
+        matrices: dict[str, Array] = {}
+        for measure, kept in zip(self.measures, self._scores, strict=True):
+            values = np.array(kept)
+            confidence, top = _largest(values, counts)
+            columns[CONFIDENCE + measure] = confidence
+            columns[PREDICTED + measure] = spelled[top]
+            columns[CORRECT + measure] = self._correct(top)
+            if alike:
+                matrices[SCORES + measure] = frozen(values.reshape(-1, most))
+        if alike:
+            columns[CLASSES] = spelled[:-1]
+        return columns, matrices
+
+    def _correct(self, top: NDArray[np.int64]) -> NDArray[np.float64]:
+        gold = np.array(self._gold)
+        right = np.where(gold >= 0, top == gold, np.array(self._reported))
+        for row, golds in self._others.items():
+            right[row] = top[row] in golds
+        return right
+
+
+def _largest(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The largest entry of every row's softmax, and where it is; of equal ones the first."""
+    starts = np.cumsum(counts) - counts
+    row = np.repeat(np.arange(len(counts)), counts)
+    most = np.maximum.reduceat(values, starts)
+    total = np.add.reduceat(np.exp(values - most[row]), starts)
+    place = np.where(values == most[row], np.arange(len(values)) - starts[row], len(values))
+    return 1 / total, np.minimum.reduceat(place, starts)
+
+
+def fields_of_choices(columns: Mapping[str, Array], wide: bool, measure: str = "") -> dict[str, object]:
+    """Fields of Reading: all choices' scores where ``wide``, else the favoured choice's confidence."""
+    if wide:
+        names = tuple(str(name) for name in columns[CLASSES])
+        return {
+            "layout": "wide",
+            "kind": "logits",
+            "scores": (SCORES + measure,),
+            "label": (GOLD,),
+            "label_coding": "names",
+            "classes": names,
+        }
+    return {
+        "layout": "confidence",
+        "kind": "probabilities",
+        "confidence": CONFIDENCE + measure,
+        "correct": CORRECT + measure,
+    }

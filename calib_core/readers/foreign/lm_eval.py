@@ -1,0 +1,205 @@
+"""Samples of the Language Model Evaluation Harness: log-likelihoods of the choices of multiple-choice tasks.
+
+Its own Brier score takes the softmax of the log-likelihoods; acc_norm divides them by the characters of each choice.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from calib_core.predictions import InputError
+from calib_core.readers.finding import Finding
+from calib_core.readers.foreign import lm_eval_findings as about
+from calib_core.readers.foreign.choice_rows import GOLD, PREDICTED, SCORES, ChoiceRows, fields_of_choices
+from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+
+_NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl?", re.DOTALL)
+_ALONG = ("subject", "category", "topic", "difficulty")
+"""Keys of a document that say what its question is about."""
+
+
+@shape_of_records
+class HarnessSamples(ShapeOfRecords):
+    """samples_{task}_{date}.jsonl, written with --log_samples; strings or numbers, whatever the version."""
+
+    key = "lm-evaluation-harness"
+    title = "samples of the Language Model Evaluation Harness (--log_samples)"
+
+    def recognises(self, document: Document) -> bool:
+        return all("filtered_resps" in record and "doc" in record for record in document.first)
+
+    def table(self, document: Document) -> Table:
+        rows, along = _Rows(document.name), Columns(document.name)
+        for place, record in document.records:
+            if rows.add(record, place):
+                along.add(_beside(record, rows.task), place)
+        rows.check(along.rows)
+        columns, matrices = rows.choices.finished()
+        table = along.table(by_line=document.by_line, notes=rows.notes(), matrices=matrices)
+        return about.with_columns(table, columns, rows.measures)
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**about.shared_fields(table), **_layout(table, chosen)}
+
+    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
+        yield from about.findings(table, reading)
+
+
+def _layout(table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    measure = about.measure_of_task(table)
+    layout = chosen.get("layout") or about.best_layout(table)
+    if layout == "top-label":
+        bare = fields_of_choices(table.columns, False, measure)
+        return {**bare, "layout": layout, "predicted": PREDICTED + measure, "label": (GOLD,)}
+    return fields_of_choices(table.columns, layout == "wide" and SCORES in table.matrices, measure)
+
+
+class _Rows:
+    """The records that can be used, and why others cannot."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        found = _NAME.fullmatch(name)
+        self.task = found["task"] if found else None
+        self.measures: tuple[str, ...] = ()
+        self.choices = ChoiceRows(("",))
+        self._left: dict[str, list[int]] = {}
+        self._single = self._generated = self._from_acc = 0
+
+    def add(self, record: Record, place: int) -> bool:
+        """Whether the record was taken."""
+        pairs = _pairs(record["filtered_resps"])
+        if pairs is None or len(pairs) < 2:
+            self._generated += pairs is None
+            self._single += pairs is not None
+            return self._leave("not two log-likelihoods or more", place)
+        contexts, texts = _requests(record.get("arguments"), len(pairs))
+        mutual = "acc_mutual_info" in record and len(pairs) % 2 == 0 and len(pairs) > 2
+        k = len(pairs) // 2 if mutual else len(pairs)
+        values = pairs[:k]
+        if not all(map(math.isfinite, pairs)):
+            return self._leave("a log-likelihood that is no finite number", place)
+        texts, contexts = texts[:k], contexts[:k]
+        if not self.measures:
+            self.measures = ("", *(["_per_character"] if texts else []), *(["_mutual_info"] if mutual else []))
+            self.choices = ChoiceRows(self.measures)
+        scores = {"": values}
+        if texts:
+            scores["_per_character"] = [v / max(len(t), 1) for v, t in zip(values, texts, strict=True)]
+        if mutual:
+            scores["_mutual_info"] = [a - b for a, b in zip(values, pairs[k:], strict=True)]
+        if not set(self.measures) <= scores.keys():
+            return self._leave("no texts of the choices", place)
+        reported = _yes_or_no(record.get("acc"))
+        if len(texts) == k and len(set(texts)) == 1 and len(set(contexts)) == k:
+            # The choices are contexts, as of winogrande: the target is the text behind them, and no place of a choice.
+            gold: Collection[int] = _from_acc(values, reported)
+            self._from_acc += len(gold)
+            names = None
+        else:
+            gold, names = _gold(record.get("target"), texts, k), [text.strip() for text in texts] or None
+        if not gold and reported is None:
+            return self._leave("no right choice among their choices", place)
+        self.choices.add([scores[measure] for measure in self.measures], gold, reported, names)
+        return True
+
+    def _leave(self, what: str, place: int) -> bool:
+        self._left.setdefault(what, []).append(place)
+        return False
+
+    def check(self, taken: int) -> None:
+        """InputError where no record has what a confidence can be taken from."""
+        if taken:
+            return
+        if self._generated:
+            raise InputError(
+                f"{self.name} holds generated answers (generate_until), which come without any confidence; log a "
+                "multiple-choice task, or write confidence and correct for each answer"
+            )
+        if self._single:
+            raise InputError(
+                f"{self.name} holds one log-likelihood a row (loglikelihood), the probability of the right text and no "
+                "confidence in an answer; log a multiple-choice task instead"
+            )
+
+    def notes(self) -> list[str]:
+        """Sentences about what was done with the records."""
+        notes = [lacking(places, what) for what, places in self._left.items()]
+        if self._from_acc:
+            notes.append(
+                f"The target of {self._from_acc:,} rows is a text that all choices share (as in winogrande): the right "
+                "one of two choices is taken from acc."
+            )
+        return notes
+
+
+def _beside(record: Record, task: str | None) -> dict[str, Any]:
+    """What goes along with the scores."""
+    doc = record["doc"] if isinstance(record["doc"], dict) else {}
+    about_doc = {key: doc[key] for key in _ALONG if isinstance(doc.get(key), str)}
+    task_of_file = {} if task is None else {"task": task}
+    measured = {key: number(record[key]) for key in ("acc", "acc_norm", "acc_mutual_info") if key in record}
+    kept = {"doc_id": record.get("doc_id"), "filter": str(record.get("filter") or "none")}
+    return {**kept, **task_of_file, **about_doc, **measured}
+
+
+def _pairs(answers: Any) -> list[float] | None:
+    """The log-likelihoods of [log-likelihood, is greedy] pairs; None of generated texts."""
+    if not isinstance(answers, list) or not answers:
+        return None
+    if not isinstance(answers[0], list):
+        # One request, or the pair itself: ["-3.2", "True"].
+        return [number(answers[0])] if len(answers) == 2 and str(answers[1]).casefold() in ("true", "false") else None
+    if not all(isinstance(pair, list) and pair for pair in answers):
+        return None
+    values = [number(pair[0]) for pair in answers]
+    return None if all(map(math.isnan, values)) else values
+
+
+def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
+    """Contexts and continuations of a row's requests, without the space before; empty where they are not there."""
+    if isinstance(arguments, dict):
+        numbered = [arguments.get(f"gen_args_{i}") for i in range(k)]
+        pairs: Sequence[Any] = [(a.get("arg_0"), a.get("arg_1")) if isinstance(a, dict) else None for a in numbered]
+    else:
+        pairs = arguments if isinstance(arguments, list) and len(arguments) == k else []
+    if len(pairs) < k or not all(
+        isinstance(pair, list | tuple) and len(pair) > 1 and all(isinstance(text, str) for text in pair[:2])
+        for pair in pairs
+    ):
+        return [], []
+    return [pair[0] for pair in pairs], [pair[1].removeprefix(" ") for pair in pairs]
+
+
+def _gold(target: Any, texts: Sequence[str], k: int) -> Collection[int]:
+    """The places of the right choices, which the harness writes as a number, a list of them or the text of a choice."""
+    text = str(target).strip()
+    if text.isdecimal():
+        return (int(text),) if len(text) < 9 and int(text) < k else ()
+    if text.startswith("["):
+        try:
+            several = json.loads(text)
+        except (ValueError, RecursionError):
+            return ()
+        return sorted({each for each in several if type(each) is int and 0 <= each < k})
+    spelled = [choice.strip() for choice in texts]
+    return (spelled.index(text),) if text in spelled else ()
+
+
+def _from_acc(values: Sequence[float], reported: float | None) -> Collection[int]:
+    if len(values) != 2 or reported is None:
+        return ()
+    top = int(values[1] > values[0])
+    return (top if reported else 1 - top,)
+
+
+def _yes_or_no(value: Any) -> float | None:
+    found = float(value) if isinstance(value, bool) else number(value)
+    return found if found in (0.0, 1.0) else None

@@ -1,0 +1,147 @@
+"""Output of Hugging Face pipelines: for each text or image a list of labels with their scores, largest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calib_core._text import count
+from calib_core.predictions import InputError
+from calib_core.readers.finding import Finding
+from calib_core.readers.foreign.choice_rows import CLASSES
+from calib_core.readers.foreign.growing_columns import Columns, lacking, number
+from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+
+_SCORES, _CONFIDENCE, _PREDICTED = "scores", "confidence", "predicted"
+_PLACES = re.compile(r"LABEL_(\d+)")
+
+
+@shape_of_records
+class PipelineOutput(ShapeOfRecords):
+    """Records with a list of {label, score} under some key, or with labels and scores side by side (zero-shot)."""
+
+    key = "transformers-pipeline"
+    title = "output of a Hugging Face pipeline"
+
+    def recognises(self, document: Document) -> bool:
+        first = document.first
+        return all(set(each) == {"label", "score"} for each in first) or all(_where(each) is not None for each in first)
+
+    def table(self, document: Document) -> Table:
+        columns, damaged, whole = Columns(document.name), [], []
+        for place, record in document.records:
+            scores, rest = _pairs(record)
+            if not scores or any(map(np.isnan, scores.values())):
+                damaged.append(place)
+                continue
+            top = max(scores, key=scores.__getitem__)
+            columns.add({**rest, _CONFIDENCE: scores[top], _PREDICTED: top}, place)
+            whole.append(scores)
+        notes = [lacking(damaged, "no labels with scores")] if damaged else []
+        table = columns.table(by_line=document.by_line, notes=notes)
+        names = _ordered({name for each in whole for name in each})
+        if len(names) < 2 or any(each.keys() != set(names) for each in whole):
+            return table
+        matrix = np.array([[each[name] for name in names] for each in whole], dtype=np.float64)
+        spelled = {CLASSES: np.array(names, dtype=object)}
+        return replace(table, columns={**table.columns, **spelled}, matrices={_SCORES: matrix})
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        beside = set(table.columns) - {_CONFIDENCE, _PREDICTED, CLASSES}
+        if not beside:
+            raise InputError(
+                f"{table.name} is {self.title}, which has predicted labels and their scores and not the true ones; add "
+                'the true label to each record: {"true": "POS", "scores": [{"label": "POS", "score": 0.9}, …]}'
+            )
+        layout = chosen.get("layout") or ("wide" if _SCORES in table.matrices else "top-label")
+        if layout != "wide":
+            return {"layout": layout, "kind": "probabilities", _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED}
+        return {"layout": "wide", "kind": "probabilities", _SCORES: (_SCORES,), **_classes(table)}
+
+    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
+        if _SCORES not in table.matrices:
+            message = (
+                "Each record has its largest scores only: confidences are judged, and classes by their predictions."
+            )
+            yield Finding("note", "foreign", message)
+            return
+        off = np.abs(table.matrices[_SCORES].sum(axis=1) - 1) > 0.05
+        if off.any() and reading.layout == "wide":
+            yield Finding(
+                "warning",
+                "foreign",
+                f"Scores of {count(int(off.sum()))} rows do not sum to 1: the pipeline may have taken several labels a "
+                "text (a sigmoid each), so that only the largest is read as a confidence.",
+                {"layout": "top-label", _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED},
+                "Read the largest score",
+            )
+
+
+def _classes(table: Table) -> dict[str, Any]:
+    """LABEL_0, LABEL_1, … are places: their classes are called as labels of numbers are."""
+    names = [str(name) for name in table.columns[CLASSES]]
+    places = [_PLACES.fullmatch(name) for name in names]
+    labels = [column for name, column in table.columns.items() if name not in (_CONFIDENCE, _PREDICTED, CLASSES)]
+    spelled = any(set(map(str, column)) <= set(names) for column in labels)
+    if spelled or not all(places):
+        return {"classes": tuple(names)}
+    return {"classes": tuple(place[1] for place in places if place)}
+
+
+def _ordered(names: set[str]) -> list[str]:
+    """LABEL_2 before LABEL_10, others by the alphabet."""
+    return sorted(names, key=lambda name: (int(found[1]) if (found := _PLACES.fullmatch(name)) else -1, name))
+
+
+def _where(record: Record) -> str | None:
+    """The key whose value has the scores."""
+    for key, value in record.items():
+        inner = value[0] if isinstance(value, list) and value and isinstance(value[0], list) else value
+        if isinstance(inner, list) and inner and all(_is_pair(each) for each in inner):
+            return key
+        if isinstance(value, dict) and _is_zero_shot(value):
+            return key
+    return "" if _is_zero_shot(record) else None
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, dict) and {"label", "score"} <= value.keys()
+
+
+def _is_zero_shot(record: Any) -> bool:
+    labels, scores = record.get("labels"), record.get(_SCORES)
+    return (
+        isinstance(labels, list) and isinstance(scores, list) and len(labels) == len(scores) > 0
+        and all(isinstance(each, str) for each in labels)
+    )  # fmt: skip
+
+
+def _pairs(record: Record) -> tuple[dict[str, float], dict[str, Any]]:
+    """The score of every label, and what else the record has."""
+    if set(record) == {"label", "score"}:
+        return {str(record["label"]): number(record["score"])}, {}
+    key = _where(record)
+    if key is None:
+        return {}, {}
+    if key == "":
+        rest = {name: value for name, value in record.items() if name not in ("labels", _SCORES, "sequence")}
+        return _zero_shot(record), _plain(rest)
+    value, rest = record[key], {name: each for name, each in record.items() if name != key}
+    if isinstance(value, dict):
+        return _zero_shot(value), _plain(rest)
+    inner = value[0] if isinstance(value[0], list) else value
+    return {str(each["label"]): number(each["score"]) for each in inner}, _plain(rest)
+
+
+def _zero_shot(record: Record) -> dict[str, float]:
+    return dict(zip(record["labels"], map(number, record[_SCORES]), strict=True))
+
+
+def _plain(rest: Record) -> dict[str, Any]:
+    return {key: value for key, value in rest.items() if isinstance(value, str | int | float | bool)}

@@ -1,0 +1,89 @@
+"""Predictions that Weka writes as CSV: inst#, actual, predicted, error, then its distribution or one prediction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calib_core._arrays import frozen
+from calib_core.readers.foreign.level_columns import texts_of
+from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.number_texts import numbers
+from calib_core.readers.table import Array, Table
+
+_FIRST = ("inst#", "actual", "predicted", "error")
+_NAMED = re.compile(r"(\d+):(.*)", re.DOTALL)
+"""A class as Weka writes it: its number, counted from 1, and its name."""
+_OWN = re.compile(r"distribution(?:\[(\d+)\])?")
+
+
+@shape_of_columns
+class Weka(ShapeOfColumns):
+    """Classes are written as "2:versicolor", the probability of the predicted one as "*0.967"."""
+
+    key, title = "weka", "predictions that Weka wrote"
+
+    def recognises(self, table: Table) -> bool:
+        return table.names[: len(_FIRST)] == _FIRST and bool(_scores(table) or "prediction" in table.columns)
+
+    def table(self, table: Table) -> Table:
+        """With names for numbers and names, numbers without marks, and columns called like their classes."""
+        scores = _scores(table)
+        names = _names(table, len(scores))
+        columns: dict[str, Array] = {}
+        for name, column in table.columns.items():
+            if name in ("actual", "predicted"):
+                columns[name] = _without_numbers(column)
+            elif name in scores:
+                columns[f"p({names[scores.index(name)]})"] = _without_marks(column)
+            elif name == "prediction":
+                columns[name] = _without_marks(column)
+            else:
+                columns[name] = column
+        return replace(table, columns=columns)
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        del chosen
+        scores = tuple(name for name in table.columns if name.startswith("p(") and name.endswith(")"))
+        if scores:
+            classes = tuple(name[2:-1] for name in scores)
+            return {
+                "layout": "wide",
+                "scores": scores,
+                "label": ("actual",),
+                "label_coding": "names",
+                "classes": classes,
+            }
+        return {"layout": "top-label", "confidence": "prediction", "predicted": "predicted", "label": ("actual",)}
+
+
+def _scores(table: Table) -> tuple[str, ...]:
+    return tuple(name for name in table.columns if _OWN.fullmatch(name))
+
+
+def _names(table: Table, k: int) -> list[str]:
+    """Names of classes by their numbers; one that is never true nor predicted has its number."""
+    found = {}
+    for name in ("actual", "predicted"):
+        for text in texts_of(table, name):
+            if named := _NAMED.fullmatch(text):
+                found[int(named[1])] = named[2]
+    return [found.get(j, str(j)) for j in range(1, k + 1)]
+
+
+def _without_numbers(column: Array) -> Array:
+    texts = np.empty(len(column), dtype=object)
+    texts[:] = [named[2] if (named := _NAMED.fullmatch(str(text))) else "" for text in column]  # "?" where unknown
+    return frozen(texts)
+
+
+def _without_marks(column: Array) -> Array:
+    if column.dtype != object:
+        return column
+    texts = np.empty(len(column), dtype=object)
+    texts[:] = [str(text).removeprefix("*") for text in column]
+    return frozen(numbers(texts))

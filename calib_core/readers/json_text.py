@@ -1,0 +1,59 @@
+"""JSON as text: decoded exactly, and what JSON readers usually let pass is refused in words."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from calib_core.predictions import InputError
+from calib_core.readers import limits
+from calib_core.readers.wording import quoted
+
+
+class RefusedError(ValueError):
+    """Something JSON readers usually let pass; the message says what."""
+
+
+def lines_of(data: bytes, name: str) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not empty, with their numbers; InputError for one that is too long."""
+    stream = io.BytesIO(data)
+    for number, line in enumerate(iter(lambda: stream.readline(limits.LINE_BYTES + 1), b""), 1):
+        if len(line.removesuffix(b"\n")) > limits.LINE_BYTES:
+            raise InputError(
+                f"{name}, line {number} is longer than {limits.LINE_BYTES >> 20} MB; put one JSON object on a line"
+            )
+        if text := line.strip():
+            yield number, text
+
+
+def decoder(constant: Callable[[str], Any]) -> json.JSONDecoder:
+    """A decoder that refuses keys given twice and numbers too large; ``constant`` answers for NaN and Infinity.
+
+    >>> decoder(refused_constant).decode('{"p": [0.1, 1]}')
+    {'p': [0.1, 1]}
+    """
+    return json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=constant, parse_float=_real)
+
+
+def refused_constant(name: str) -> NoReturn:
+    """NaN, Infinity or -Infinity, which are not JSON."""
+    raise RefusedError(f"{name} is not JSON; write null for a missing value")
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RefusedError(f"key {quoted(twice)} is given twice; give each key once")
+    return found
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise RefusedError(f"{quoted(text)} is too large for a number")
+    return value

@@ -1,0 +1,97 @@
+"""JSON that is no flat object a line: documents over several lines, lists of objects, and lines with objects inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from calib_core.predictions import InputError
+from calib_core.readers import limits
+from calib_core.readers.foreign import Constants, document_records, document_table
+from calib_core.readers.json_text import RefusedError, lines_of
+from calib_core.readers.table import Table
+from calib_core.readers.wording import size
+
+
+def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
+    """The table of a document, or of lines with objects inside; None where lines are flat, or no JSON at all.
+
+    Parameters
+    ----------
+    data : UTF-8 text.
+    lines : it is known to be lines, as a part of a file of many.
+    """
+    constants = Constants(name)
+    if data[:4096].lstrip().startswith(b"["):
+        return _of_document(_value(data, name, constants), name, constants)
+    every = lines_of(data, name)
+    try:
+        _, text = next(every)
+    except StopIteration:
+        return None
+    following = next(every, None)
+    first = _tried(text, constants)
+    if first is None or (following is not None and not isinstance(first, dict)):
+        # Not an object a line: a document over several lines, or damaged, which the strict reader puts in words.
+        return None if lines else _of_document(_tried(data, constants), name, constants)
+    if following is None and not lines:
+        found = _of_document(first, name, constants)
+        if found is not None:
+            return found
+    if not isinstance(first, dict) or not any(map(_nested, first.values())):
+        return None
+    return document_table(name, _records(data, name, constants), constants, by_line=True)
+
+
+def _of_document(value: Any, name: str, constants: Constants) -> Table | None:
+    """The table of one JSON value; None where it is an object without records."""
+    found = document_records(name, value)
+    if found is None:
+        return None
+    records, about = found
+    return document_table(name, enumerate(records), constants, about)
+
+
+def _nested(value: Any) -> bool:
+    """Is it what a flat line cannot hold: an object, objects in a list, or a list of texts?"""
+    if isinstance(value, list):
+        return any(isinstance(each, dict) for each in value) or (
+            bool(value) and all(isinstance(each, str) for each in value)
+        )
+    return isinstance(value, dict)
+
+
+def _records(data: bytes, name: str, constants: Constants) -> Iterator[tuple[int, Any]]:
+    for line, text in lines_of(data, name):
+        yield line, _value(text, f"{name}, line {line}", constants)
+
+
+def _tried(text: bytes, constants: Constants) -> Any:
+    """The value of a text; None where it is no JSON or too large to be one value."""
+    if len(text) > limits.DOCUMENT_BYTES:
+        return None
+    try:
+        return constants.decoder.decode(text.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _value(text: bytes, where: str, constants: Constants) -> Any:
+    """One JSON value, of whatever kind."""
+    if len(text) > limits.DOCUMENT_BYTES:
+        raise InputError(
+            f"{where} has {size(len(text))}; at most {size(limits.DOCUMENT_BYTES)} of one JSON document are read: "
+            "write one JSON object a line"
+        )
+    constants.where = where
+    try:
+        return constants.decoder.decode(text.decode("utf-8"))
+    except RefusedError as e:
+        raise InputError(f"{where}: {e}") from e
+    except RecursionError as e:
+        raise InputError(f"{where}: nested too deeply; use one flat object a line") from e
+    except ValueError as e:
+        what = "an integer has too many digits" if "integer string" in str(e) else "this is not valid JSON"
+        raise InputError(
+            f'{where}: {what}; write one object a line, such as {{"probs": [0.7, 0.3], "label": 0}}'
+        ) from e

@@ -1,0 +1,95 @@
+"""JSON documents: one value of many records, in the forms in which tools write them; what no shape knows is flat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calib_core as cc
+from calib_core.readers import limits, read_table
+
+Refused = Callable[[bytes, str], str]
+P, Y = [0.7, 0.2], [1, 0]
+FORMS: dict[str, Any] = {
+    "columns beside data": {"columns": ["p", "label"], "data": [[0.7, 1], [0.2, 0]], "ncols": 2},
+    "a list of objects": [{"p": 0.7, "label": 1}, {"p": 0.2, "label": 0}],
+    "objects by id": {"q7": {"p": 0.7, "label": 1}, "q9": {"p": 0.2, "label": 0}},
+    "columns of objects": {"p": {"0": 0.7, "1": 0.2}, "label": {"0": 1, "1": 0}},
+    "records inside": {"model": "m", "predictions": [{"p": 0.7, "label": 1}, {"p": 0.2, "label": 0}]},
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_document_in_every_form_is_the_same_table(form: str, indent: int | None) -> None:
+    table = read_table(json.dumps(FORMS[form], indent=indent).encode(), "a.json")
+    assert table.columns["p"].tolist() == P
+    assert table.columns["label"].tolist() == Y
+    found = cc.read_predictions(json.dumps(FORMS[form], indent=indent).encode(), "a.json")
+    np.testing.assert_allclose(found.probs[:, 1], P)
+
+
+def test_the_key_of_a_record_is_a_column() -> None:
+    assert read_table(json.dumps(FORMS["objects by id"]).encode(), "a.json").columns["id"].tolist() == ["q7", "q9"]
+    both = {"a": {"id": 1, "p": 0.5}, "b": {"id": 2, "p": 0.6}}
+    assert read_table(json.dumps(both).encode(), "a.json").columns["key"].tolist() == ["a", "b"]
+
+
+def test_nested_keys_are_paths_and_lists_of_one_length_matrices() -> None:
+    lines = [{"s": {"a": {"v": i}}, "m": {"p": [0.1 * i, 1.0]}, "t": ["x"], "n": None} for i in range(3)]
+    del lines[2]["m"]
+    table = read_table("\n".join(map(json.dumps, lines)).encode(), "a.jsonl")
+    assert table.columns["s.a.v"].tolist() == [0, 1, 2]
+    assert table.columns["t"].tolist() == ['["x"]'] * 3
+    np.testing.assert_array_equal(table.matrices["m.p"], [[0, 1], [0.1, 1], [np.nan, np.nan]])
+    assert table.place(1) == "line 2 (row 1)"
+
+
+def test_columns_beside_each_other() -> None:
+    table = read_table(json.dumps({"probs": [[0.7, 0.3], [0.2, 0.8]], "label": ["a", "b"]}).encode(), "a.json")
+    assert table.matrices["probs"].tolist() == [[0.7, 0.3], [0.2, 0.8]]
+    assert table.columns["label"].tolist() == ["a", "b"]
+
+
+DEEP: dict[str, Any] = {}
+for _ in range(30):
+    DEEP = {"a": DEEP, "b": 1}
+FIRST = b'{"a": {"x": 1}}\n'
+INVALID = 'this is not valid JSON; write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
+REFUSED = {
+    FIRST + b'{"a": {"x": NaN}}': "a.json, line 2: NaN is not JSON; write null for a missing value",
+    b'[{"p": -Infinity}]': "a.json: -Infinity is not JSON; write null for a missing value",
+    FIRST + b"3": "a.json, line 2 is not an object; every record needs names for its values",
+    b'[{"p": 0.5}, 3]': "a.json, record 1 is not an object; every record needs names for its values",
+    b'[{"p": 0.5},\n': f"a.json: {INVALID}",
+    FIRST + b'{"a": {"x": 1}': f"a.json, line 2: {INVALID}",
+    b'[{"p": 0.5, "p": 1}]': 'a.json: key "p" is given twice; give each key once',
+    b'[{"a.b": 1, "a": {"b": 2}}]': 'a.json, record 0: two values are at "a.b"; rename one of the keys',
+    json.dumps([DEEP]).encode(): "a.json, record 0: nested too deeply; at most 16 levels of objects are read",
+    b'[{"a": ' + b"[" * 200_000: "a.json: nested too deeply; use one flat object a line",
+    b'{"columns": ["a", "b"], "data": [[1, 2], [3]]}': (
+        "a.json: row 1 of data has not one value for each of the 2 columns"
+    ),
+    b'{"columns": ["a", "a"], "data": [[1, 2]]}': ('a.json: column "a" is there twice; give every column its own name'),
+    b'{"columns": ["a"], "data": []}': "a.json has 0 rows; it needs one JSON object for each prediction",
+    b'[{"": 1}]': "a.json: a key is empty or has more than 256 characters; rename it",
+    b'[{"y": "\\ud800"}]': 'a.json, key "y" holds half of a surrogate pair, which is not text; save it again',
+}
+
+
+@pytest.mark.parametrize(("data", "sentence"), REFUSED.items(), ids=range(len(REFUSED)))
+def test_refusals(data: bytes, sentence: str, refused: Refused) -> None:
+    assert refused(data, "a.json") == sentence
+
+
+def test_limits(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = json.dumps([{f"k{i}": 0 for i in range(limits.COLUMNS + 1)}]).encode()
+    assert refused(wide, "a.json") == "a.json has more than 4,096 keys; save one key for each column"
+    monkeypatch.setattr(limits, "DECODED_BYTES", 16)
+    assert "more than 16 bytes of values" in refused(b'[{"p": 1, "q": 2, "r": 3}]', "a.json")
+    monkeypatch.setattr(limits, "DOCUMENT_BYTES", 10)
+    assert "at most 10 bytes of one JSON document are read" in refused(b'[{"p": 1, "q": 2}]', "a.json")

@@ -1,0 +1,153 @@
+"""Tables that R, Weka and H2O write: made as they write them, read back to the same probabilities without a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calib_core as cc
+from calib_core.predictions import InputError
+from calib_core.readers import examine, predictions, propose, read_table
+
+N = 60
+LEVELS = ("setosa", "versicolor", "virginica")
+
+
+def drawn(k: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([0.6] * k, N)
+    return p, (rng.random((N, 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+
+
+P, Y = drawn()
+
+
+def text(header: list[str], rows: list[list[Any]], delimiter: str = ",") -> bytes:
+    return "\n".join(delimiter.join(map(str, row)) for row in [header, *rows]).encode()
+
+
+def tidymodels(levels: tuple[str, ...] = LEVELS, configs: tuple[str, ...] = ("Preprocessor1_Model1",)) -> bytes:
+    names = [f".pred_{level}" for level in levels]
+    rows = [
+        [levels[P[i].argmax()], *P[i] ** power / (P[i] ** power).sum(), "Fold1", i + 1, levels[Y[i]], config]
+        for power, config in enumerate(configs, 1)
+        for i in range(N)
+    ]
+    return text([".pred_class", *names, "id", ".row", "Species", ".config"], rows)
+
+
+def caret(mtry: tuple[int, ...] = (2,), repeats: int = 1) -> bytes:
+    rows = [
+        [LEVELS[P[i].argmax()], LEVELS[Y[i]], *P[i] ** power / (P[i] ** power).sum(), i + 1, m, f"Fold1.Rep{r + 1}"]
+        for r in range(repeats)
+        for power, m in enumerate(mtry, 1)
+        for i in range(N)
+    ]
+    return text(["pred", "obs", *LEVELS, "rowIndex", "mtry", "Resample"], rows)
+
+
+def weka(delimiter: str = ",", attribute: bool = False) -> bytes:
+    def cells(i: int) -> list[Any]:
+        top = int(P[i].argmax())
+        marked = [f"{'*' if j == top else ''}{p:.3f}" for j, p in enumerate(P[i])]
+        named = [f"{c + 1}:{LEVELS[c]}" for c in (Y[i], top)]
+        return [i + 1, *named, "+" if Y[i] != top else "", *marked, *([i % 7] if attribute else [])]
+
+    more = ["age"] if attribute else []
+    header = ["inst#", "actual", "predicted", "error", "distribution", "", "", *more]
+    return text(header, [cells(i) for i in range(N)], delimiter)
+
+
+def h2o(levels: tuple[str, ...], calibrated: bool = False) -> bytes:
+    p, y = drawn(len(levels))
+    columns = [f"p{level}" if level.isdigit() else level for level in levels]
+    more = [f"cal_{name}" for name in columns] if calibrated else []
+    rows = [
+        [levels[p[i].argmax()], *p[i], *((p[i] + 1 / len(levels)) / 2 if calibrated else []), levels[y[i]]]
+        for i in range(N)
+    ]
+    return text(["predict", *columns, *more, "response"], rows)
+
+
+FILES = {
+    "tidymodels": tidymodels(),
+    "caret": caret(),
+    "weka": weka(),
+    "weka, tabs": weka("\t"),
+    "weka, with an attribute": weka(attribute=True),
+    "h2o": h2o(LEVELS),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_same_probabilities_labels_and_names(name: str) -> None:
+    table = read_table(FILES[name], "predictions.csv")
+    found = predictions(table, propose(table))
+    np.testing.assert_allclose(found.probs, P, atol=2e-3 if "weka" in name else 1e-12)
+    assert found.class_names == LEVELS
+    assert found.labels.tolist() == Y.tolist()
+    assert table.origin == name.partition(",")[0]
+    assert [f.code for f in examine(table, propose(table)) if f.severity != "note"] in ([], ["rescaled"])
+
+
+def test_numbers_that_are_levels_have_a_letter_before_them() -> None:
+    p, y = drawn(2)
+    found = cc.read_predictions(h2o(("0", "1")), "h2o.csv")
+    np.testing.assert_allclose(found.probs, p)
+    assert found.labels.tolist() == y.tolist()
+    assert found.class_names == ("0", "1")
+
+
+def test_calibrated_probabilities_are_a_click_away_and_back() -> None:
+    p, _ = drawn(2)
+    table = read_table(h2o(("no", "yes"), calibrated=True), "h2o.csv")
+    reading = propose(table)
+    np.testing.assert_allclose(predictions(table, reading).probs, p)
+    (note,) = [f for f in examine(table, reading) if f.code == "calibrated-too"]
+    other = reading.replace(**dict(note.change or {}))
+    np.testing.assert_allclose(predictions(table, other).probs, (p + 0.5) / 2)
+    (back,) = [f for f in examine(table, other) if f.code == "calibrated-too"]
+    assert reading.replace(**dict(back.change or {})) == reading
+
+
+def test_a_class_that_is_never_true_nor_predicted_has_its_number() -> None:
+    lines = ["inst#,actual,predicted,error,distribution,,"]
+    lines += [f"{i},{1 + i % 2}:{'ab'[i % 2]},1:a,{'+' * (i % 2)},*0.7,0.2,0.1" for i in range(10)]
+    assert cc.read_predictions("\n".join(lines).encode(), "w.csv").class_names == ("a", "b", "3")
+
+
+def test_weka_without_a_distribution_has_the_probability_of_what_it_predicts() -> None:
+    lines = ["inst#,actual,predicted,error,prediction", "1,1:a,1:a,,0.9", "2,2:b,1:a,+,0.6", "3,?,1:a,,0.6"]
+    table = read_table("\n".join(lines).encode(), "w.csv")
+    reading = propose(table)
+    assert (reading.layout, reading.confidence) == ("top-label", "prediction")
+    found = predictions(table, reading.replace(missing="exclude"))
+    assert found.confidence.tolist() == [0.9, 0.6]
+    assert found.correct.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("data", [tidymodels(configs=("a", "b")), caret((2, 4))], ids=["tidymodels", "caret"])
+def test_candidates_of_a_tuning_are_models_and_never_one(data: bytes) -> None:
+    with pytest.raises(InputError, match="names 2 models"):
+        cc.read_predictions(data, "tuned.csv")
+    column = propose(read_table(data, "tuned.csv")).models
+    assert column is not None
+    models = cc.readers.read_models(data, "tuned.csv", models=column)
+    for power, found in enumerate(models.values(), 1):
+        expected = P**power / (P**power).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(found.probs, expected)
+
+
+def test_rows_of_repeated_resamples_belong_together() -> None:
+    found = cc.read_predictions(caret(repeats=3), "cv.csv")
+    assert found.n_rows == 3 * N
+    assert found.groups is not None
+    assert len(set(found.groups.tolist())) == N
+
+
+def test_an_ordinary_table_is_of_no_shape() -> None:
+    for lines in ("p_a,p_b,label", "predict,a,label", "pred,obs,a", "inst#,actual,predicted,error"):
+        rows = "\n".join([lines, *[",".join(["0.5"] * len(lines.split(",")))] * 3])
+        assert not read_table(rows.encode(), "t.csv").origin

@@ -1,0 +1,196 @@
+"""Files of evaluations of language models: judges, HELM, OpenCompass, agents, pipelines, uqlm; some hold none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tests.corpus.foreign_files import ForeignFile, writes
+
+RNG = np.random.default_rng(7)
+CONFIDENCE = np.round(RNG.uniform(0.3, 0.99, 40), 2)
+CORRECT = RNG.random(40) < CONFIDENCE
+
+
+def document(value: Any) -> bytes:
+    """One JSON document as json.dump writes it with an indent."""
+    return json.dumps(value, indent=4).encode()
+
+
+@writes("hle-judged")
+def judged() -> Iterator[ForeignFile]:
+    def answer(confidence: float, correct: object) -> dict[str, Any]:
+        judge = {"correct_answer": "4", "model_answer": "5", "reasoning": "…", "correct": correct}
+        return {"model": "m", "response": "r", "judge_response": {**judge, "confidence": round(100 * confidence)}}
+
+    every = {f"q{i}": answer(c, "yes" if z else "no") for i, (c, z) in enumerate(zip(CONFIDENCE, CORRECT, strict=True))}
+    yield ForeignFile("judged", "judged_m.json", document(every), CONFIDENCE, CORRECT)
+    more = every | {"u1": {"model": "m", "response": "r"}, "u2": answer(0.5, "unclear")}
+    yield ForeignFile("unjudged", "judged_m.json", document(more), CONFIDENCE, CORRECT, "2 records have no yes or no")
+    sure = every | {f"s{i}": answer(1.0, "yes" if i else "no") for i in range(4)}
+    yield ForeignFile(
+        "at 100", "judged_m.json", document(sure), np.append(CONFIDENCE, np.ones(4)),
+        np.append(CORRECT, [False, True, True, True]), "4 of 44 answers have confidence 100, of which 75.0 % are right",
+    )  # fmt: skip
+    yield ForeignFile(
+        "without those at 100", "judged_m.json", json.dumps(sure).encode(), CONFIDENCE, CORRECT,
+        chosen={"confidence": "confidence below 100", "missing": "exclude"},
+    )  # fmt: skip
+
+
+@writes("helm")
+def instances() -> Iterator[ForeignFile]:
+    def stats(i: int, perturbation: str | None = None) -> dict[str, Any]:
+        values = {"max_prob": CONFIDENCE[i], "exact_match": float(CORRECT[i]), "predicted_index": 1.0}
+        named = [
+            {"name": {"name": k, "split": "test"}, "count": 1, "sum": v, "sum_squared": v * v, "mean": v}
+            for k, v in values.items()
+        ]
+        about = {"instance_id": f"id{i}", "train_trial_index": 0, "stats": named}
+        return about if perturbation is None else about | {"perturbation": {"name": perturbation}}
+
+    every = [stats(i) for i in range(40)]
+    yield ForeignFile("stats", "per_instance_stats.json", document(every), CONFIDENCE, CORRECT)
+    twice = [*every, *(stats(i, "typos") for i in range(40))]
+    yield ForeignFile(
+        "perturbed", "per_instance_stats.json", document(twice), np.tile(CONFIDENCE, 2), np.tile(CORRECT, 2),
+        "40 of 80 rows are the same instances over again",
+    )  # fmt: skip
+    shown = [
+        {"instance_id": f"id{i}", "train_trial_index": 0, "predicted_text": " A", "mapped_output": "no",
+         "stats": {"max_prob": CONFIDENCE[i], "exact_match": float(CORRECT[i])}}
+        for i in range(40)
+    ]  # fmt: skip
+    tied = {"instance_id": "t", "train_trial_index": 0, "stats": {"max_prob": 0.5, "exact_match": 0.5}}
+    yield ForeignFile(
+        "predictions", "display_predictions.json", document([*shown, tied]), CONFIDENCE, CORRECT,
+        "1 record has several choices with the largest probability",
+    )  # fmt: skip
+    joint = [{"instance_id": "a", "train_trial_index": 0, "stats": {"exact_match": 1.0}}]
+    yield ForeignFile("joint", "display_predictions.json", document(joint), asks="no instance has max_prob")
+    requests = {"adapter_spec": {"method": "x"}, "request_states": [{"instance": {"id": "a"}}]}
+    yield ForeignFile("requests", "scenario_state.json", document(requests), asks="open per_instance_stats.json")
+
+
+@writes("opencompass")
+def choices() -> Iterator[ForeignFile]:
+    shares = RNG.dirichlet(np.ones(4), 40)
+    gold = [int(RNG.choice(4, p=row)) for row in shares]
+    top, right = shares.max(axis=1), shares.argmax(axis=1) == gold
+
+    def clp(i: int, answer: object) -> dict[str, Any]:
+        made = {"testing input": "…", "prompt": "…", "choices": list("ABCD"), "prediction": shares[i].tolist()}
+        return made | {"pred_label": int(shares[i].argmax())} | ({} if answer is None else {"gold": answer})
+
+    letters = {str(i): clp(i, "ABCD"[g]) for i, g in enumerate(gold)}
+    yield ForeignFile("CLP", "task.json", document(letters), top, right)
+    places = {str(i): clp(i, g or None) for i, g in enumerate(gold)}
+    yield ForeignFile(
+        "CLP without gold 0",
+        "task.json",
+        document(places),
+        top,
+        right,
+        "records have no gold, and no record has gold 0",
+    )
+    surprise = -np.log(shares)
+    ppl = {
+        str(i): {"in-context examples": "", "prediction": "A", "gold": "ABCD"[g]}
+        | {f"label: {c}": {"testing input": "", "prompt": "", "PPL": p} for c, p in zip("ABCD", row, strict=True)}
+        for i, (g, row) in enumerate(zip(gold, surprise.tolist(), strict=True))
+    }
+    yield ForeignFile("PPL", "task.json", document(ppl), asks="PPL may be a perplexity")
+    taken = {"scores": "minus PPL"}
+    yield ForeignFile("PPL that is a mean", "task.json", document(ppl), top, right, chosen=taken)
+    inverse = 1 / surprise
+    inverse /= inverse.sum(axis=1, keepdims=True)
+    taken = {"scores": "minus log of PPL"}
+    yield ForeignFile("PPL that is one", "task.json", document(ppl), inverse.max(axis=1), right, chosen=taken)
+    generated = {str(i): {"origin_prompt": "…", "prediction": "42", "gold": "42"} for i in range(5)}
+    yield ForeignFile("generated", "task.json", document(generated), asks="generated answers of OpenCompass")
+
+
+@writes("hal-harness")
+def agents() -> Iterator[ForeignFile]:
+    tasks = {
+        f"task {i}": {"reward": float(z), "cost": 0.1, "confidence": float(c), "confidence_details": {"num_actions": 3}}
+        for i, (c, z) in enumerate(zip(CONFIDENCE, CORRECT, strict=True))
+    }
+    more = tasks | {
+        "silent": {"reward": 1.0, "cost": 0.1, "confidence": None},
+        "half": {"reward": 0.5, "cost": 0.1, "confidence": 0.5},
+    }
+    yield ForeignFile("tasks", "run.json", document(more), CONFIDENCE, CORRECT, "1 record has no confidence")
+
+
+@writes("transformers-pipeline")
+def pipelines() -> Iterator[ForeignFile]:
+    names = ["POS", "NEG", "NEUTRAL"]
+    p = RNG.dirichlet(np.ones(3), 40)
+    gold = [int(RNG.choice(3, p=row)) for row in p]
+    top, right = p.max(axis=1), p.argmax(axis=1) == gold
+
+    def output(row: np.ndarray, called: list[str]) -> list[dict[str, Any]]:
+        return [{"label": called[k], "score": float(row[k])} for k in np.argsort(-row)]
+
+    def lines(records: list[dict[str, Any]]) -> bytes:
+        return "\n".join(map(json.dumps, records)).encode()
+
+    every = [{"text": "…", "true": names[g], "output": output(row, names)} for row, g in zip(p, gold, strict=True)]
+    yield ForeignFile("all classes", "out.jsonl", lines(every), top, right)
+    places = [
+        {"label": g, "output": output(row, ["LABEL_0", "LABEL_1", "LABEL_2"])} for row, g in zip(p, gold, strict=True)
+    ]
+    yield ForeignFile("LABEL_0", "out.jsonl", lines(places), top, right)
+    first = [each | {"output": each["output"][:1]} for each in every]
+    yield ForeignFile("the first", "out.jsonl", lines(first), top, right, "its largest scores only")
+    zero = [
+        {"sequence": "…", "true": each["true"], "labels": [e["label"] for e in each["output"]],
+         "scores": [e["score"] for e in each["output"]]}
+        for each in every
+    ]  # fmt: skip
+    yield ForeignFile("zero-shot", "out.json", document(zero), top, right)
+    bare = [output(row, names) for row in p]
+    yield ForeignFile("no true labels", "out.json", document(bare), asks="has predicted labels and their scores")
+    yield ForeignFile("top alone", "out.json", document([each[0] for each in bare]), asks="add the true label")
+
+
+@writes("uqlm")
+def uncertainty() -> Iterator[ForeignFile]:
+    rows = [
+        f"q{i},r{i},\"['r{i}', 's']\",{c},{1 - c},{int(z)}"
+        for i, (c, z) in enumerate(zip(CONFIDENCE.tolist(), CORRECT, strict=True))
+    ]
+    head = "prompt,response,sampled_responses,semantic_negentropy,exact_match,correct"
+    data = "\n".join([head, *rows]).encode()
+    yield ForeignFile("scorers", "uq.csv", data, asks='choose confidence from "semantic_negentropy", "exact_match"')
+    chosen = {"confidence": "semantic_negentropy"}
+    yield ForeignFile("a scorer", "uq.csv", data, CONFIDENCE, CORRECT, chosen=chosen)
+    bare = b"prompt,response,p_true\nq,r,0.7\nq2,r2,0.6\n"
+    yield ForeignFile("no hits", "uq.csv", bare, asks="does not tell whether responses are right")
+
+
+@writes("every-eval-ever")
+def eee() -> Iterator[ForeignFile]:
+    made = {"schema_version": "instance_level_eval_0.3.0", "evaluation_id": "e", "model_id": "m",
+            "evaluation_name": "x", "sample_id": "1", "interaction_type": "single_turn",
+            "input": {"raw": "?", "reference": ["4"]},
+            "answer_attribution": [], "evaluation": {"score": 1.0, "is_correct": True}}  # fmt: skip
+    yield ForeignFile("instances", "u_samples.jsonl", json.dumps(made).encode() + b"\n" + json.dumps(made).encode(),
+                      asks="no confidence")  # fmt: skip
+
+
+@writes("openai-evals")
+def events() -> Iterator[ForeignFile]:
+    head = {"spec": {"completion_fns": ["x"], "eval_name": "y", "run_id": "1"}}
+    event = {"run_id": "1", "event_id": 0, "sample_id": "s", "type": "match", "data": {"correct": True}}
+    yield ForeignFile("events", "log.jsonl", "\n".join(map(json.dumps, [head, event])).encode(), asks="no confidence")
+
+
+@writes("glue-predictions")
+def classes() -> Iterator[ForeignFile]:
+    data = b"index\tprediction\n0\t1\n1\t0\n2\t1\n"
+    yield ForeignFile("classes", "predict_results_sst2.txt", data, asks="no probabilities")
