@@ -36,6 +36,7 @@ INJECTION = (
     *(f"tests/dashboard/test_{name}.py" for name in ("report", "theme", "export", "data_view", "commands")),
     *("tests/calib_core/figures", "tests/calib_core/exporting", "tests/calib_core/test_paper_tables.py"),
 )
+REPORTED = ("toggles", "cross-talk", "errors", "150 visitors")
 WORDS_OF_INJECTION = "hostile or names_are_text or escaped or formula or terminal or markup"
 FAULTS = tuple(f"tests/dashboard/test_{name}.py" for name in ("outputs", "interrupts"))
 LINKS = ("tests/dashboard/test_broken_links.py", "tests/dashboard/test_selection.py")
@@ -212,8 +213,8 @@ def _reproducible() -> tuple[str, str]:
 def _sessions(count: int) -> tuple[str, str]:
     command = [sys.executable, "tests/benchmarks/load_sessions.py", "--sessions", str(count), "--seconds", "20"]
     ended = subprocess.run(command, cwd=ROOT, env=_environment(), capture_output=True, text=True, check=False)
-    lines = [line for line in ended.stdout.splitlines() if line.startswith(("toggles", "errors"))]
-    return f"{count} sessions for 20 s", "; ".join(lines) or "the server did not start"
+    lines = [line for line in ended.stdout.splitlines() if line.startswith(REPORTED)]
+    return f"{count} sessions for 20 s, then 150 visitors", "; ".join(lines) or "the server did not start"
 
 
 LINES: dict[str, Line] = {

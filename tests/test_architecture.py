@@ -112,6 +112,11 @@ def imported(tree):
 UNPICKLERS = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 RUNS_CODE = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "builtins.compile", "pandas.eval"}
 
+# What is no data of anybody's, and where it comes from instead.
+MAY_UNPICKLE = {
+    "dashboard/workers/parcels.py": "what the server and the processes it started itself send each other",
+}
+
 
 def runs_code_from_data(source):
     """Files and share links come from strangers: nothing may turn data into code."""
@@ -269,7 +274,10 @@ def assert_clean(found):
 
 
 def test_nothing_shipped_runs_code_from_data():
-    assert_clean(complaints(runs_code_from_data, python_files(SHIPPED)))
+    found = complaints(runs_code_from_data, python_files(SHIPPED))
+    allowed = [f for f in found if f.partition(":")[0] in MAY_UNPICKLE]
+    assert_clean([f for f in found if f not in allowed])
+    assert {f.partition(":")[0] for f in allowed} == set(MAY_UNPICKLE), "strike off what is no exception any more"
 
 
 def test_raw_html_is_where_no_text_of_users_is():

@@ -53,7 +53,13 @@ class _Header:
     """Byte after the header line."""
 
 
-@file_format("csv", "CSV", ("csv", "tsv", "txt"))
+def _unpacked(data: bytes) -> int:
+    """A number for every field that the lines would have if all had as many as the first."""
+    first = data[: max(data.find(b"\n", 0, limits.HEADER_BYTES), 0)]
+    return data.count(b"\n") * 8 * (1 + max(first.count(delimiter.encode()) for delimiter in _DELIMITERS))
+
+
+@file_format("csv", "CSV", ("csv", "tsv", "txt"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
     """A delimited text table with a header line.
 

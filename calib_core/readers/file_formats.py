@@ -19,7 +19,9 @@ class FileFormat:
     """A format of files: its title, how names end, how its bytes are told from others, and what parses them.
 
     ``recognise`` is asked about the first bytes and the length alone; None: text that no other format recognises.
-    ``arrays``: files hold arrays with a name and a shape, and questions about them mention the shapes.
+    ``unpacked`` tells from the header, the directory or the lines alone how many bytes of numbers a file holds; nothing
+    is unpacked for it, and no file can make it fail. ``arrays``: files hold arrays with a name and a shape, and
+    questions about them mention the shapes.
     """
 
     key: str
@@ -28,6 +30,7 @@ class FileFormat:
     parse: Parser
     recognise: Callable[[bytes], bool] | None = None
     arrays: bool = False
+    unpacked: Callable[[bytes], int] = len
 
 
 FILE_FORMATS: dict[str, FileFormat] = {}
@@ -41,6 +44,7 @@ def file_format(
     *,
     recognise: Callable[[bytes], bool] | None = None,
     arrays: bool = False,
+    unpacked: Callable[[bytes], int] = len,
 ) -> Callable[[Parser], Parser]:
     """Decorator that adds a format; the function makes a Table of the bytes of a file and its name.
 
@@ -58,7 +62,7 @@ def file_format(
             raise RegistryError(f"there is a file format {key!r} already")
         if taken := set(endings) & set(all_endings()):
             raise RegistryError(f"file names that end in .{min(taken)} stand for another format already")
-        FILE_FORMATS[key] = FileFormat(key, title, endings, parse, recognise, arrays)
+        FILE_FORMATS[key] = FileFormat(key, title, endings, parse, recognise, arrays, unpacked)
         return parse
 
     return add
@@ -82,6 +86,15 @@ def by_ending(filename: str) -> FileFormat | None:
 def by_bytes(data: bytes) -> FileFormat | None:
     """The format that the bytes show; None for text, and for what nobody knows."""
     return next((each for each in FILE_FORMATS.values() if each.recognise and each.recognise(data)), None)
+
+
+def unpacked_bytes(data: bytes) -> int:
+    """Bytes of numbers that a file holds, told before it is unpacked: as many as it promises, which may be untrue.
+
+    >>> unpacked_bytes(b"p,label\\n0.7,1\\n0.2,0\\n")
+    48
+    """
+    return (by_bytes(data) or plain_text()).unpacked(data)
 
 
 def plain_text() -> FileFormat:

@@ -42,6 +42,11 @@ _LOCAL = ("localhost", "127.0.0.1")
     "--memory-gb", type=click.FloatRange(0.5), help="Memory for everybody's data; else half of what there is."
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(0, 64),
+    help="Processes that compute what takes long, beside the one that answers; else one a CPU, 8 at most.",
+)
+@click.option(
     "--expire", type=click.IntRange(1), default=240, show_default=True, help="Minutes an unused upload stays."
 )
 def command(
@@ -56,6 +61,7 @@ def command(
     file_mb: int,
     visitor_mb: int | None,
     memory_gb: float | None,
+    processes: int | None,
     expire: int,
 ) -> None:
     """Serve the dashboard to many people.
@@ -81,6 +87,7 @@ def command(
     launch.preload()
     launch.collect_on_a_timer()
 
+    from calib_core import _parallel
     from dashboard.hosting.application import application
     from dashboard.session.house_rules import GB, Terms
 
@@ -97,6 +104,8 @@ def command(
         expiry=60.0 * expire,
         absence=ABSENCE,
         framed_by=tuple(dict.fromkeys(framed_by)),
+        # Lines to them are of a kind that Windows has not.
+        processes=0 if os.name == "nt" else _parallel.threads() if processes is None else processes,
     )
     application(launch.APP, under=under).run(config=launch.hosted(address, port, under))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from calib_core import _parallel
 from dashboard.chart import component, page_head
 from dashboard.hosting import housekeeping
 from dashboard.hosting.guard import Guard
@@ -16,6 +17,7 @@ from dashboard.hosting.intake import Intake
 from dashboard.hosting.visits import Visits
 from dashboard.session.house_rules import LOCAL, Terms, agree
 from dashboard.session.shelf import RESULTS
+from dashboard.workers.pool import close_pool, open_pool
 
 
 def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> st.App:
@@ -37,20 +39,25 @@ def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> s
             Middleware(Intake, under=under),
             Middleware(page_head.Head, links=page_head.links(), base=under.base),
         ],
-        lifespan=partial(_running, opens=opens),
+        lifespan=partial(_running, opens=opens, processes=under.processes),
     )
 
 
 @asynccontextmanager
-async def _running(app: st.App, opens: bool) -> AsyncIterator[None]:
+async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[None]:
     # Declared before the first page asks for them; otherwise the first chart declares them.
     component.declare_assets()
     if opens:
         # The address is bound by now, and answers as soon as this has returned.
         asyncio.get_running_loop().run_in_executor(None, webbrowser.open, _url())
     tidying = asyncio.create_task(housekeeping.tidied())
-    yield
-    tidying.cancel()
+    if processes:
+        open_pool(processes, max(1, _parallel.threads() // processes))
+    try:
+        yield
+    finally:
+        tidying.cancel()
+        close_pool()
 
 
 def _url() -> str:

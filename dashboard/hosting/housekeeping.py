@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from typing import Any
 
 from dashboard import session, uploads
 
@@ -16,10 +17,31 @@ async def tidied(seconds: float = SECONDS) -> None:
         await asyncio.to_thread(tidy)
 
 
+def _sessions_over() -> bool:
+    """Have Streamlit let go of sessions whose time is over, which it does when somebody comes or goes; if it did.
+
+    It has no public way: without this private one they go then.
+    """
+    from streamlit import runtime
+
+    if not runtime.exists():
+        return False
+    try:
+        sessions: Any = runtime.get_instance()._session_mgr
+        before = _counted.get("sessions", 0)
+        _counted["sessions"] = len(sessions.list_sessions())
+    except AttributeError:
+        return False
+    return _counted["sessions"] < before
+
+
+_counted: dict[str, int] = {}
+
+
 def tidy() -> int:
     """One round; how many uploads went."""
     uploads.WAITING.tidy()
     gone = session.expire()
-    if gone:
+    if _sessions_over() or gone:
         gc.collect()  # what a session of Streamlit's holds, it holds in circles
     return gone

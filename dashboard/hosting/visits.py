@@ -1,5 +1,6 @@
 """Who comes in: a cookie for every browser, a name from the proxy, and so many tabs at a time."""
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from dashboard.session.house_rules import Terms
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STREAM, HEALTH = "/_stcore/stream", "/_stcore/health"
+CLOSED = (1000, 1001)
+"""What a browser says when its tab is closed, or loaded again; a line that breaks says nothing."""
+RELOADING = 20.0
+"""Seconds after which a visitor is absent whose last tab was closed so: a page that is loaded again takes some."""
 NO_NAME = (
     "This server is reached through its proxy alone, which says who is asking: open it by the address you were given."
 )
@@ -77,7 +82,16 @@ class Visits:
         if (self.under.user_header and not who) or not self.present.arrive(who, self.under.sessions):
             await send({"type": "websocket.close", "code": 1013})
             return
+        closed = False
+
+        async def noticed() -> "Message":
+            nonlocal closed
+            message = await receive()
+            closed = closed or (message["type"] == "websocket.disconnect" and message.get("code") in CLOSED)
+            return message
+
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, noticed, send)
         finally:
-            self.present.leave(who)
+            early = closed and isfinite(self.under.absence)
+            self.present.leave(who, max(0.0, self.under.absence - RELOADING) if early else 0.0)

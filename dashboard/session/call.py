@@ -15,6 +15,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 import calib_core as cc
 from calib_core import Recipe
 from calib_core.registry import FAMILIES
+from dashboard.session.visitors import stop_if_closed
+from dashboard.workers.pool import compute
 
 T = TypeVar("T", covariant=True)
 Get = Callable[["Call[Any]"], Any]
@@ -82,8 +84,10 @@ class Call(_Node, Generic[T]):
             result: T = part() if self.name.endswith("()") else part
             return result
         function: Callable[..., T] = public(self.name)
-        if progress is not None and "progress" in inspect.signature(function).parameters:
-            options["progress"] = progress
+        if "progress" in inspect.signature(function).parameters:
+            # What may take long, and not longer than the tab it is drawn for is open.
+            computed: T = compute(function, args, options, _for_a_tab(progress))
+            return computed
         return function(*args, **options)
 
     @cached_property
@@ -121,6 +125,15 @@ class Record(_Node):
 
 
 Part: TypeAlias = Call[Any] | Record | Recipe | Leaf
+
+
+def _for_a_tab(progress: Progress | None) -> Progress:
+    def tell(percent: int) -> None:
+        stop_if_closed()
+        if progress is not None:
+            progress(percent)
+
+    return tell
 
 
 def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options: Any) -> Call[T]:

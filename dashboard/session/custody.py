@@ -51,9 +51,21 @@ class Custody(Generic[T]):
         if found is None:
             with self._room(owner, predicted):
                 found = self.find(key, owner) or make()
-                with self._changed:
-                    self._kept.setdefault(key, _Upload(found, owner, sum(arrays(found).values()), self._clock()))
+                self._keep(key, _Upload(found, owner, sum(arrays(found).values()), self._clock()), predicted)
         return found
+
+    def _keep(self, key: str, upload: _Upload[T], predicted: int) -> None:
+        """Keep what was read, unless it turned out larger than what there is room for."""
+        under = terms()
+        with self._changed:
+            own = sum(other.bytes for other in self._kept.values() if other.owner == upload.owner)
+            for taken, most in ((own, under.bytes), (self._taken() - predicted, under.kept_bytes)):
+                if key not in self._kept and upload.bytes > predicted and taken + upload.bytes > most:
+                    raise Full(
+                        f"This file takes {size(upload.bytes)} of memory once it is read and there is no room for it: "
+                        f"{size(taken)} of {size(most)} are in use. Delete your uploads, or upload a smaller file."
+                    )
+            self._kept.setdefault(key, upload)
 
     @contextmanager
     def _room(self, owner: str, predicted: int) -> Iterator[None]:

@@ -21,6 +21,7 @@ import calib_core as cc
 from calib_core import InputError, Predictions, readers
 from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table
+from calib_core.readers.file_formats import unpacked_bytes
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
 from dashboard.session.call import Call, call
@@ -33,7 +34,7 @@ from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
 _EXAMPLES = Shelf(1 << 28)
 _SECRET = secrets.token_bytes(32)
 _TIMES = 3
-"""Bytes that a file takes once it is read, for each of its own: the columns, and what becomes of them."""
+"""Bytes that a file takes while it is read, for each of the numbers it holds: columns, and what becomes of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,9 @@ def hold(data: bytes, name: str) -> File:
     """
     digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
     key = _key(digest, name, owner)
-    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, _TIMES * len(data))
+    found = UPLOADS.put(
+        key, lambda: _read(key, digest, data, name), owner, max(len(data), _TIMES * unpacked_bytes(data))
+    )
     if found.table.name != name:
         found = replace(found, table=replace(found.table, name=name))
         UPLOADS.replace(key, found)

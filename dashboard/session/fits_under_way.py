@@ -12,10 +12,13 @@ from collections.abc import Callable
 from calib_core import InputError
 from dashboard.session.models import Model
 from dashboard.session.shelf import RESULTS, Progress
-from dashboard.session.visitors import tab
+from dashboard.session.visitors import is_open, tab
 
 GRACE = 10.0
 """Seconds a fit goes on while nobody asks for it: a page that is drawn anew takes some."""
+
+CLOSED_GRACE = 2.0
+"""The same once the page's tab is closed: one that is loaded again asks soon, or begins anew."""
 
 
 class Abandoned(BaseException):
@@ -56,12 +59,15 @@ class Fit:
     def tell(self, step: str, percent: int) -> None:
         """Note how far it is; Abandoned where nobody waits."""
         now = self._clock()
-        if not any(now - until < self._grace for until in list(self._waiting.values())):
+        if not any(now - until < self._patience(who) for who, until in list(self._waiting.items())):
             self.abandoned = True
             raise Abandoned
         # Where the share is not known, the one that was stays.
         self.percent = percent if step != self.step else max(percent, self.percent)
         self.step = step
+
+    def _patience(self, who: str) -> float:
+        return self._grace if is_open(who) else min(self._grace, CLOSED_GRACE)
 
     def run(self, make: Callable[[Progress], object]) -> None:
         """Make it; a refusal is for whoever looks at what was made."""

@@ -15,9 +15,10 @@ class Terms:
     names it answers under, ``base`` the path in front of every address ("" or "/name"), ``user_header`` the header in
     which a proxy says who somebody is (empty: a cookie tells browsers apart). ``sessions`` are open tabs, ``files`` and
     ``bytes`` the uploads of a visitor, ``file_bytes`` one file. ``memory`` is what uploads, results and files on their
-    way may take together, in bytes; ``expiry`` the seconds after which an upload goes that nobody looked at, and
-    ``absence`` those after its visitor's last tab was closed: infinite where one person has everything. Pages of the
-    origins ``framed_by`` may show it in a frame.
+    way may take together, in bytes; ``processes`` compute what takes long beside the one that answers (0: it does that
+    itself). ``expiry`` are the seconds after which an upload goes that nobody looked at, and ``absence`` those after
+    its visitor's last tab was closed: infinite where one person has everything. Pages of the origins ``framed_by`` may
+    show it in a frame.
     """
 
     private: bool = False
@@ -32,6 +33,7 @@ class Terms:
     expiry: float = float("inf")
     absence: float = float("inf")
     framed_by: tuple[str, ...] = ()
+    processes: int = 0
 
     @property
     def kept_bytes(self) -> int:

@@ -85,6 +85,19 @@ def tab() -> str | None:
     return None if context is None else context.session_id
 
 
+def is_open(session: str) -> bool:
+    """Whether a tab is connected; so is what is no tab, such as a command."""
+    from streamlit import runtime
+
+    return not session or not runtime.exists() or bool(runtime.get_instance().is_active_session(session))
+
+
+def stop_if_closed() -> None:
+    """End the drawing of a page whose tab was closed, as Streamlit does where something is drawn."""
+    if not is_open(tab() or ""):
+        st.stop()
+
+
 class Presence:
     """Open tabs by visitor, and when each visitor was last here."""
 
@@ -109,13 +122,13 @@ class Presence:
             self._left.pop(who, None)
             return True
 
-    def leave(self, who: str) -> None:
-        """A tab is closed."""
+    def leave(self, who: str, ago: float = 0.0) -> None:
+        """A tab is closed; it counts as closed so many seconds ``ago``."""
         with self._lock:
             self._tabs[who] -= 1
             if self._tabs[who] <= 0:
                 del self._tabs[who]
-                self._left[who] = self._clock()
+                self._left[who] = self._clock() - ago
 
     def absent(self, who: str, seconds: float) -> bool:
         """Whether a visitor's last tab was closed so long ago; who was never seen is not known to have gone."""

@@ -6,10 +6,12 @@
 Every session uploads a file of its own and ticks or unticks calibrators once every so many seconds, as browsers do it:
 over a WebSocket, a toggle from the click to the end of the run it asks for. One more uploads a file again and again and
 fits something heavy on it. It says how long the median toggle and the slowest of twenty took, the same for uploads and
-heavy fits, and the server's processor time and memory.
+heavy fits, and the server's processor time and memory. Names of the others' files are looked for in all that a session
+was sent: none is to be there. At the end many more come at the same moment, each for a first page.
 """
 
 import argparse
+import asyncio
 import io
 import itertools
 import os
@@ -28,6 +30,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from crowd import visits
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
@@ -122,9 +125,13 @@ class Tab:
         while (heard := self._heard()).WhichOneof("type") != "file_urls_response":
             pass
         urls = heard.file_urls_response.file_urls[0]
-        body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="%s"\r\n\r\n' % name.encode()
-        body += data + b"\r\n--x--\r\n"
-        headers = {"Content-Type": "multipart/form-data; boundary=x", "X-Xsrftoken": self.token}
+        head = b'--x\r\nContent-Disposition: form-data; name="f"; filename="%s"\r\n\r\n' % name.encode()
+        body = (head, data, b"\r\n--x--\r\n")  # not put together: twenty of 200 MB are sent at once
+        headers = {
+            "Content-Type": "multipart/form-data; boundary=x",
+            "Content-Length": f"{sum(map(len, body))}",
+            "X-Xsrftoken": self.token,
+        }
         address = (
             f"{self.url}/{urls.upload_url.lstrip('/').removeprefix(urlsplit(self.url).path.lstrip('/')).lstrip('/')}"
         )
@@ -146,9 +153,9 @@ class Tab:
 def main() -> None:
     """Print what people wait."""
     options = _options()
-    with _server(options) as (url, process):
+    with serving(options) as (url, process):
         before, start = _memory(process), time.monotonic()
-        uploads, toggles, heavy, errors = _load(url, options)
+        uploads, toggles, heavy, errors, crossed = _load(url, options)
         used, whole = _seconds(process), time.monotonic() - start
         say = sys.stdout.write
         say(
@@ -157,25 +164,32 @@ def main() -> None:
         say(f"uploads: {_spread(uploads)}\ntoggles: {_spread(toggles)}\n")
         if options.heavy:
             say(f"{options.heavy}: {_spread(heavy)}\n")
+        say(f"cross-talk: {crossed} names of others' files\n")
         say(f"errors: {len(errors)} {sorted(set(errors))[:3]}\n")
         if process:
-            time.sleep(10)
-            say(f"server: {used:.0f} s of processor in {whole:.0f} s, {before:.0f} MB before, ")
-            say(f"{_memory(process):.0f} MB 10 s after\n")
+            full = _memory(process)
+            time.sleep(30)
+            say(f"server: {used:.0f} s of processor in {whole:.0f} s, {before:.0f} MB before, {full:.0f} MB with all, ")
+            say(f"{_memory(process):.0f} MB 30 s after all tabs were closed\n")
+        if options.visitors:
+            seconds, wrong = asyncio.run(visits(url, options.visitors))
+            say(f"{options.visitors} visitors at once: first page {_spread(seconds)}, {len(wrong)} not served")
+            say(f" {sorted(set(wrong))[:3] or ''}, {_memory(process):.0f} MB\n")
 
 
-def _load(url: str, options: argparse.Namespace) -> tuple[list[float], list[float], list[float], list[str]]:
+def _load(url: str, options: argparse.Namespace) -> tuple[list[float], list[float], list[float], list[str], int]:
     uploads: list[float] = []
     toggles: list[float] = []
     heavy: list[float] = []
     errors: list[str] = []
+    texts: dict[int, bytes] = {}
     ready = threading.Barrier(options.sessions + bool(options.heavy))
 
     def person(number: int, busy: bool) -> None:
         try:
             tab = Tab(url)
             tab.run()
-            uploads.append(tab.upload(npz(options.rows, options.classes, number), f"own-{number}.npz"))
+            uploads.append(tab.upload(npz(options.rows, options.classes, number), _file_name(number)))
             tab.query = ""
             tab.run(**{tab.widgets["Room"].id: ["Explore"]})
             ready.wait(PATIENCE)
@@ -191,6 +205,7 @@ def _load(url: str, options: argparse.Namespace) -> tuple[list[float], list[floa
                 (heavy if busy else toggles).append(took)
                 due = max(due + options.every, time.monotonic())
             tab.close()
+            texts[number] = b"".join(tab.text)
         except Exception as error:
             errors.append(f"{type(error).__name__}: {error}"[:200])
             ready.abort()
@@ -202,7 +217,12 @@ def _load(url: str, options: argparse.Namespace) -> tuple[list[float], list[floa
         thread.start()
     for thread in threads:
         thread.join()
-    return uploads, toggles, heavy, errors
+    crossed = sum(_file_name(j).encode() in text for i, text in texts.items() for j in texts if i != j)
+    return uploads, toggles, heavy, errors, crossed
+
+
+def _file_name(number: int) -> str:
+    return f"own-{number:04}.npz"
 
 
 def _spread(seconds: list[float]) -> str:
@@ -213,7 +233,8 @@ def _spread(seconds: list[float]) -> str:
 
 
 @contextmanager
-def _server(options: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]:
+def serving(options: argparse.Namespace) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]:
+    """The address of a server, and its process where it is one of ours."""
     if options.url:
         yield options.url, None
         return
@@ -259,6 +280,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--classes", type=int, default=10)
     parser.add_argument("--heavy", default="Matrix scaling", help="what one more session ticks and unticks")
+    parser.add_argument("--visitors", type=int, default=150, help="how many come at once at the end")
     return parser.parse_args()
 
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from calib_core import CALIBRATORS, InputError, Recipe
 from dashboard.frame import fitting as page
 from dashboard.selection import Selection, Source
-from dashboard.session import Model, Shelf, fits_under_way
+from dashboard.session import Model, Shelf, fits_under_way, visitors
 from dashboard.session.fits_under_way import Abandoned, Fit, Fits
 
 WINE = Source(data="demo:wine-logistic", seed=11)
@@ -80,6 +80,43 @@ def test_a_page_that_asks_no_more_is_waited_for_a_while() -> None:
     with pytest.raises(Abandoned):
         fit.tell("fitted", 0)
     assert fit.abandoned
+
+
+def test_a_closed_tab_is_waited_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, is_open = [0.0], {"tab": True, "other": True}
+    monkeypatch.setattr(fits_under_way, "is_open", is_open.__getitem__)
+    fit = Fit(grace=10.0, clock=lambda: now[0])
+    for who in is_open:
+        fit.expect(who, 1.0)
+    now[0] = 1.0 + fits_under_way.CLOSED_GRACE
+    is_open["tab"] = False
+    fit.tell("fitted", 0)
+    is_open["other"] = False
+    with pytest.raises(Abandoned):
+        fit.tell("fitted", 0)
+
+
+def computing_page() -> None:
+    import streamlit as st
+
+    from calib_core import Recipe
+    from dashboard.selection import Source
+    from dashboard.session import Model, Shelf
+
+    shelf, model = Shelf(1 << 28), Model(Source(data="demo:wine-logistic", seed=5), Recipe("CALIBRATORS", "matrix"))
+    shelf.get(model.division)
+    st.text("begun")
+    shelf.get(model.predictions)
+    st.text("done")
+
+
+def test_a_page_computes_no_further_once_its_tab_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = AppTest.from_function(computing_page, default_timeout=60).run()
+    assert [text.value for text in app.text] == ["begun", "done"]
+    monkeypatch.setattr(visitors, "is_open", lambda session: False)
+    app = AppTest.from_function(computing_page, default_timeout=60).run()
+    assert [text.value for text in app.text] == ["begun"]
+    assert not app.exception
 
 
 def test_a_share_that_is_not_known_leaves_the_one_that_was() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dashboard.hosting import guard, visits
+from dashboard.hosting import guard, housekeeping, visits
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
@@ -180,6 +181,30 @@ def test_who_has_left_is_absent_after_a_while_and_forgotten_when_nothing_is_kept
     assert present._left == {}
 
 
+@pytest.mark.parametrize(("code", "seconds"), [(1001, visits.RELOADING), (1000, visits.RELOADING), (1006, 120.0)])
+def test_who_closes_the_tab_has_left_sooner_than_one_whose_line_broke(code: int, seconds: float) -> None:
+    async def left(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
+
+    async def gone() -> dict[str, Any]:
+        return {"type": "websocket.disconnect", "code": code}
+
+    async def unheard(_: dict[str, Any]) -> None:
+        raise AssertionError
+
+    for absence in (120.0, float("inf")):
+        now = [0.0]
+        present = Presence(lambda now=now: now[0])
+        app = Visits(left, Terms(private=True, user_header="X-User", absence=absence), present)
+        scope = {"type": "websocket", "path": visits.STREAM, "headers": [(b"x-user", b"ann"), (b"host", b"h")]}
+        asyncio.run(app(scope, gone, unheard))
+        now[0] = seconds - 0.1
+        assert not present.absent("user:ann", absence)
+        now[0] = seconds
+        assert present.absent("user:ann", absence) == (absence == 120.0)
+
+
 UPLOAD = "/calib/_stcore/upload_file/{}/{}"
 
 
@@ -239,3 +264,19 @@ def test_at_home_answers_carry_what_those_of_a_server_for_many_do() -> None:
     _, headers, _ = asked(Guard(page, Terms()), "/")
     assert CARRIED.items() <= headers.items()
     assert headers["content-security-policy"] == guard.policy("calib.example.org")
+
+
+def test_sessions_whose_time_is_over_are_looked_for_and_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from streamlit import runtime
+
+    here = [1, 2, 3]
+    manager = SimpleNamespace(list_sessions=lambda: here)
+    monkeypatch.setattr(runtime, "exists", lambda: True)
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=manager))
+    monkeypatch.setattr(housekeeping, "_counted", {})
+    assert not housekeeping._sessions_over()
+    here.pop()
+    assert housekeeping._sessions_over()
+    assert not housekeeping._sessions_over()
+    del manager.list_sessions
+    assert not housekeeping._sessions_over(), "another release of Streamlit"

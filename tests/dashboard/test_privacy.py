@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import InputError
+from calib_core.readers.file_formats import unpacked_bytes
 from dashboard import session
 from dashboard.navigation import ROOMS
 from dashboard.selection import Source
@@ -273,3 +274,44 @@ def test_at_home_one_person_has_everything() -> None:
     session.expire()
     assert session.is_here(key), "nothing goes by itself"
     assert session.delete_own() >= 1
+
+
+def test_what_turns_out_larger_than_there_is_room_for_is_not_kept(little: None) -> None:
+    kept: Custody[bytes] = Custody()
+    import numpy as np
+
+    with pytest.raises(Full, match=r"takes 1.6 kB of memory once it is read and there is no room"):
+        kept.put("a", lambda: np.zeros(200), "ann", 10)  # type: ignore[arg-type,return-value]
+    assert not kept.has("a")
+    assert not kept._coming
+
+
+@pytest.mark.parametrize("form", ["npz", "csv", "npy", "jsonl", "parquet"])
+def test_memory_is_predicted_by_what_a_file_holds(form: str) -> None:
+    """By hand: 2,000 rows of four scores and a label are 80,000 bytes."""
+    import io
+
+    import numpy as np
+    import pandas as pd
+
+    probs = np.full((2000, 4), 0.25)
+    frame = pd.DataFrame(probs, columns=list("abcd")).assign(label=np.arange(2000) % 4)
+    buffer = io.BytesIO()
+    if form == "npz":
+        np.savez_compressed(buffer, probs=probs, label=frame.label.to_numpy())
+    elif form == "npy":
+        np.save(buffer, frame.to_numpy())
+    elif form == "parquet":
+        frame.to_parquet(buffer)
+    else:
+        text = frame.to_csv(index=False) if form == "csv" else frame.to_json(orient="records", lines=True)
+        buffer.write(text.encode())
+    data = buffer.getvalue()
+    predicted = unpacked_bytes(data)
+    if form == "parquet":  # its footer is read where it is decoded; what it took is counted then
+        assert predicted == len(data) < 80_000
+    elif form == "jsonl":
+        assert predicted == len(data) > 80_000
+    else:
+        assert 80_000 <= predicted < 81_000
+    assert unpacked_bytes(data[: len(data) // 2]) >= 0, "a damaged file is refused when it is read"

@@ -1,0 +1,1 @@
+"""Processes beside the server's: what takes long is computed there, and pages are answered meanwhile."""

@@ -1,0 +1,103 @@
+"""One process of those beside the server's: computes what it is sent, one thing after the other.
+
+Run as a script. It says ready, then answers every job with lines of ("progress", percent) and one of ("result" or
+"refused" or "unsendable"), the value or the exception in a parcel after it. It ends with the server, and
+before it where memory runs out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+NICENESS = 5
+"""Pages go first: behind this process's work they would wait for a core."""
+
+
+def main() -> None:
+    """Answer jobs until the server is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(NICENESS)
+    # Of the server and this, the kernel is to end this one.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("800")
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+    from multiprocessing.connection import Connection
+
+    connection = Connection(int(sys.argv[1]))
+    path, loaded, modules = connection.recv()
+    sys.path[:] = path  # the server's, before anything of the project is imported
+    if loaded:
+        _load(modules)
+    connection.send(("ready", os.getpid()))
+    # The server is gone, or has no more use for this process.
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            answer(connection)
+
+
+def _load(modules: list[str]) -> None:
+    """Import what the first job would wait for."""
+    library = importlib.import_module("calib_core")
+    for name in library.__all__:
+        if name != "figures":  # draws: Plotly is not for here
+            getattr(library, name)
+    for name in modules:
+        with contextlib.suppress(Exception):  # what needs it is computed by the server
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+def answer(connection: Connection) -> None:
+    """Receive one job, compute it, answer."""
+    from dashboard.workers import parcels
+
+    def tell(percent: int) -> None:
+        connection.send(("progress", int(percent)))
+
+    try:
+        function, args, options = parcels.received(connection)
+    except (EOFError, OSError):
+        raise
+    except Exception as failure:  # what is only known in the server's process
+        connection.send(("unsendable", repr(failure)[:500]))
+        return
+    kind, value = _outcome(function, args, {**options, "progress": tell})
+    try:
+        parcel = parcels.packed(value)
+    except Exception as failure:
+        connection.send(("unsendable", repr(failure)[:500]))
+        return
+    connection.send((kind, None))
+    parcels.send(connection, parcel)
+
+
+def _outcome(function: Any, args: Any, options: Any) -> tuple[str, Any]:
+    try:
+        return "result", function(*args, **options)
+    except Exception as failure:
+        return "refused", failure
+
+
+def _end_with(parent: int) -> None:
+    """End this process at once when the server's ends, in the middle of its work."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""So many processes, each with one job at a time; jobs in turn, stopped when nobody waits, begun anew in a new process.
+
+What is quick is done where it is wanted. It is moved to a process once it has taken a while, and goes there at once
+from then on: nobody has to know beforehand how long a calibrator takes on rows like these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from calib_core import InputError
+from calib_core.registry import FAMILIES
+from dashboard.workers import child, parcels
+
+Progress = Callable[[int], object]
+QUICK = 0.1
+"""Seconds of processor time after which what is done here is moved to a process."""
+LOOK = 0.1
+"""Seconds between two looks at whether somebody still waits."""
+STARTING = 60.0
+LOST = (
+    "The process that computed this was ended twice: it ran out of memory, or somebody ended it. Take fewer rows or "
+    "classes, or try again later"
+)
+
+
+class _Moved(BaseException):
+    """It takes long: to be computed elsewhere."""
+
+
+class _Ended(Exception):
+    """A process is gone that was computing."""
+
+
+def _paths() -> list[str]:
+    return [path or os.getcwd() for path in sys.path]
+
+
+def _modules() -> list[str]:
+    """Modules from elsewhere that registered something: a process has to know it, too."""
+    named = {entry.cls.__module__ for registry in FAMILIES.values() for entry in map(registry.__getitem__, registry)}
+    return sorted(name for name in named if not name.startswith(("calib_core.", "dashboard.")))
+
+
+class _Worker:
+    """One process and the line to it."""
+
+    def __init__(self, threads: int, loaded: bool) -> None:
+        here, there = socket.socketpair()
+        with here, there:
+            # By file, with this process's path: it finds the same modules, whatever lies in the working directory.
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-W", "ignore", str(Path(child.__file__)), str(there.fileno())],
+                pass_fds=(there.fileno(),),
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "CALIB_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"},
+            )
+            self.line = Connection(here.detach())
+            self.line.send((_paths(), loaded, _modules()))
+        self._ready = False
+
+    def ready(self) -> None:
+        """Wait until it takes jobs."""
+        if not self._ready:
+            if not self.line.poll(STARTING):
+                raise _Ended
+            self.heard()
+            self._ready = True
+
+    def heard(self) -> tuple[str, Any]:
+        """The next line; _Ended where the process is gone."""
+        try:
+            kind, value = self.line.recv()
+        except (EOFError, OSError) as e:
+            raise _Ended from e
+        return kind, value
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        self.line.close()
+
+
+class Pool:
+    """``size`` processes, started when this is made; ``quick`` seconds of work (none, if 0) are done where wanted.
+
+    ``loaded``: each loads all of the library before its first job, rather than what that needs.
+    """
+
+    def __init__(self, size: int, threads: int = 1, quick: float = QUICK, loaded: bool = True) -> None:
+        self._size, self._threads, self._quick, self._loaded = size, threads, quick, loaded
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._all: set[_Worker] = set()
+        self._lock = threading.Lock()
+        self._long: dict[tuple[str, ...], int] = {}
+        self._closed = False
+        self._hire()
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The processes by their numbers."""
+        with self._lock:
+            return tuple(sorted(worker.process.pid for worker in self._all))
+
+    def run(
+        self, function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any], progress: Progress
+    ) -> Any:
+        """What a function gives, made here where it is quick, else by a process; what it raises is raised here.
+
+        ``progress`` is told percent, and again and again while nothing is known: whatever it raises stops the work.
+        """
+        kind = (function.__module__, function.__qualname__, *(type(value).__name__ for value in args))
+        try:
+            parcel = parcels.packed((function, tuple(args), dict(options)))
+        except Exception:  # only this process knows what that is
+            return function(*args, **options, progress=progress)
+        # Half the rows may be quick, but hardly much quicker.
+        if self._quick > 0 and parcel.bytes < self._long.get(kind, sys.maxsize) // 2:
+            until = time.thread_time() + self._quick
+            try:
+                return function(*args, **options, progress=_watched(progress, until))
+            except _Moved:
+                pass
+            finally:
+                # What takes long and never says how far it is goes there the next time.
+                if time.thread_time() > until:
+                    self._long[kind] = min(parcel.bytes, self._long.get(kind, sys.maxsize))
+        for _ in range(2):
+            with contextlib.suppress(_Ended):
+                found, result = self._elsewhere(parcel, progress)
+                return result if found else function(*args, **options, progress=progress)
+        raise InputError(LOST)
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._closed = True
+            everybody, self._all = self._all, set()
+        for worker in everybody:
+            worker.end()
+
+    def _elsewhere(self, parcel: parcels.Parcel, progress: Progress) -> tuple[bool, Any]:
+        """Whether a process could do it, and what came of it."""
+        worker = self._in_turn(progress)
+        try:
+            worker.ready()
+            try:
+                parcels.send(worker.line, parcel)
+            except BrokenPipeError as e:
+                raise _Ended from e
+            found = self._watch(worker, progress)
+        except _Ended:
+            self._replace(worker)
+            raise
+        except BaseException:
+            # Somebody stopped it, or there is no memory to send it: what the process knows of it is not known.
+            self._replace(worker)
+            raise
+        kind, value = found
+        self._idle.put(worker)
+        if kind == "refused":
+            raise value
+        return kind == "result", value
+
+    def _watch(self, worker: _Worker, progress: Progress) -> tuple[str, Any]:
+        while True:
+            kind, value = worker.heard() if worker.line.poll(LOOK) else ("progress", 0)
+            if kind == "unsendable":
+                return kind, value
+            if kind != "progress":
+                try:
+                    return kind, parcels.received(worker.line)
+                except (EOFError, OSError) as e:
+                    raise _Ended from e
+            progress(value)
+
+    def _in_turn(self, progress: Progress) -> _Worker:
+        while True:
+            try:
+                return self._idle.get(timeout=LOOK)
+            except queue.Empty:
+                progress(0)
+                self._hire()
+
+    def _replace(self, worker: _Worker) -> None:
+        worker.end()
+        with self._lock:
+            self._all.discard(worker)
+        self._hire()
+
+    def _hire(self) -> None:
+        # Where the machine refuses another process, whoever waits for one asks again.
+        with self._lock, contextlib.suppress(OSError):
+            while not self._closed and len(self._all) < self._size:
+                worker = _Worker(self._threads, self._loaded)
+                self._all.add(worker)
+                self._idle.put(worker)
+
+
+def _watched(progress: Progress, until: float) -> Progress:
+    """Progress of what is moved elsewhere once this thread has worked so long."""
+
+    def tell(percent: int) -> None:
+        progress(percent)
+        if time.thread_time() > until:
+            raise _Moved
+
+    return tell
+
+
+_pool: list[Pool] = []
+
+
+def open_pool(size: int, threads: int = 1) -> Pool:
+    """Have ``size`` processes from now on."""
+    close_pool()
+    _pool.append(Pool(size, threads))
+    return _pool[0]
+
+
+def close_pool() -> None:
+    """Compute everything in this process from now on."""
+    while _pool:
+        _pool.pop().close()
+
+
+def compute(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any], progress: Progress) -> Any:
+    """What a function that takes ``progress`` gives: by the pool's processes where there is one."""
+    if _pool:
+        return _pool[0].run(function, args, options, progress)
+    return function(*args, **options, progress=progress)
