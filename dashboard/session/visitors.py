@@ -94,8 +94,11 @@ def is_open(session: str) -> bool:
 
 def stop_if_closed() -> None:
     """End the drawing of a page whose tab was closed, as Streamlit does where something is drawn."""
-    if not is_open(tab() or ""):
-        st.stop()
+    if is_open(tab() or ""):
+        return
+    import streamlit as st
+
+    st.stop()
 
 
 class Presence:
