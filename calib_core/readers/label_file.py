@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers.labels import label_texts
 from calib_core.readers.roles import named, role
@@ -50,6 +51,7 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
     return replace(
         kept,
         columns={**_own(kept, labels, columns), **_others(table, labels, columns, where)},
+        matrices={**kept.matrices, **{name: frozen(m[where]) for name, m in _one_hot(table, labels).items()}},
         notes=(*table.notes, *labels.notes, *_told(table, labels, columns, len(rows))),
     )
 
@@ -116,13 +118,23 @@ def _own(kept: Table, labels: Table, key: tuple[str, ...]) -> dict[str, Array]:
 
 def _others(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np.intp]) -> dict[str, Array]:
     """The columns of the labels by the rows of the predictions."""
-    every = {**labels.columns, **{name: m[:, 0] for name, m in labels.matrices.items() if m.shape[1] == 1}}
-    beside = {name: column[where] for name, column in every.items() if name not in key and len(column) == labels.n_rows}
-    if not beside:
+    n = labels.n_rows
+    beside = {name: column[where] for name, column in labels.columns.items() if name not in key and len(column) == n}
+    if not beside and not _one_hot(table, labels):
         raise InputError(f"{labels.name} has nothing but the key {listed(key)}; it needs a column of labels")
     if len(beside) == 1 and role(next(iter(beside))) != "label" and LABEL not in table.columns:
         return {LABEL: next(iter(beside.values()))}
     return beside
+
+
+def _one_hot(table: Table, labels: Table) -> dict[str, Array]:
+    """Matrices of the labels, a column a class."""
+    taken = {*table.columns, *table.matrices}
+    return {
+        f"{LABEL}s" if name in taken else name: matrix
+        for name, matrix in labels.matrices.items()
+        if len(matrix) == labels.n_rows
+    }
 
 
 def _told(table: Table, labels: Table, key: tuple[str, ...], rows: int) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""Tables of R, Weka and H2O, whose tests write them."""
+"""Tables of R, Weka and H2O, whose tests write them; arrays of two splits."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,3 +24,16 @@ def writer(key: str) -> Writer:
 
 for _key in ("tidymodels", "caret", "weka", "h2o"):
     writes(_key)(writer(_key))
+
+
+@writes("two-splits")
+def two_splits() -> Iterator[ForeignFile]:
+    """Logits and labels of two splits, the split's name behind or before."""
+    confidence, correct = tables.P.max(axis=1), tables.P.argmax(axis=1) == tables.Y
+    parts = {"val": slice(0, 20), "test": slice(20, None)}
+    for what, form in (("names behind", "{1}_{0}"), ("names before", "{0}_{1}")):
+        arrays = {form.format(tag, "logits"): np.log(tables.P[rows]) for tag, rows in parts.items()}
+        arrays |= {form.format(tag, "labels"): tables.Y[rows][:, None] for tag, rows in parts.items()}
+        out = io.BytesIO()
+        np.savez(out, **arrays)
+        yield ForeignFile(what, "logits.npz", out.getvalue(), confidence, correct)

@@ -61,8 +61,8 @@ def test_a_file_is_read_as_what_was_written_or_asks(which: str) -> None:
 
 def tells(column: pd.Series, correct: NDArray[np.bool_]) -> bool:
     """Whether a column of few values is always of another value where an answer is right."""
-    few = 1 < column.nunique() < len(column) / 2
-    return few and bool(pd.Series(correct).groupby(column.to_numpy()).nunique().eq(1).all())
+    few, both = 1 < column.nunique() < len(column) / 2, correct.any() and not correct.all()
+    return bool(few and both and pd.Series(correct).groupby(column.to_numpy()).nunique().eq(1).all())
 
 
 def refused(file: ForeignFile) -> list[str]:

@@ -69,6 +69,15 @@ def test_arrays_are_joined_by_place_where_asked(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cc.read_predictions(as_csv(both), "both.csv").probs, p)
 
 
+def test_labels_with_a_column_a_class(tmp_path: Path) -> None:
+    p = np.random.default_rng(0).dirichlet([1, 1, 1], 20)
+    np.save(tmp_path / "oof.npy", p)
+    np.save(tmp_path / "y.npy", np.eye(3)[np.arange(20) % 3])
+    found = cc.read_predictions(tmp_path / "oof.npy", labels=tmp_path / "y.npy", key=())
+    np.testing.assert_array_equal(found.probs, p)
+    assert found.true_labels.tolist() == (np.arange(20) % 3).tolist()
+
+
 REFUSED = {
     ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", None): "no column of both, each value once in the labels, is the key",
     ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", "id"): 'y.csv, line 2 (row 0): "1" stands there more than once as "id"',

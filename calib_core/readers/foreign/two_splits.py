@@ -1,0 +1,91 @@
+"""Arrays of two splits in one NPZ, as papers leave them: logits_val, labels_val, logits_test, labels_test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calib_core._arrays import frozen
+from calib_core.predictions import InputError
+from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.table import Array, Table
+from calib_core.readers.wording import quoted
+
+SPLIT = "split"
+_FIT = ("val", "valid", "validation", "cal", "calib", "calibration", "dev")
+_TEST = ("test", "eval")
+_TAGS = "|".join((*_FIT, *_TEST))
+_TAGGED = re.compile(rf"(?P<name>.+)_(?P<last>{_TAGS})|(?P<first>{_TAGS})_(?P<rest>.+)")
+
+
+class _Split(NamedTuple):
+    """The arrays of one split: scores, labels, and what both are called without the split's name."""
+
+    scores: str
+    labels: str
+    bare: tuple[str, str]
+
+
+@shape_of_columns
+class TwoSplits(ShapeOfColumns):
+    """Rows of both splits below one another, with a column that says which are for calibration."""
+
+    key, title = "two-splits", "arrays of two splits, calibration and test"
+
+    def recognises(self, table: Table) -> bool:
+        return table.format == "npz" and _splits(table) is not None
+
+    def table(self, table: Table) -> Table:
+        found = _splits(table)
+        assert found is not None
+        fit, test = found
+        widths = [table.matrices[split.scores].shape[1] for split in found]
+        if widths[0] != widths[1]:
+            raise InputError(
+                f"{table.name}: {quoted(fit.scores)} has {widths[0]:,} classes and {quoted(test.scores)} "
+                f"{widths[1]:,}; both splits need the same"
+            )
+        rows = [len(table.matrices[split.scores]) for split in found]
+        words = np.empty(sum(rows), dtype=object)
+        words[: rows[0]], words[rows[0] :] = "calibration", "test"
+        scores = np.concatenate([table.matrices[split.scores] for split in found])
+        labels: Array = np.concatenate([table.columns[split.labels] for split in found])
+        columns = {test.bare[1]: frozen(labels), SPLIT: frozen(words)}
+        return replace(table, columns=columns, matrices={test.bare[0]: frozen(scores)})
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        del chosen
+        label = next(name for name in table.columns if name != SPLIT)
+        return {"layout": "wide", "scores": tuple(table.matrices), "label": (label,), "split": SPLIT}
+
+
+def _splits(table: Table) -> tuple[_Split, _Split] | None:
+    """Calibration and test arrays; None unless every array of the file is a matrix or a column of one of the two."""
+    tagged: dict[str, dict[str, str]] = {}
+    for name in table.names:
+        found = _TAGGED.fullmatch(name)
+        if found is None:
+            return None
+        tag, bare = found["last"] or found["first"], found["name"] or found["rest"]
+        tagged.setdefault(tag, {})[bare] = name
+    if len(table.names) != 4 or len(tagged) != 2:
+        return None
+    fit = next((tag for tag in tagged if tag in _FIT), None)
+    test = next((tag for tag in tagged if tag in _TEST), None)
+    if fit is None or test is None or tagged[fit].keys() != tagged[test].keys():
+        return None
+    made = [_one(table, tagged[tag]) for tag in (fit, test)]
+    return None if made[0] is None or made[1] is None else (made[0], made[1])
+
+
+def _one(table: Table, names: Mapping[str, str]) -> _Split | None:
+    scores = [bare for bare, name in names.items() if name in table.matrices]
+    labels = [bare for bare, name in names.items() if name in table.columns]
+    if len(scores) != 1 or len(labels) != 1 or labels[0] == SPLIT:
+        return None
+    found = _Split(names[scores[0]], names[labels[0]], (scores[0], labels[0]))
+    return found if len(table.matrices[found.scores]) == len(table.columns[found.labels]) else None
