@@ -211,7 +211,7 @@ def _reproducible() -> tuple[str, str]:
 
 
 def _sessions(count: int) -> tuple[str, str]:
-    command = [sys.executable, "tests/benchmarks/load_sessions.py", "--sessions", str(count), "--seconds", "20"]
+    command = [sys.executable, "-m", "tests.benchmarks.load_sessions", "--sessions", str(count), "--seconds", "20"]
     ended = subprocess.run(command, cwd=ROOT, env=_environment(), capture_output=True, text=True, check=False)
     lines = [line for line in ended.stdout.splitlines() if line.startswith(REPORTED)]
     return f"{count} sessions for 20 s, then 150 visitors", "; ".join(lines) or "the server did not start"

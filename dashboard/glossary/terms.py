@@ -212,6 +212,7 @@ TERMS = {
             sketches.prediction_file(),
             "A table; in each row bars of different lengths, and a filled square where what came true stands.",
             r"(p_{i1}, \dots, p_{iK}), \; y_i \qquad \text{or} \qquad s_i, \; z_i \in \{0, 1\}",
+            live=_on("wine-logistic", "data"),
         ),
         Term(
             "logits",
@@ -221,6 +222,7 @@ TERMS = {
             sketches.logits(),
             "Bars up and down from a line; an arrow leads to bars that stand on it and fill one height together.",
             r"p_k = e^{z_k} \big/ \textstyle\sum_j e^{z_j}",
+            live=_on("digits-mlp", "data"),
         ),
         Term(
             "class-order",
@@ -229,6 +231,7 @@ TERMS = {
             "and a wrong guess moves every number.",
             sketches.class_order(),
             "Columns above and classes below; two of the lines between them cross.",
+            live=_on("synthetic-three-class", "data"),
         ),
         Term(
             "row-group",
@@ -238,6 +241,7 @@ TERMS = {
             sketches.row_group(),
             "Dots in three rings of different sizes.",
             r"\widehat{\mathrm{Var}} = \textstyle\sum_g \bigl(\sum_{i \in g} r_i\bigr)^2",
+            live=_on("patients", "data"),
         ),
         Term(
             "multicalibration",
@@ -248,6 +252,7 @@ TERMS = {
             "A large dot on a dashed line; two smaller ones, as far above it as below.",
             r"\max_{g,\, I} \; \Bigl| \tfrac{1}{n} \textstyle\sum_{i \in g,\; s_i \in I} (z_i - s_i) \Bigr|",
             "Hébert-Johnson et al. 2018",
+            _on("language-model", "slices"),
         ),
         Term(
             "two-bin-error",
@@ -258,6 +263,7 @@ TERMS = {
             "An upright parts a line; on one side a bar lies below it, on the other above; dashed uprights beside it.",
             ESTIMATORS["two-bin"].formula,
             ESTIMATORS["two-bin"].reference,
+            _on("digits-mlp", "estimators"),
         ),
         Term(
             "row-weight",
@@ -268,6 +274,7 @@ TERMS = {
             "A line of dots of very different sizes.",
             r"n_\text{eff} = \bigl(\textstyle\sum_i w_i\bigr)^2 \big/ \sum_i w_i^2",
             "Kish 1965",
+            _on("breast-cancer-svm", "data"),
         ),
     )
 }

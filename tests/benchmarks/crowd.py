@@ -2,7 +2,7 @@
 
 `load_sessions.py` uses it; by itself it asks a server that runs already:
 
-    python tests/benchmarks/crowd.py http://localhost:8501 150
+    python -m tests.benchmarks.crowd http://localhost:8501 150
 """
 
 import asyncio

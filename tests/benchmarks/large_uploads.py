@@ -1,6 +1,6 @@
 """Large files of many people on one server: how many it takes, what the others read, and how much memory it uses.
 
-    python tests/benchmarks/large_uploads.py --sessions 20 --rows 50000 --classes 1000 --memory-gb 4
+    python -m tests.benchmarks.large_uploads --sessions 20 --rows 50000 --classes 1000 --memory-gb 4
 
 Everybody uploads the same bytes under a name of their own at the same moment (50,000 x 1,000 are 200 MB as float32),
 and keeps the tab open. Memory is what the server held, by itself and with the processes it
@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from load_sessions import Tab, npz, serving
+from tests.benchmarks.load_sessions import Tab, npz, serving
 
 _SENTENCES = re.compile(
     rb"(?:This file takes about|You have \d+ uploads|Your uploads take|Too many files)[^\x00-\x1f]{20,400}"

@@ -1,7 +1,7 @@
 """Many people on one server: how long each waits, while one of them asks for something heavy.
 
-    python tests/benchmarks/load_sessions.py --sessions 20 --seconds 60
-    python tests/benchmarks/load_sessions.py --url http://localhost:8501 --heavy ""
+    python -m tests.benchmarks.load_sessions --sessions 20 --seconds 60
+    python -m tests.benchmarks.load_sessions --url http://localhost:8501 --heavy ""
 
 Every session uploads a file of its own and ticks or unticks calibrators once every so many seconds, as browsers do it:
 over a WebSocket, a toggle from the click to the end of the run it asks for. One more uploads a file again and again and
@@ -30,10 +30,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from crowd import visits
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
+
+from tests.benchmarks.crowd import visits
 
 ROOT = Path(__file__).parents[2]
 CHIPS, FIELD = "Calibrators, fitted on the calibration rows", "Drop a file of predictions here"

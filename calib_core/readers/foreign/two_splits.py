@@ -78,8 +78,8 @@ def _splits(table: Table) -> tuple[_Split, _Split] | None:
     test = next((tag for tag in tagged if tag in _TEST), None)
     if fit is None or test is None or tagged[fit].keys() != tagged[test].keys():
         return None
-    made = [_one(table, tagged[tag]) for tag in (fit, test)]
-    return None if made[0] is None or made[1] is None else (made[0], made[1])
+    first, second = _one(table, tagged[fit]), _one(table, tagged[test])
+    return None if first is None or second is None else (first, second)
 
 
 def _one(table: Table, names: Mapping[str, str]) -> _Split | None:
