@@ -12,6 +12,9 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.wording import quoted
 
+AS_LINES = 'write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
+"""What to do about text that is no JSON."""
+
 
 class RefusedError(ValueError):
     """Something JSON readers usually let pass; the message says what."""
@@ -36,6 +39,23 @@ def decoder(constant: Callable[[str], Any]) -> json.JSONDecoder:
     {'p': [0.1, 1]}
     """
     return json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=constant, parse_float=_real)
+
+
+def decoded(text: bytes, where: str, by: json.JSONDecoder) -> Any:
+    """The value of a text; InputError in one sentence, which begins with its place, for what is no value.
+
+    >>> decoded(b"[1, 2]", "a.json", json.JSONDecoder())
+    [1, 2]
+    """
+    try:
+        return by.decode(text.decode("utf-8"))
+    except RefusedError as e:
+        raise InputError(f"{where}: {e}") from e
+    except RecursionError as e:
+        raise InputError(f"{where}: nested too deeply; use one flat object a line") from e
+    except ValueError as e:
+        what = "an integer has too many digits" if "integer string" in str(e) else "this is not valid JSON"
+        raise InputError(f"{where}: {what}; {AS_LINES}") from e
 
 
 def one_value(text: bytes) -> bool:

@@ -17,7 +17,7 @@ from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_formats import file_format
-from calib_core.readers.json_text import RefusedError, decoder, lines_of, refused_constant
+from calib_core.readers.json_text import AS_LINES, decoded, decoder, lines_of, refused_constant
 from calib_core.readers.nested_json import nested_table
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text import utf8
@@ -92,21 +92,9 @@ def _flat(content: bytes, name: str) -> Table:
 
 
 def _record(text: bytes, where: str) -> dict[str, Any]:
-    try:
-        value = _DECODER.decode(text.decode("utf-8"))
-    except RefusedError as e:
-        raise InputError(f"{where}: {e}") from e
-    except RecursionError as e:
-        raise InputError(f"{where}: nested too deeply; use one flat object a line") from e
-    except ValueError as e:
-        what = "an integer has too many digits" if "integer string" in str(e) else "this is not valid JSON"
-        raise InputError(
-            f'{where}: {what}; write one object a line, such as {{"probs": [0.7, 0.3], "label": 0}}'
-        ) from e
+    value = decoded(text, where, _DECODER)
     if not isinstance(value, dict):
-        raise InputError(
-            f'{where} is not an object; write one object a line, such as {{"probs": [0.7, 0.3], "label": 0}}'
-        )
+        raise InputError(f"{where} is not an object; {AS_LINES}")
     return value
 
 

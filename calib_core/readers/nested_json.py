@@ -8,7 +8,7 @@ from typing import Any
 from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.foreign import Constants, document_records, document_table
-from calib_core.readers.json_text import RefusedError, lines_of
+from calib_core.readers.json_text import decoded, lines_of
 from calib_core.readers.table import Table
 from calib_core.readers.wording import size
 
@@ -84,14 +84,4 @@ def _value(text: bytes, where: str, constants: Constants) -> Any:
             "write one JSON object a line"
         )
     constants.where = where
-    try:
-        return constants.decoder.decode(text.decode("utf-8"))
-    except RefusedError as e:
-        raise InputError(f"{where}: {e}") from e
-    except RecursionError as e:
-        raise InputError(f"{where}: nested too deeply; use one flat object a line") from e
-    except ValueError as e:
-        what = "an integer has too many digits" if "integer string" in str(e) else "this is not valid JSON"
-        raise InputError(
-            f'{where}: {what}; write one object a line, such as {{"probs": [0.7, 0.3], "label": 0}}'
-        ) from e
+    return decoded(text, where, constants.decoder)
