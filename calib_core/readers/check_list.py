@@ -13,6 +13,7 @@ from calib_core.readers.about_groups import belonging
 from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_names import look_alikes, unused_names
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
+from calib_core.readers.about_time import time_to_event
 from calib_core.readers.about_weights import unused_weights
 from calib_core.readers.finding import Finding
 from calib_core.readers.subject import Subject
@@ -66,6 +67,7 @@ CHECKS = (
     Check("No label among the scores", leak, wide=True),
     Check("Scores that are what they are called", kind, wide=True),
     Check("Labels that are classes", label_coding, wide=True),
+    Check("Outcomes that are known for every row", time_to_event, wide=True),
     Check("Probabilities that sum to 1", sums, wide=True, settled=True),
     Check("Classes in the order of the labels", class_order, wide=True, settled=True),
     Check("An order of classes that is known", assumed_order, wide=True, settled=True),

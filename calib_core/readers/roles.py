@@ -11,7 +11,7 @@ _ROLES: dict[str, str] = {
     "predicted": "predicted prediction predictions pred preds y_pred predicted_class predicted_label pred_label "
     "pred_class guess",
     "confidence": "confidence confidences conf max_prob top_prob max_probability",
-    "correct": "correct is_correct hit hits correctness right accurate",
+    "correct": "correct is_correct hit hits correctness right accurate matched",
     "split": "split fold subset partition set",
     "weights": "weight weights sample_weight sample_weights",
     "group": "group groups group_id cluster cluster_id patient patients patient_id subject subjects subject_id person "

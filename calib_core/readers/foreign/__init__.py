@@ -2,6 +2,7 @@
 
 from calib_core.readers.foreign import (
     caret,
+    coco,
     h2o,
     hal,
     helm,
@@ -48,6 +49,7 @@ __all__ = [
     "ShapeOfColumns",
     "ShapeOfRecords",
     "caret",
+    "coco",
     "document_records",
     "document_table",
     "h2o",

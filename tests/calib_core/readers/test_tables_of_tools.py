@@ -147,6 +147,36 @@ def test_rows_of_repeated_resamples_belong_together() -> None:
     assert len(set(found.groups.tolist())) == N
 
 
+def test_tables_of_yardstick_need_no_shape() -> None:
+    """hpc_cv and two_class_example, as its documentation has them."""
+    rows = [[LEVELS[y], LEVELS[p.argmax()], *p, f"Fold{i % 10}"] for i, (p, y) in enumerate(zip(P, Y, strict=True))]
+    found = cc.read_predictions(text(["obs", "pred", *LEVELS, "Resample"], rows), "hpc_cv.csv")
+    np.testing.assert_allclose(found.probs, P)
+    assert found.class_names == LEVELS
+    assert found.labels.tolist() == Y.tolist()
+    p, y = drawn(2)
+    rows = [[f"Class{c + 1}", *q, f"Class{q.argmax() + 1}"] for q, c in zip(p, y, strict=True)]
+    found = cc.read_predictions(text(["truth", "Class1", "Class2", "predicted"], rows), "two_class_example.csv")
+    np.testing.assert_allclose(found.probs, p)
+    assert found.labels.tolist() == y.tolist()
+
+
+def test_a_time_beside_an_event_is_told() -> None:
+    p, y = drawn(2)
+    rows = [[q[1], c, 30 + i] for i, (q, c) in enumerate(zip(p, y, strict=True))]
+    for name, codes in (("time", ["time-to-event"]), ("age", [])):
+        table = read_table(text(["risk", "event", name], rows), "trial.csv")
+        reading = propose(table)
+        np.testing.assert_allclose(predictions(table, reading).probs, p)
+        assert [f.code for f in examine(table, reading) if f.severity == "warning"] == codes
+
+
+def test_boxes_that_were_matched_are_confidences() -> None:
+    rows = [[0.5 + i / 100, i % 2, i // 3] for i in range(40)]
+    found = cc.read_predictions(text(["confidence", "matched", "image_id"], rows), "boxes.csv")
+    assert (found.kind, found.correct.tolist()) == ("confidence", [bool(i % 2) for i in range(40)])
+
+
 def test_an_ordinary_table_is_of_no_shape() -> None:
     for lines in ("p_a,p_b,label", "predict,a,label", "pred,obs,a", "inst#,actual,predicted,error"):
         rows = "\n".join([lines, *[",".join(["0.5"] * len(lines.split(",")))] * 3])
