@@ -19,6 +19,7 @@ from dashboard.views import (
     data_choice,
     data_findings,
     data_inspect,
+    data_labels,
     data_models,
     data_reading,
     data_rows,
@@ -82,6 +83,9 @@ def _on_trial(key: str) -> None:
     _title(session.file(key).title)
     with st.container():
         data_inspect.findings("data")
+        candidate = trial("data")
+        if candidate is not None and candidate.reading is None:
+            data_labels.draw(key)
     reading, rows = st.tabs(["How it is read", "First rows"], key="data.tabs.trial")
     with reading:
         data_reading.draw("data")

@@ -517,3 +517,19 @@ def test_the_file_in_use_is_the_one_of_its_role(monkeypatch):
     chosen = Selection(source=Source(data="a", reading="r", test="b", test_reading="s"))
     monkeypatch.setattr(data_trial.widgets, "selection", lambda: chosen)
     assert [data_trial.in_use(role) for role in ("data", "test", "more")] == [("a", "r"), ("b", "s"), ("", "")]
+
+
+def test_labels_in_another_file_are_joined_and_the_two_are_one_file() -> None:
+    p, y = rows()
+    scores = "id,p_a,p_b,p_c\n" + "\n".join(f"{i},{q[0]:.6f},{q[1]:.6f},{q[2]:.6f}" for i, q in enumerate(p))
+    truth = "id,target\n" + "\n".join(f"{i},{'abc'[c]}" for i, c in reversed(list(enumerate(y))))
+    app = upload(opened(), "submission.csv", scores)
+    assert "label" in said(app.error)[0]
+    which = [box.label for box in app.file_uploader].index("Drop the file of labels here")
+    app = dropped(app, "other.csv", truth.replace("id,", "nr,"), which)
+    assert any("is the key that joins them" in text for text in said(app.error)), "what is on trial stays"
+    app = dropped(app, "solution.csv", truth, which)
+    app = sound(app.button(key="frame.data").click().run())
+    key = source(app).data
+    assert session.file(key).title == "submission with solution.csv"
+    np.testing.assert_array_equal(session.whole(key, source(app).reading).true_labels, y)
