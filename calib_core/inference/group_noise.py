@@ -55,7 +55,11 @@ def of_groups(question: Question, values: Float64s, random_state: int) -> Float6
     laws = list(_wild(question, groups, values, random_state))
     if error_scale(question.estimator).order in ("max", "bins") or poor(groups, _scores(question)):
         laws.append(_alike(question, groups, random_state))
-    return _widest(laws, len(values), higher_is_worse=traits(question.estimator).higher_is_worse)
+    declared = traits(question.estimator)
+    found = _widest(laws, len(values), higher_is_worse=declared.higher_is_worse)
+    # Widened noise of few groups can reach beyond what a share can be; below 0 are errors whose noise is subtracted.
+    least = 0.0 if declared.judged == "share" else -np.inf
+    return np.clip(found, least, 1.0) if declared.unit == "share" else found
 
 
 def sums_in_cells(claims: FlatClaims, table: BinTable, groups: RowGroups, random_state: int) -> list[Float64s]:

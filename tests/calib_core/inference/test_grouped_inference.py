@@ -237,3 +237,14 @@ def test_a_group_that_outweighs_the_others_makes_intervals_wide(sizes):
         gap = overall_gap(Predictions.from_confidence(np.full(len(groups), 0.8), right, groups=groups))
         hits += gap.low <= 0.8 <= gap.high
     assert hits >= runs * 0.9 - 2 * np.sqrt(runs * 0.09)
+
+
+@pytest.mark.parametrize("key", ["ece", "mce", "mce-of-bins", "ece-adaptive"])
+def test_noise_is_never_more_than_a_share_can_be(key):
+    """Twelve groups, whose widened laws of the largest error reached 150 %."""
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.3, 0.99, 60)
+    rows = Predictions.from_confidence(confidence, rng.random(60) < 0.5, groups=np.arange(60) // 5)
+    floor = estimate(rows, "confidence", key, 10).noise_floor
+    assert floor.draws.max() <= 1
+    assert key[:3] != "mce" or floor.draws.max() == 1
