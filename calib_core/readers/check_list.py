@@ -53,7 +53,9 @@ class Check:
     wide: bool | None = None
     """True: only where every class has a score; False: only where a row has one confidence; None: anywhere."""
     settled: bool = False
-    """It would tell nothing while scores are out of range, labels are no classes, or classes may be mixed up."""
+    """It would tell nothing while scores are out of range, or labels are no classes."""
+    unless: Look | None = None
+    """It would tell nothing where this look has found something."""
 
 
 CHECKS = (
@@ -70,8 +72,8 @@ CHECKS = (
     Check("Outcomes that are known for every row", time_to_event, wide=True),
     Check("Probabilities that sum to 1", sums, wide=True, settled=True),
     Check("Classes in the order of the labels", class_order, wide=True, settled=True),
-    Check("An order of classes that is known", assumed_order, wide=True, settled=True),
-    Check("Labels of the same rows: better than chance", no_better_than_chance, wide=True, settled=True),
+    Check("An order of classes that is known", assumed_order, wide=True, settled=True, unless=class_order),
+    Check("Labels of the same rows: better than chance", no_better_than_chance, True, True, unless=class_order),
     Check("Classes that come true and are predicted", unused_classes, wide=True, settled=True),
     Check("Rows that differ, and none impossible", repeated_rows, wide=True, settled=True),
 )
@@ -79,7 +81,6 @@ CHECKS = (
 
 _UNSETTLED = "scores or labels have to be settled first"
 _MIXED_UP = "what was found about the order of the classes comes first"
-_AFTER_ORDER = (assumed_order, no_better_than_chance)
 
 
 def checked(subject: Subject) -> Iterator[Checked]:
@@ -95,18 +96,18 @@ def checked(subject: Subject) -> Iterator[Checked]:
     ['Scores that are what they are called']
     """
     wide = subject.reading.layout == "wide"
-    mixed_up = False
+    telling: set[Look] = set()
     for check in CHECKS:
         if check.wide not in (None, wide):
             why = "rows have one score for every class" if wide else "rows have one confidence"
             yield Checked(check.title, "not applicable", why)
         elif check.settled and _unsettled(subject):
             yield Checked(check.title, "skipped", _UNSETTLED)
-        elif mixed_up and check.look in _AFTER_ORDER:
+        elif check.unless in telling:
             yield Checked(check.title, "skipped", _MIXED_UP)
         else:
             found = tuple(check.look(subject))
-            mixed_up |= check.look is class_order and bool(found)
+            telling |= {check.look} if found else set()
             yield Checked(check.title, "found" if found else "passed", findings=found)
 
 

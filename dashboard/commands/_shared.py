@@ -103,11 +103,11 @@ class Loaded:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What the doctor found in it, problems first."""
-        from calib_core.readers import examine
+        from calib_core.readers import by_severity
 
-        return examine(self.table, self.reading)
+        return by_severity(self.checks)
 
-    @property
+    @functools.cached_property
     def checks(self) -> tuple[Checked, ...]:
         """Everything that was looked for in the file, and what came of it."""
         from calib_core.readers import checks
@@ -173,12 +173,19 @@ def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
 
 def table_of(path: Path, fields: Mapping[str, Any]) -> tuple[str, Table, Reading]:
     """The hash of a file's bytes, its table, and how that is read."""
-    from calib_core.readers import file_bytes, propose, read_table
+    from calib_core.readers import propose
+
+    data, table = whole_table(path)
+    return hashlib.sha256(data).hexdigest(), table, propose(table, **fields)
+
+
+def whole_table(path: Path) -> tuple[bytes, Table]:
+    """The bytes of a file, or of stdin where its name is "-", and the table they are."""
+    from calib_core.readers import file_bytes, read_table
 
     piped = str(path) == _outputs.STDIO
     data = stdin_bytes() if piped else file_bytes(path)
-    table = read_table(data, STDIN if piped else os.fspath(path))
-    return hashlib.sha256(data).hexdigest(), table, propose(table, **fields)
+    return data, read_table(data, STDIN if piped else os.fspath(path))
 
 
 def stdin_bytes() -> bytes:

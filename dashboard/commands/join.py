@@ -32,11 +32,12 @@ def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, out
       calib join submission.csv solution.csv --key id -o both.csv
       calib join out-of-fold.npy labels.npy --by-place -o both.csv && calib audit both.csv
     """
-    from calib_core.readers import as_csv, read_table, with_labels
+    from calib_core.readers import as_csv, with_labels
 
     if keys and by_place:
         raise click.UsageError("--key and --by-place exclude each other.")
-    both = with_labels(read_table(file), read_table(labels), () if by_place else keys or None)
+    (_, scores), (_, truth) = _shared.whole_table(file), _shared.whole_table(labels)
+    both = with_labels(scores, truth, () if by_place else keys or None)
     for note in both.notes:
         click.echo(_outputs.plain(note), err=True)
     _outputs.write(output, as_csv(both))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +48,10 @@ def command(
     import pandas as pd
 
     import calib_core as cc
-    from calib_core.readers import read_table, verdicts
+    from calib_core.readers import verdicts
     from calib_core.readers.labels import label_texts
 
-    piped = str(file) == _outputs.STDIO
-    table = read_table(_shared.stdin_bytes(), _shared.STDIN) if piped else read_table(os.fspath(file))
+    _, table = _shared.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
     found = {"share": cc.judged_share(*marks, groups, level)}

@@ -161,11 +161,8 @@ class Pool:
             except BrokenPipeError as e:
                 raise _Ended from e
             found = self._watch(worker, progress)
-        except _Ended:
-            self._replace(worker)
-            raise
         except BaseException:
-            # Somebody stopped it, or there is no memory to send it: what the process knows of it is not known.
+            # It is gone, somebody stopped it, or there is no memory to send it: what it knows of the job is not known.
             self._replace(worker)
             raise
         kind, value = found

@@ -97,6 +97,15 @@ def _largest(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[ND
     return 1 / total, np.minimum.reduceat(place, starts)
 
 
+def places_among(values: Sequence[object], choices: int) -> Collection[int]:
+    """Those of the values that are places of choices, each once.
+
+    >>> places_among([2, 0, 2, 7, "1", True], 4)
+    [0, 2]
+    """
+    return sorted({each for each in values if type(each) is int and 0 <= each < choices})
+
+
 def fields_of_choices(columns: Mapping[str, Array], wide: bool, measure: str = "") -> dict[str, object]:
     """Fields of Reading: all choices' scores where ``wide``, else the favoured choice's confidence."""
     if wide:

@@ -12,9 +12,14 @@ from calib_core.readers.labels import label_texts
 from calib_core.readers.table import Table
 
 
+def values_of(table: Table, name: str) -> list[str]:
+    """The different values of a column, as labels are written, in the order of the rows."""
+    return [str(text) for text in pd.unique(label_texts(table.columns[name]))]
+
+
 def texts_of(table: Table, name: str) -> set[str]:
-    """The different values of a column, as labels are written; missing ones apart."""
-    return {str(text) for text in pd.unique(label_texts(table.columns[name]))} - {""}
+    """The different values of a column, missing ones apart."""
+    return set(values_of(table, name)) - {""}
 
 
 def label_among(table: Table, levels: Iterable[str], but: Iterable[str] = ()) -> tuple[str, ...]:
@@ -51,9 +56,5 @@ def known_fields(**fields: Any) -> Mapping[str, Any]:
 def tuned(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.object_]]:
     """The values of several columns as one text a row: "mtry=2, splitrule=gini"."""
     columns = {name: label_texts(table.columns[name]) for name in names}
-    words = np.empty(table.n_rows, dtype=object)
-    words[:] = [
-        ", ".join(f"{name}={value}" for name, value in zip(columns, row, strict=True))
-        for row in zip(*columns.values(), strict=True)
-    ]
-    return words
+    rows = (zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True))
+    return np.array([", ".join(f"{name}={value}" for name, value in row) for row in rows], dtype=object)

@@ -10,7 +10,7 @@ from typing import Any
 
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
-from calib_core.readers.foreign.choice_rows import CLASSES, GOLD, SCORES, ChoiceRows, fields_of_choices
+from calib_core.readers.foreign.choice_rows import CLASSES, GOLD, SCORES, ChoiceRows, fields_of_choices, places_among
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.parquet_child import RECORDS
@@ -79,5 +79,4 @@ def _parts(text: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
 
 
 def _gold(value: Any, k: int) -> Collection[int]:
-    every = value if isinstance(value, list) else [value]
-    return sorted({each for each in every if type(each) is int and 0 <= each < k})
+    return places_among(value if isinstance(value, list) else [value], k)

@@ -14,7 +14,7 @@ from typing import Any
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign import lm_eval_findings as about
-from calib_core.readers.foreign.choice_rows import GOLD, PREDICTED, SCORES, ChoiceRows, fields_of_choices
+from calib_core.readers.foreign.choice_rows import GOLD, PREDICTED, SCORES, ChoiceRows, fields_of_choices, places_among
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
@@ -188,7 +188,7 @@ def _gold(target: Any, texts: Sequence[str], k: int) -> Collection[int]:
             several = json.loads(text)
         except (ValueError, RecursionError):
             return ()
-        return sorted({each for each in several if type(each) is int and 0 <= each < k})
+        return places_among(several, k)
     spelled = [choice.strip() for choice in texts]
     return (spelled.index(text),) if text in spelled else ()
 

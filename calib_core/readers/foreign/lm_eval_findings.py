@@ -12,6 +12,7 @@ import pandas as pd
 from calib_core._text import count, percent
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES, CONFIDENCE, CORRECT, GOLD, SCORES, fields_of_choices
+from calib_core.readers.foreign.level_columns import values_of
 from calib_core.readers.labels import label_texts
 from calib_core.readers.reading import Layout, Reading
 from calib_core.readers.table import Array, Table
@@ -73,15 +74,11 @@ def best_layout(table: Table) -> Layout:
 
 def shared_fields(table: Table) -> dict[str, Any]:
     """What goes along, no outcome among it; several filters are several models over the same questions."""
-    filters = _filters(table)
+    filters = values_of(table, "filter")
     along = {"metadata": tuple(name for name in ALONG if name in table.columns)}
     if len(filters) < 2:
         return along
     return {**along, "models": "filter", "model": filters[0], "question": ("doc_id",)}
-
-
-def _filters(table: Table) -> list[str]:
-    return [str(each) for each in pd.unique(table.columns["filter"])]
 
 
 def findings(table: Table, reading: Reading) -> Iterator[Finding]:
@@ -90,7 +87,7 @@ def findings(table: Table, reading: Reading) -> Iterator[Finding]:
     yield from _about_acc(table, reading)
     yield from _about_places(table, reading)
     yield from _about_repeats(table, reading)
-    if len(filters := _filters(table)) > 1:
+    if len(filters := values_of(table, "filter")) > 1:
         message = f"The file has {len(filters)} filters of the same answers, read as {len(filters)} models."
         yield Finding("note", "foreign", message)
 

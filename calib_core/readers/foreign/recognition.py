@@ -145,25 +145,29 @@ def of_columns(table: Table) -> Table:
     return table
 
 
+def _of(table: Table) -> Shape | None:
+    return known_shapes().get(table.origin)
+
+
 def usual_layout(table: Table) -> Layout:
     """How tables of this shape are usually read; wide where no shape is known.
 
     >>> usual_layout(Table("a.csv", "csv", {}))
     'wide'
     """
-    known = known_shapes().get(table.origin)
+    known = _of(table)
     return known.layout if known else "wide"
 
 
 def proposed_fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the table's shape proposes, under what was chosen."""
-    known = known_shapes().get(table.origin)
+    known = _of(table)
     return {**(known.fields(table, chosen) if known else {}), **chosen}
 
 
 def shape_findings(table: Table, reading: Reading) -> Iterator[Finding]:
     """What a table's shape is, and what it leaves open."""
-    known = known_shapes().get(table.origin)
+    known = _of(table)
     if known is None:
         return
     yield Finding("note", "foreign", f"{table.name} is read as {known.title}.")

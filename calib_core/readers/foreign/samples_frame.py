@@ -12,6 +12,7 @@ import pandas as pd
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign import inspect_grades
 from calib_core.readers.foreign.growing_columns import number
+from calib_core.readers.foreign.level_columns import values_of
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.labels import label_texts
 from calib_core.readers.reading import Reading
@@ -42,13 +43,13 @@ class SamplesFrame(ShapeOfColumns):
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         found = inspect_grades.fields(table, chosen)
-        runs = _runs(table)
+        runs = values_of(table, "eval_id")
         if not found or len(runs) < 2 or not _same_questions(table):
             return found
         return {**found, "models": "eval_id", "model": runs[0], "question": ("id", "epoch")}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        runs = _runs(table)
+        runs = values_of(table, "eval_id")
         if len(runs) > 1 and reading.models is not None:
             message = f"The frame has {len(runs)} runs over the same questions, read as {len(runs)} models."
             yield Finding("note", "foreign", message)
@@ -66,10 +67,6 @@ def _metadata(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _runs(table: Table) -> list[str]:
-    return [str(each) for each in pd.unique(label_texts(table.columns["eval_id"]))]
 
 
 def _same_questions(table: Table) -> bool:

@@ -50,8 +50,7 @@ class TwoSplits(ShapeOfColumns):
                 f"{widths[1]:,}; both splits need the same"
             )
         rows = [len(table.matrices[split.scores]) for split in found]
-        words = np.empty(sum(rows), dtype=object)
-        words[: rows[0]], words[rows[0] :] = "calibration", "test"
+        words = np.repeat(np.array(["calibration", "test"], dtype=object), rows)
         scores = np.concatenate([table.matrices[split.scores] for split in found])
         labels: Array = np.concatenate([table.columns[split.labels] for split in found])
         columns = {test.bare[1]: frozen(labels), SPLIT: frozen(words)}

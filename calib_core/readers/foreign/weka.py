@@ -76,14 +76,11 @@ def _names(table: Table, k: int) -> list[str]:
 
 
 def _without_numbers(column: Array) -> Array:
-    texts = np.empty(len(column), dtype=object)
-    texts[:] = [named[2] if (named := _NAMED.fullmatch(str(text))) else "" for text in column]  # "?" where unknown
-    return frozen(texts)
+    names = [named[2] if (named := _NAMED.fullmatch(str(text))) else "" for text in column]  # "?" where unknown
+    return frozen(np.array(names, dtype=object))
 
 
 def _without_marks(column: Array) -> Array:
     if column.dtype != object:
         return column
-    texts = np.empty(len(column), dtype=object)
-    texts[:] = [str(text).removeprefix("*") for text in column]
-    return frozen(numbers(texts))
+    return frozen(numbers(np.array([str(text).removeprefix("*") for text in column], dtype=object)))
