@@ -8,6 +8,7 @@ from calib_core import InputError
 from calib_core._text import begun
 from calib_core.choice import Choice
 from dashboard import widgets
+from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -45,7 +46,9 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
 def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
     """What to do; the gain with its interval; and what it costs, or would take to show."""
     headline, _, effect = found.sentence.partition(": ")
-    return f"{headline}.", begun(effect), " ".join((*found.price[:1], chosen_on(found.among, scene)))
+    despite = "" if found.recalibrate else beside_advice(scene)
+    rests = " ".join(filter(None, (despite, *found.price[:1], chosen_on(found.among, scene))))
+    return f"{'No calibrator is shown to help' if despite else headline}.", begun(effect), rests
 
 
 def _lead(found: Choice) -> None:

@@ -11,6 +11,7 @@ from calib_core.diagrams import reconciled
 from dashboard import session, widgets
 from dashboard.chart import chart
 from dashboard.exhibits import line_words
+from dashboard.exhibits.event_words import event
 from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.overall import Overall
 from dashboard.exhibits.standing_out import ClassesStandingOut
@@ -21,7 +22,7 @@ from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import next_step, overview_cards, worst_places
-from dashboard.views.exhibited import below, numbers, progress
+from dashboard.views.exhibited import CLEARED, below, numbers, progress
 
 
 @view("overview", "Overview", 10, room="overview")
@@ -29,6 +30,7 @@ def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())
     _hero(scene)
+    _event(scene)
     _verdicts(scene)
     overview_cards.draw(scene)
     next_step.draw(scene)
@@ -50,6 +52,17 @@ def _hero(scene: Scene) -> None:
         chosen=lambda confidence: widgets.change(confidence=confidence),
         looks=scene.looks,
     )
+
+
+def _event(scene: Scene) -> None:
+    """Of two classes: what is said of the event and how often it happens, which a confidence does not tell."""
+    found = event(scene)
+    if found is None:
+        return
+    with st.container(border=True, key="event-line", horizontal=True, wrap=False, vertical_alignment="center"):
+        st.markdown(f"**{markdown_plain(found.headline)}**  \n{markdown_plain(found.basis)}", width="stretch")
+        where = {**CLEARED, "code": found.code, "reduction": "class-wise", "model": scene.titles[0]}
+        worst_places.leading("event", "Look closer", view="classes", **where)
 
 
 def _verdicts(scene: Scene) -> None:

@@ -11,6 +11,7 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core._text import begun
 from dashboard.exhibits.by_slice import ADDED, columns_of, too_many
+from dashboard.exhibits.event_words import event
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.overall import Overall
 from dashboard.exhibits.slice_columns import SliceColumns
@@ -47,7 +48,7 @@ def _overall(scene: Scene) -> None:
         diagram_spark(points_of(diagram)),
         "Across what it says, up how often it is right, larger for more rows",
     )
-    _card("Overall", gap.headline, gap.basis, picture)
+    _card("Overall" if event(scene) is None else "Overall, of the class predicted", gap.headline, gap.basis, picture)
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         leading("overall", "Look closer", view="reliability", model=scene.titles[0], **CLEARED)
         if gap.direction:
