@@ -10,7 +10,7 @@ from calib_core import NotAnswerable
 from calib_core.diagrams import reconciled
 from dashboard import session, widgets
 from dashboard.chart import chart
-from dashboard.exhibits import line_words
+from dashboard.exhibits import EXHIBITS, line_words
 from dashboard.exhibits.event_words import event
 from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.overall import Overall
@@ -61,8 +61,14 @@ def _event(scene: Scene) -> None:
         return
     with st.container(border=True, key="event-line", horizontal=True, wrap=False, vertical_alignment="center"):
         st.markdown(f"**{markdown_plain(found.headline)}**  \n{markdown_plain(found.basis)}", width="stretch")
-        where = {**CLEARED, "code": found.code, "reduction": "class-wise", "model": scene.titles[0]}
-        worst_places.leading("event", "Look closer", view="classes", **where)
+        worst_places.button("event", "Look closer", lambda: _to_the_event(found.code, scene.titles[0]))
+
+
+def _to_the_event(code: int, model: str) -> None:
+    """To the event's own diagram: its probability in every row, whichever class is predicted."""
+    panels = widgets.selection().exhibit("class-panels")
+    widgets.change_exhibit(EXHIBITS.described(panels.key, **{**dict(panels.params), "notion": "class-wise"}))
+    widgets.change(**CLEARED | {"code": code}, view="classes", model=model)
 
 
 def _verdicts(scene: Scene) -> None:

@@ -79,7 +79,7 @@ def _by_class(scene: Scene) -> None:
     picture = class_spark(found), "For each class a bar at what is said and a dot at how often it is right, worst first"
     _card(f"By class, of {scene.judged_rows}", found.headline, found.basis, picture if len(found.names) else None)
     worst = found.code[0] if len(found.names) and found.stands_out[0] else None
-    where = {**CLEARED, "code": worst, "reduction": "top-label", "model": scene.titles[0]}
+    where = {**CLEARED, "code": worst, "model": scene.titles[0]}
     leading("classes", "Look at this class" if worst is not None else "Compare the classes", view="classes", **where)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -54,11 +54,16 @@ def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
 
 def leading(key: str, label: str, /, **where: Any) -> None:
     """A button that leads to exactly these choices."""
+    button(key, label, lambda: widgets.change(**where))
+
+
+def button(key: str, label: str, lead: Callable[[], object]) -> None:
+    """A button that looks like a way elsewhere."""
     st.button(
         label,
         key=f"way.{key}",
         type="tertiary",
         icon=":material/arrow_forward:",
         icon_position="right",
-        on_click=lambda: widgets.change(**where),
+        on_click=lead,
     )

@@ -1,4 +1,4 @@
-"""Of two classes the first screen says how often the event is said to happen, how often it does, in the file's words."""
+"""Of two classes: how often the event is said to happen beside how often it does, in the words of the file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def halved() -> Scene:
 
 def test_the_event_is_told_by_the_columns_that_say_it_and_its_test_is_exact(halved: Scene) -> None:
     rows, found = session.parts(halved.sources[0]).test, event(halved)
-    assert found is not None and found.shown
+    assert found is not None
+    assert found.shown
     says, happened = rows.probs[:, 1].mean(), int(rows.true_labels.sum())
     assert found.headline == (
         f"\u201crisk\u201d says {says:.0%} on average, and \u201cevent\u201d is 1 in {happened / rows.n_rows:.0%} of "
@@ -47,7 +48,8 @@ def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene) -> 
     found: Any = SimpleNamespace(recalibrate=False, sentence="Leave the model as it is: none helps.", price=(), among=9)
     headline, effect, rests = next_step.words(found, halved)
     assert (headline, effect) == ("No calibrator is shown to help.", "None helps.")
-    assert rests.startswith(beside_advice(halved)) and "this gap is shown" in rests
+    assert rests.startswith(beside_advice(halved))
+    assert "this gap is shown" in rests
     found.recalibrate = True
     assert "this gap" not in next_step.words(found, halved)[2]
 
@@ -55,7 +57,9 @@ def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene) -> 
 def test_a_gap_that_can_be_chance_changes_no_advice() -> None:
     scene = scene_of([0.25, 0.75] * 60, [0, 0, 0, 1, 1, 1, 0, 1] * 15)
     found = event(scene)
-    assert found is not None and not found.shown and found.basis.endswith("This can be chance.")
+    assert found is not None
+    assert not found.shown
+    assert found.basis.endswith("This can be chance.")
     assert beside_advice(scene) == ""
     leave: Any = SimpleNamespace(recalibrate=False, sentence="Leave the model as it is: x.", price=(), among=9)
     assert next_step.words(leave, scene)[0] == "Leave the model as it is."
