@@ -57,7 +57,7 @@ def leading(key: str, label: str, /, **where: Any) -> None:
     button(key, label, lambda: widgets.change(**where))
 
 
-def button(key: str, label: str, lead: Callable[[], object]) -> None:
+def button(key: str, label: str, lead: Callable[[], None]) -> None:
     """A button that looks like a way elsewhere."""
     st.button(
         label,
