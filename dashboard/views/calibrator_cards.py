@@ -19,6 +19,7 @@ from calib_core.palette import COLOURS
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
+from dashboard.exhibits.which_is_better import first_named
 from dashboard.model_marks import mark
 from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
 from dashboard.session import Model, Scene, call
@@ -57,9 +58,11 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
     """What is asked, how the model does as it is, what is recommended, and the way to try the first ones."""
     ticked = {recipe.key for recipe in widgets.selection().calibrators}
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
-    left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(_as_it_is(scene))}]")
+    name = first_named(scene)
+    of = f"{name}, " if name else ""
+    left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
     if found is not None:
-        st.caption(markdown_plain(f"{found.sentence} {chosen_on(found.among, scene)}"))
+        st.caption(markdown_plain(f"{name + ': ' if name else ''}{found.sentence} {chosen_on(found.among, scene)}"))
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
             f"Try the usual {_NUMBERS.get(len(first), len(first))}",

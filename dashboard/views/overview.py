@@ -16,6 +16,7 @@ from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.overall import Overall
 from dashboard.exhibits.standing_out import ClassesStandingOut
 from dashboard.exhibits.verdict import Verdict
+from dashboard.exhibits.which_is_better import better, first_named
 from dashboard.glossary import term, the_words
 from dashboard.hero import hero
 from dashboard.navigation import view
@@ -60,7 +61,9 @@ def _event(scene: Scene) -> None:
     if found is None:
         return
     with st.container(border=True, key="event-line", horizontal=True, wrap=False, vertical_alignment="center"):
-        st.markdown(f"**{markdown_plain(found.headline)}**  \n{markdown_plain(found.basis)}", width="stretch")
+        name = first_named(scene)
+        of = f"{markdown_plain(name)}: " if name else ""
+        st.markdown(f"**{of}{markdown_plain(found.headline)}**  \n{markdown_plain(found.basis)}", width="stretch")
         worst_places.button("event", "Look closer", lambda: _to_the_event(found.code, scene.titles[0]))
 
 
@@ -94,9 +97,13 @@ def _verdicts(scene: Scene) -> None:
                 with st.popover("The numbers", key="verdict.numbers"):
                     numbers("verdict", scene)
         chart(figure, key="verdict", label=words.alt, height=figure.layout.height)
+        for sentence in better(scene):
+            st.markdown(f":material/balance: {markdown_plain(sentence)}")
         both = _reconciled(scene)
         if both:
-            st.markdown(f":material/info: {markdown_plain(both)}")
+            name = first_named(scene)
+            of = f"**{markdown_plain(name)}:** " if name else ""
+            st.markdown(f":material/info: {of}{markdown_plain(both)}")
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))

@@ -11,6 +11,7 @@ from calib_core import NotAnswerable
 from calib_core.discoveries import BIN, OVERALL, SLICE
 from dashboard import widgets
 from dashboard.exhibits.findings import Findings
+from dashboard.exhibits.which_is_better import first_named
 from dashboard.navigation import VIEWS
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -29,7 +30,8 @@ def draw(scene: Scene) -> None:
         return
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
-        st.caption("What stands out")
+        name = first_named(scene)
+        st.caption(markdown_plain(f"What stands out, of {name}" if name else "What stands out"))
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):
