@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
+from calib_core.readers.foreign import joined_by_shape
 from calib_core.readers.labels import label_texts
 from calib_core.readers.roles import named, role
 from calib_core.readers.table import Array, Table
@@ -34,8 +35,9 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
 
     Predictions without a label are left out, and labels without a prediction not used: ``notes`` say how many. A column
     that both have beside the key is called after the file it is from; a lone column of labels without a telling name is
-    ``label``. InputError where no key, or more than one, would do, or a key is twice in the labels. What can mislead:
-    rows joined by place are right only if both files have the same order, which nothing in them shows.
+    ``label``. Detections in COCO's format take the true boxes of its annotations file and no key: each is matched by
+    how much it overlaps. InputError where no key, or more than one, would do, or a key is twice in the labels. What can
+    mislead: rows joined by place are right only if both files have the same order, which nothing in them shows.
 
     >>> scores = Table("p.csv", "csv", {"id": np.array([7, 8, 9]), "p": np.array([0.7, 0.2, 0.4])})
     >>> truth = Table("y.csv", "csv", {"id": np.array([9, 7]), "y": np.array([0, 1])})
@@ -43,6 +45,10 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
     >>> both.columns["p"].tolist(), both.columns["y"].tolist(), both.notes[0]
     ([0.7, 0.4], [1, 0], '2 of 3 rows of p.csv have a label in y.csv, joined by "id"; the others are left out.')
     """
+    if (found := joined_by_shape(table, labels)) is not None:
+        if key is not None:
+            raise InputError(f"{table.name} is joined with {labels.name} by what both hold, and no key: leave it out")
+        return found
     columns = (key,) if isinstance(key, str) else _found_key(table, labels) if key is None else tuple(key)
     where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
     if not len(rows):
