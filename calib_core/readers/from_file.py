@@ -20,6 +20,9 @@ from calib_core.readers.table import Table
 MOVED = frozenset({"assumed-order", "called", "chance", "class-order", "labels"})
 """Codes of findings about what was assumed and moves every number: as warnings they are Python's too."""
 
+TOLD = frozenset({"reader", "joined"})
+"""Codes of findings that are handed over though they leave nothing open: rows left out, labels of another file."""
+
 
 def read_predictions(
     source: str | os.PathLike[str] | bytes,
@@ -38,8 +41,9 @@ def read_predictions(
         the predictions; ``key=()`` joins row i with row i (``readers.with_labels``).
     changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
 
-    What is assumed and could be meant otherwise is in ``notes``, a sentence each; what is probably not meant is a
-    UserWarning too. ``readers.examine`` gives the same as findings, with the change that would settle each.
+    What is assumed and could be meant otherwise, and what was left out, is in ``notes``, a sentence each; what is
+    probably not meant is a UserWarning too. ``readers.examine`` gives the same as findings, with the change that would
+    settle each.
 
     >>> p = read_predictions(b"p_cat,p_dog,label\\n0.7,0.3,cat\\n0.4,0.6,cat\\n", name="preds.csv")
     >>> p.class_names, p.correct.tolist()
@@ -51,8 +55,7 @@ def read_predictions(
     elif key is not None:
         raise InputError("a key joins the predictions with a file of labels; give labels=, too")
     reading = propose(table, **changes)
-    found = _handed_over(predictions(table, reading), table, reading, changes)
-    return found if labels is None else found._with({"notes": (*table.notes, *found.notes)})
+    return _handed_over(predictions(table, reading), table, reading, changes)
 
 
 def read_models(
@@ -84,7 +87,7 @@ def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Col
     """The predictions with what the file was taken for in their notes; what is probably not meant is warned of."""
     if reading.layout == "summary":
         return found
-    doubts = [finding for finding in examine(table, reading) if finding.open_to(chosen)]
+    doubts = [each for each in examine(table, reading) if each.open_to(chosen) or each.code in TOLD]
     for finding in doubts:
         if finding.severity == "warning" and finding.code in MOVED:
             warnings.warn(f"{table.name}: {finding.message}", stacklevel=3)
