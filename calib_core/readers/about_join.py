@@ -15,14 +15,22 @@ from calib_core.readers.wording import listed
 
 def labels_elsewhere(subject: Subject) -> Iterator[Finding]:
     """What the join left over on both sides; of rows joined by place also how well labels fit."""
-    met = subject.table.joined
-    if met is None:
-        return
+    if (met := subject.table.joined) is not None:
+        yield from join_findings(met, "" if met.key else _fit(subject))
+
+
+def join_findings(met: Joined, fit: str = "") -> Iterator[Finding]:
+    """What is to be known of a join; ``fit`` says how well the labels fit rows that were joined by place.
+
+    >>> [each.code for each in join_findings(Joined("p.csv", "y.csv", ("id",), 7, left_out=2, left_out_places="row 3"))]
+    ['joined', 'unlabelled']
+    """
     if met.key:
         joined = f"{count(met.rows - met.left_out)} of {several(met.rows)} of {met.scores} have a label in {met.labels}"
         yield Finding("note", "joined", f"{joined}, joined by {listed(met.key)}.")
     else:
-        yield Finding("warning", "joined-by-place", _by_place(subject, met))
+        by_place = f"Row i of {met.scores} is joined with row i of {met.labels} by its place alone; both have "
+        yield Finding("warning", "joined-by-place", f"{by_place}{several(met.rows)}.{fit}")
     if met.left_out:
         has, are = ("has", "is") if met.left_out == 1 else ("have", "are")
         yield Finding(
@@ -40,14 +48,11 @@ def labels_elsewhere(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _by_place(subject: Subject, met: Joined) -> str:
-    """The rows, of which there are as many, and how often they are right beside labels in any order."""
-    message = (
-        f"Row i of {met.scores} is joined with row i of {met.labels} by its place alone; both have {several(met.rows)}"
-    )
+def _fit(subject: Subject) -> str:
+    """How often predictions are right beside these labels, and beside labels in any order."""
     if subject.reading.layout != "wide" or subject.refused or not (known := subject.labels.codes >= 0).any():
-        return f"{message}."
+        return ""
     predicted, truth = subject.predicted[known], subject.labels.codes[known]
     shuffled = float(np.bincount(predicted, minlength=subject.k) @ np.bincount(truth, minlength=subject.k))
     right, by_chance = percent(subject.accuracy(subject.labels.codes)), percent(shuffled / len(truth) ** 2)
-    return f"{message}. So joined, {right} of predictions are right; labels in any order would make {by_chance} right."
+    return f" So joined, {right} of predictions are right; labels in any order would make {by_chance} right."

@@ -152,6 +152,6 @@ def _one_hot(table: Table, labels: Table) -> dict[str, Array]:
 
 def _met(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np.intp], rows: NDArray[np.intp]) -> Joined:
     """Who has no partner, and where the first of them are."""
-    alone = [np.setdiff1d(np.arange(n), met) for n, met in ((table.n_rows, rows), (labels.n_rows, where))]
-    places = (each.places(lone, 3) for each, lone in zip((table, labels), alone, strict=True))
-    return Joined(table.name, labels.name, key, table.n_rows, *map(len, alone), *places)
+    left_out, unused = np.setdiff1d(np.arange(table.n_rows), rows), np.setdiff1d(np.arange(labels.n_rows), where)
+    places = (table.places(left_out, 3), labels.places(unused, 3))
+    return Joined(table.name, labels.name, key, table.n_rows, len(left_out), len(unused), *places)

@@ -38,9 +38,9 @@ def test_every_row_has_the_label_of_its_key(order: list[int], known: set[int]) -
     assert both.joined is not None
     unused = len(known - {*order})
     assert (both.joined.left_out, both.joined.unused) == (6 - len(expected), unused)
-    told = {each.code: each.message for each in examine(both, propose(both))}
-    assert f"{len(expected)} of 6 rows of p.csv have a label in y.csv" in told["joined"]
-    assert ("unlabelled" in told, "unpredicted" in told) == (len(expected) < 6, unused > 0)
+    messages = {each.code: each.message for each in examine(both, propose(both))}
+    assert f"{len(expected)} of 6 rows of p.csv have a label in y.csv" in messages["joined"]
+    assert ("unlabelled" in messages, "unpredicted" in messages) == (len(expected) < 6, unused > 0)
 
 
 def test_a_submission_and_its_solution(tmp_path: Path) -> None:
