@@ -100,7 +100,7 @@ def judged_answers(
     return finished(
         figure,
         height=150 + _LINE * len(parts),
-        annotations=numbers_at_right(facts, ("right %", "rows", "by people")),
+        annotations=numbers_at_right(facts, ("right %", "rows", "people")),
         margin={"r": 190, "t": 28},
         xaxis={"title": "share of the answers that are right", **_axis(answers)},
         yaxis={

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
+from calib_core._text import begun
 from calib_core.answers_marked import JudgedAnswers
 from calib_core.registry import Text
 from dashboard.exhibits import columns as of
@@ -68,19 +69,25 @@ class Judged(Exhibit):
         found = scene.get(self.found(scene))
         errors = "" if found.share.errors is None else found.share.errors.sentence
         notes = tuple(filter(None, (errors, found.share.note)))
+        rows = "" if _is_part(scene) else "All rows of the file, as nothing is fitted on them here. "
         return Words(
-            f"Marks of people: \u201c{found.human}\u201d. The diamond is the mean confidence: what lies between it and "
-            "the mark of both is over-confidence.",
+            f"{rows}Marks of people: \u201c{found.human}\u201d. The diamond is the mean confidence: what lies between "
+            "it and the mark of both is over-confidence.",
             f"Share right by a judge, by people and by both. {found.headline}",
             (_READ, _RANDOM),
-            (found.headline, found.gap.sentence.partition(";")[0] + ".", *notes),
+            (found.headline, f"{begun(found.share.apart)}.", found.gap.sentence.partition(";")[0] + ".", *notes),
         )
 
 
 def rows_of(scene: Scene) -> Call[Any]:
     """All rows of the file in use, on which no map is fitted here; where a part of them was chosen its test rows."""
     base = scene.models.shown[0].base
-    return base.predictions if base.source.within or base.source.corners else base.whole
+    return base.predictions if _is_part(scene) else base.whole
+
+
+def _is_part(scene: Scene) -> bool:
+    source = scene.models.shown[0].source
+    return bool(source.within or source.corners)
 
 
 def marking(scene: Scene) -> Call[tuple[str, ...]]:
