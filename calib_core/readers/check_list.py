@@ -10,6 +10,7 @@ from calib_core._repr import Shown
 from calib_core.readers.about_chance import no_better_than_chance
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
+from calib_core.readers.about_join import labels_elsewhere
 from calib_core.readers.about_judges import people_marks
 from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_names import look_alikes, unused_names
@@ -63,6 +64,7 @@ CHECKS = (
     Check("Names that people can tell apart", look_alikes),
     Check("A value in every row", missing),
     Check("Numbers written as numbers", written_texts),
+    Check("Labels of another file beside their rows", labels_elsewhere),
     Check("Rows that belong together", belonging),
     Check("Weights that are used", unused_weights),
     Check("A confidence that is one, and fits its labels", confidence, wide=False),

@@ -25,6 +25,29 @@ SUMMARY = "calib summary"
 _MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL)
 
 
+@dataclass(frozen=True)
+class Joined:
+    """How predictions met the labels of another file.
+
+    Parameters
+    ----------
+    scores, labels : names of the two files.
+    key : columns that told rows apart; empty where row i was joined with row i.
+    rows : predictions there were.
+    left_out, unused : how many predictions have no label and are left out, and labels no prediction.
+    left_out_places, unused_places : where the first of them are.
+    """
+
+    scores: str
+    labels: str
+    key: tuple[str, ...]
+    rows: int
+    left_out: int = 0
+    unused: int = 0
+    left_out_places: str = ""
+    unused_places: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Named columns (n,) and matrices (n, K) of one file, read-only; text columns hold str, kept verbatim.
@@ -41,6 +64,7 @@ class Table:
     notes : what the reader did beyond reading, one sentence each.
     rows : row number in the file of each row, where this holds only some of them.
     origin : key of the shape in which another tool wrote it (``readers.foreign``); empty where none is recognised.
+    joined : how labels of another file came to it; None where it has its own, or none.
 
     >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])}, lines=np.array([2, 3]))
     >>> t.n_rows, t.place(1)
@@ -55,6 +79,7 @@ class Table:
     notes: tuple[str, ...] = ()
     rows: NDArray[np.intp] | None = None
     origin: str = ""
+    joined: Joined | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", {name: owned(a) for name, a in self.columns.items()})
