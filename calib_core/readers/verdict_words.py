@@ -21,6 +21,8 @@ FEWEST_MARKS = 10
 """Rows that people marked below which a column is not taken for their marks."""
 _LEFT = 0.2
 """The least share of rows that such a column leaves empty."""
+_FIRST = 1000
+"""Rows that are looked at before all are."""
 
 
 def marks_some(column: Array) -> bool:
@@ -34,6 +36,8 @@ def marks_some(column: Array) -> bool:
     if column.dtype.kind == "f":
         known = column[~np.isnan(column)]
         return len(known) <= (1 - _LEFT) * len(column) and _tells(known == 1, known == 0)
+    if len(column) > _FIRST and not _words(column[:_FIRST]) <= _RIGHT | _WRONG | MISSING_TEXT:
+        return False
     codes, values = pd.factorize(label_texts(column))
     words = np.array([str(value).strip().casefold() for value in values], dtype=object)
     missing = np.array([word in MISSING_TEXT for word in words], dtype=bool)[codes]
@@ -41,6 +45,10 @@ def marks_some(column: Array) -> bool:
         return False
     right, wrong = (np.array([word in known for word in words], dtype=bool)[codes] for known in (_RIGHT, _WRONG))
     return _tells(right[~missing], wrong[~missing])
+
+
+def _words(column: Array) -> set[str]:
+    return {str(value).strip().casefold() for value in pd.unique(label_texts(column))}
 
 
 def _tells(right: Bools, wrong: Bools) -> bool:

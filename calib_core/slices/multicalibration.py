@@ -81,11 +81,12 @@ class Multicalibration(Diagram):
         ends, floor = between(self.interval.low, self.interval.high), percent(self.noise_floor.high)
         beyond = "above" if self.value > self.noise_floor.high else "within"
         worst = self.found["group"].iloc[int((self.found["share"] * self.found["error"]).argmax())]
-        groups = f"the largest of {len(self.found):,} groups" if len(self.found) > 1 else "of one group"
+        many = len(self.found)
+        groups = f", the largest of {many:,} groups, each times its share of all rows" if many > 1 else ""
         rough = "" if self.interval.tested else ", a rough guide"
         return (
             f"Multicalibration error {percent(self.value)} ({at_level(self.interval.level)} interval {ends}{rough}), "
-            f"{beyond} its noise floor of {floor}: {groups} by their share of all rows, {worst}."
+            f"{beyond} its noise floor of {floor}. It is that of {worst}{groups}."
         )
 
     def frame(self) -> pd.DataFrame:

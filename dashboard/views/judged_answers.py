@@ -27,7 +27,7 @@ def missing() -> str:
         return ""  # data that cannot be used: said where the view would be
 
 
-@view("judged", "Judged answers", 27, room="explore", missing=missing, reads="rows")
+@view("judged", "Judged answers", 27, room="explore", missing=missing, reads="rows", rare=True)
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())

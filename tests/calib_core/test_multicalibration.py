@@ -247,8 +247,9 @@ def test_the_sentence_has_value_interval_and_floor():
     found = multicalibration(example())
     assert found.sentence.startswith("Multicalibration error ")
     assert "above its noise floor of" in found.sentence
-    assert found.sentence.endswith(": the largest of 6 groups by their share of all rows, all rows.")
-    assert "of one group by their share" in multicalibration(example(), {}).sentence
+    ends = "It is that of all rows, the largest of 6 groups, each times its share of all rows."
+    assert found.sentence.endswith(ends)
+    assert multicalibration(example(), {}).sentence.endswith("It is that of all rows.")
     assert found.interval.tested
 
 

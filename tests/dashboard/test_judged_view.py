@@ -55,6 +55,7 @@ def test_the_view_shows_all_rows_and_is_offered_for_such_files_alone(answers: Pa
     other = opened(Selection(source=Source(data="demo:language-model"), view="reliability"))
     views = next(list(group.options) for group in other.button_group if group.label == "View")
     assert "Judged answers" not in views
+    assert not any("Judged answers" in caption.value for caption in other.caption)
 
 
 def test_parts_chosen_on_screen_are_told_of_apart(answers: Path) -> None:
