@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib_core._arguments import as_share
 from calib_core._arrays import Bools, Float64s
@@ -60,7 +62,7 @@ def marked_by_people(predictions: Predictions) -> tuple[str, ...]:
     ('checked',)
     """
     columns = predictions.metadata
-    return () if columns is None else tuple(str(name) for name in columns if marks_some(columns[name].to_numpy()))
+    return () if columns is None else tuple(str(name) for name in columns if marks_some(_plain(columns[name])))
 
 
 def judged_answers(predictions: Predictions, human: str = "", by: str = "", level: float = LEVEL) -> JudgedAnswers:
@@ -71,9 +73,9 @@ def judged_answers(predictions: Predictions, human: str = "", by: str = "", leve
     (numbers cut into four ranges). Each part has the lines of ``judged_share(...).frame()`` and of ``judged_gap``; rows
     that belong together are taken together.
 
-    NotAnswerable where no column has people's marks, or they are fewer than ten; a part of fewer has one line, and
-    ``why``. What can mislead: every interval stands alone: of ten parts one misses at level .9. People have to have
-    marked rows drawn at random, within each part too.
+    NotAnswerable where no column has people's marks, or they are fewer than ten, and of weighted rows; a part of fewer
+    has one line, and ``why``. What can mislead: every interval stands alone: of ten parts one misses at level .9.
+    People have to have marked rows drawn at random, within each part too.
 
     >>> marks = pd.DataFrame({"checked": ["yes", "no", "yes"] * 10 + [""] * 70})
     >>> found = judged_answers(Predictions.from_confidence([0.9] * 100, [True, False] * 50, metadata=marks))
@@ -86,6 +88,8 @@ def judged_answers(predictions: Predictions, human: str = "", by: str = "", leve
         raise NotAnswerable(
             "people's marks stand beside rows, and a summary holds counts: open the file it was made of"
         )
+    if rows.weights is not None:
+        raise NotAnswerable("rows carry weights, and marks are counted row by row: leave the weights out")
     human = human or next(iter(marked_by_people(rows)), "")
     if not human:
         raise NotAnswerable(
@@ -121,8 +125,15 @@ def judged_answers(predictions: Predictions, human: str = "", by: str = "", leve
 def _marks(rows: Predictions, human: str) -> Float64s:
     if rows.metadata is None or human not in rows.metadata:
         raise NotAnswerable(f"the predictions carry no column {human[:80]!r}")
-    table = Table("the file", "csv", {human: rows.metadata[human].to_numpy()})
+    table = Table("the file", "csv", {human: _plain(rows.metadata[human])})
     return np.asarray(verdicts(table, human), dtype=np.float64)
+
+
+def _plain(column: pd.Series[Any]) -> NDArray[Any]:
+    """The column's values as readers have them: numbers with NaN, or texts with nothing where there is none."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return np.asarray(column)
+    return np.asarray(column.astype(object).where(column.notna(), "").map(str), dtype=object)
 
 
 def _parts(rows: Predictions, by: str) -> Iterator[tuple[str, Bools]]:

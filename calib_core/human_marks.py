@@ -18,6 +18,7 @@ from calib_core._repr import OneLine
 from calib_core._row_groups import RowGroups, as_groups
 from calib_core.defaults import LEVEL
 from calib_core.inference.clusters import FEWEST, of_like_size, together
+from calib_core.inference.domain import LEVELS
 from calib_core.inference.intervals import Interval, around
 from calib_core.inference.number_words import at_level, chance, in_percent, points, share_range
 from calib_core.judge_errors import JudgeErrors, judge_errors
@@ -245,7 +246,7 @@ class _Marked:
         centre = middle + (power * float(self.rest.mean()) if len(self.rest) else 0.0)
         reach = float(student.isf(tail, like - 1)) * float(spread)
         ends = (max(centre - reach, possible[0]), min(centre + reach, possible[1]))
-        tested = self.groups is None and self.n >= FEWEST_LABELLED
+        tested = self.groups is None and self.n >= FEWEST_LABELLED and LEVELS[0] <= level <= LEVELS[1]
         return around(self.value(power), ends, level, _METHOD, tested, _ABOUT)
 
     @property

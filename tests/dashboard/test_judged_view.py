@@ -101,6 +101,24 @@ def test_such_a_column_is_found_in_the_file(answers: Path) -> None:
     assert not codes(frame.drop(columns="checked"))
 
 
+@pytest.mark.parametrize("kind", ["category", "boolean", "Int64", "float64", "str"])
+def test_marks_of_every_type_are_read_alike(answers: Path, kind: str) -> None:
+    p = cc.read_predictions(answers)
+    assert p.metadata is not None
+    marks = p.metadata["checked"]
+    told = marks.map({"yes": 1.0, "no": 0.0})
+    column: Any = {
+        "category": marks.where(marks != "").astype("category"),
+        "boolean": told.astype("boolean"),
+        "Int64": told.astype("Int64"),
+        "float64": told,
+        "str": marks,
+    }[kind]
+    other = p.replace(metadata=pd.DataFrame({"checked": column}))
+    assert cc.marked_by_people(other) == ("checked",)
+    pd.testing.assert_frame_equal(cc.judged_answers(other).frame(), cc.judged_answers(p).frame())
+
+
 def test_what_it_needs_is_said(answers: Path) -> None:
     p = cc.read_predictions(answers)
     summary: Any = cc.Summary.of(p)
@@ -113,5 +131,7 @@ def test_what_it_needs_is_said(answers: Path) -> None:
         cc.judged_answers(p, "subject")
     with pytest.raises(NotAnswerable, match="a summary holds counts"):
         cc.judged_answers(summary)
+    with pytest.raises(NotAnswerable, match="rows carry weights"):
+        cc.judged_answers(p.replace(weights=np.linspace(1, 2, 400)))
     together = cc.judged_answers(p.replace(groups=np.arange(400) // 4)).share.interval
     assert not together.tested
