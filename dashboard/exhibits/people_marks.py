@@ -24,8 +24,8 @@ _READ = (
 _RANDOM = (
     "People have to have marked rows drawn at random, within each part too; the last needs only that the judge errs as "
     "often in the other rows. What people mark counts as the truth. Every interval stands alone: of ten parts one "
-    "misses. Tested ones were simulated; of fewer than 20 marked rows, and of rows that belong together, they are a rough "
-    "guide."
+    "misses. Tested ones were simulated; of fewer than 20 marked rows, and of rows that belong together, they are a "
+    "rough guide."
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import InputError, NotAnswerable, Predictions, Summary, estimate
+from calib_core import InputError, NotAnswerable, Predictions, RegistryError, Summary, estimate
 from calib_core.slices import multicalibration
 
 
@@ -251,6 +251,11 @@ def test_the_sentence_has_value_interval_and_floor():
     assert found.sentence.endswith(ends)
     assert multicalibration(example(), {}).sentence.endswith("It is that of all rows.")
     assert found.interval.tested
+
+
+def test_asked_as_an_estimator_it_says_where_it_is():
+    with pytest.raises(RegistryError, match=r"within groups of rows.*slices\.multicalibration\(predictions, groups\)"):
+        estimate(example(), "confidence", "multicalibration")
 
 
 def test_weights_and_few_rows_make_it_a_rough_guide():
