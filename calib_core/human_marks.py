@@ -18,6 +18,7 @@ from calib_core._repr import OneLine
 from calib_core._row_groups import RowGroups, as_groups
 from calib_core.defaults import LEVEL
 from calib_core.inference.clusters import FEWEST, of_like_size, together
+from calib_core.inference.domain import LEVELS
 from calib_core.inference.intervals import Interval, around
 from calib_core.inference.number_words import at_level, chance, in_percent, points, share_range
 from calib_core.judge_errors import JudgeErrors, judge_errors
@@ -75,20 +76,28 @@ class JudgedMean(OneLine):
         """What was found, and what each part alone would have said."""
         level = at_level(self.interval.level)
         if self.gap:
-            ends = f"{points(self.interval.low)} to {points(self.interval.high)}"
+            ends = f"{points(self.interval.low).removesuffix(' points')} to {points(self.interval.high)}"
             found = (
                 f"The mean confidence lies {points(self.interval.point)} from the share right ({level} interval {ends})"
             )
-            judge, alone = points(self.judge), f"{points(self.alone.low)} to {points(self.alone.high)}"
         else:
             ends = share_range(self.interval.low, self.interval.high)
             found = f"{in_percent(self.interval.point)} of the answers are right ({level} interval {ends})"
-            judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
-        people = f"the {self.labelled:,} rows that people marked alone say {alone}"
         trust = "" if self.interval.tested else " Read the interval as a rough guide."
         errors = "" if self.errors is None else f" {self.errors.sentence}"
         note = f" {self.note}" if self.note else ""
-        return f"{found}; the judge alone says {judge} of {self.rows:,} rows, {people}.{trust}{errors}{note}"
+        return f"{found}; {self.apart}.{trust}{errors}{note}"
+
+    @property
+    def apart(self) -> str:
+        """What the judge alone says, and people alone, as the second half of a sentence."""
+        if self.gap:
+            judge = points(self.judge)
+            alone = f"{points(self.alone.low).removesuffix(' points')} to {points(self.alone.high)}"
+        else:
+            judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
+        people = f"the {self.labelled:,} rows that people marked alone say {alone}"
+        return f"the judge alone says {judge} of {self.rows:,} rows, {people}"
 
     def _line(self) -> str:
         return (
@@ -237,7 +246,7 @@ class _Marked:
         centre = middle + (power * float(self.rest.mean()) if len(self.rest) else 0.0)
         reach = float(student.isf(tail, like - 1)) * float(spread)
         ends = (max(centre - reach, possible[0]), min(centre + reach, possible[1]))
-        tested = self.groups is None and self.n >= FEWEST_LABELLED
+        tested = self.groups is None and self.n >= FEWEST_LABELLED and LEVELS[0] <= level <= LEVELS[1]
         return around(self.value(power), ends, level, _METHOD, tested, _ABOUT)
 
     @property
