@@ -87,10 +87,10 @@ def test_names_that_tell_nothing_are_asked_about() -> None:
 
 
 def test_a_row_that_one_model_lacks_is_left_out_of_all() -> None:
-    gaps = [*map(str, Q[:-2]), "", "0.5"]
-    both = cc.read_models(csv(risk_a=P, risk_b=gaps, event=Y), "p.csv", missing="exclude")
-    assert [each.n_rows for each in both.values()] == [79, 79]
-    np.testing.assert_allclose(both["risk_a"].probs[:, 1], np.delete(P, 78))
+    first, second = ["", *map(str, P[1:])], [*map(str, Q[:-2]), "", str(Q[-1])]
+    both = cc.read_models(csv(risk_a=first, risk_b=second, event=Y), "p.csv", missing="exclude")
+    for each, p in zip(both.values(), (P, Q), strict=True):
+        np.testing.assert_allclose(each.probs[:, 1], np.delete(p, [0, 78]))
 
 
 def test_matrices_of_one_shape_are_models() -> None:
