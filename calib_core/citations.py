@@ -42,7 +42,7 @@ WORKS = {
     "without sample splitting. ICML 2021.",
     "Gupta and Ramdas (2022)": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR "
     "2022.",
-    "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. 2025; COLT 2026.",
+    "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. COLT 2026, PMLR 336.",
     "Hébert-Johnson et al. (2018)": "Hébert-Johnson Ú, Kim MP, Reingold O, Rothblum GN. Multicalibration: calibration "
     "for the (computationally-identifiable) masses. ICML 2018.",
     "Holm (1979)": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "

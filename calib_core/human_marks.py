@@ -20,6 +20,7 @@ from calib_core.defaults import LEVEL
 from calib_core.inference.clusters import FEWEST, of_like_size, together
 from calib_core.inference.intervals import Interval, around
 from calib_core.inference.number_words import at_level, chance, in_percent, points, share_range
+from calib_core.judge_errors import JudgeErrors, judge_errors
 from calib_core.predictions import InputError, NotAnswerable
 
 __all__ = ["FEWEST_LABELLED", "JudgedMean", "judged_gap", "judged_share"]
@@ -37,6 +38,7 @@ class JudgedMean(OneLine):
     ``value`` is the estimate, ``standard_error`` its own, ``interval`` the interval with the estimate that lies in it;
     ``judge`` is the mean by the judge alone, ``alone`` the interval by people's marks alone. ``power`` is how far the
     judge is relied on, from 0 (not at all) to 1. ``note`` says what speaks against all this; empty where nothing does.
+    ``errors`` is how often the judge errs, with the share right corrected for that alone; None for a gap.
     """
 
     value: float
@@ -49,21 +51,24 @@ class JudgedMean(OneLine):
     labelled: int
     gap: bool = False
     note: str = ""
+    errors: JudgeErrors | None = None
 
     def frame(self) -> pd.DataFrame:
-        """The three estimates side by side: by the judge alone, by people alone, by both.
+        """The estimates side by side: by the judge alone, by people alone, by both, by the judge less its errors.
+
+        ``rows`` are those each is made of. The last is there for shares, where it can be told.
 
         >>> judged_share([1] * 30 + [0] * 70, [1] * 10 + [None] * 80 + [0] * 10).frame()["by"].tolist()
-        ['judge alone', 'people alone', 'both']
+        ['judge alone', 'people alone', 'both', 'judge less its errors']
         """
-        ends = [(self.judge, np.nan, np.nan, self.rows)]
-        ends += [
-            (each.point, each.low, each.high, n)
-            for each, n in ((self.alone, self.labelled), (self.interval, self.rows))
+        lines: list[tuple[str, float, float, float, int, bool]] = [
+            ("judge alone", self.judge, np.nan, np.nan, self.rows, False)
         ]
-        frame = pd.DataFrame(ends, columns=["value", "low", "high", "rows"])
-        frame.insert(0, "by", ["judge alone", "people alone", "both"])
-        return frame
+        intervals = [("people alone", self.alone, self.labelled), ("both", self.interval, self.rows)]
+        if self.errors is not None and self.errors.interval is not None:
+            intervals.append(("judge less its errors", self.errors.interval, self.rows))
+        lines += [(by, each.point, each.low, each.high, n, each.tested) for by, each, n in intervals]
+        return pd.DataFrame(lines, columns=["by", "value", "low", "high", "rows", "tested"])
 
     @property
     def sentence(self) -> str:
@@ -81,8 +86,9 @@ class JudgedMean(OneLine):
             judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
         people = f"the {self.labelled:,} rows that people marked alone say {alone}"
         trust = "" if self.interval.tested else " Read the interval as a rough guide."
+        errors = "" if self.errors is None else f" {self.errors.sentence}"
         note = f" {self.note}" if self.note else ""
-        return f"{found}; the judge alone says {judge} of {self.rows:,} rows, {people}.{trust}{note}"
+        return f"{found}; the judge alone says {judge} of {self.rows:,} rows, {people}.{trust}{errors}{note}"
 
     def _line(self) -> str:
         return (
@@ -112,10 +118,13 @@ def judged_share(
     missing (None, NaN) where people did not look. ``groups``: the question of every row, where several are about one.
     NotAnswerable for fewer than 10 rows (or groups) that people marked. It is about the share of rows like these.
 
+    ``errors`` has how often the judge errs, and the share right by that alone (``judge_errors``): it needs the judge to
+    err alike in marked and unmarked rows, not that as many of them are right.
+
     What can mislead: rows that people marked have to be drawn at random from all. Marking the doubtful ones, or the
-    first ones, makes every number here wrong; ``note`` says so where the judge finds other shares right in them. What
-    people mark counts as the truth. Tuning the power on few rows makes intervals a little narrow: below
-    FEWEST_LABELLED rows, and with groups, they are a rough guide.
+    first ones, makes every number here wrong; ``note`` says so where the judge finds other shares right in them, and
+    nothing says so where it does not. What people mark counts as the truth. Tuning the power on few rows makes
+    intervals a little narrow: below FEWEST_LABELLED rows, and with groups, they are a rough guide.
 
     References: Angelopoulos, Duchi & Zrnic 2023, PPI++, eq. (6) and Example 6.1; Agresti & Coull 1998 (further rows).
 
@@ -278,6 +287,7 @@ def _mean(marked: _Marked, level: float, gap: bool) -> JudgedMean:
         n,
         gap,
         marked.unlike,
+        None if gap else judge_errors(marked.f, marked.y, marked.known, marked.groups, level),
     )
 
 

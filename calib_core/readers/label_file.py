@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers.bare_numbers import ARRAY
+from calib_core.readers.foreign import joined_by_shape
 from calib_core.readers.labels import label_texts
 from calib_core.readers.roles import named, role
 from calib_core.readers.table import Array, Joined, Table
@@ -37,9 +38,10 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
     Predictions without a label are left out, and labels without a prediction not used: ``joined`` and findings say how
     many, and where. Of predictions that are bare numbers, as an NPY matrix, row i is joined with row i: nothing else is
     there to tell rows apart. A column that both have beside the key is called after the file it is from; a lone column
-    of labels without a telling name is ``label``. InputError where no key, or more than one, would do, or a key is
-    twice in the labels. What can mislead: rows joined by place are right only if both files have the same order, which
-    nothing in them shows.
+    of labels without a telling name is ``label``. Detections in COCO's format take the true boxes of its annotations
+    file and no key: each is matched by how much it overlaps. InputError where no key, or more than one, would do, or a
+    key is twice in the labels. What can mislead: rows joined by place are right only if both files have the same order,
+    which nothing in them shows.
 
     >>> scores = Table("p.csv", "csv", {"id": np.array([7, 8, 9]), "p": np.array([0.7, 0.2, 0.4])})
     >>> truth = Table("y.csv", "csv", {"id": np.array([9, 7]), "y": np.array([0, 1])})
@@ -47,6 +49,10 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
     >>> both.columns["p"].tolist(), both.columns["y"].tolist(), both.joined.left_out_places
     ([0.7, 0.4], [1, 0], 'row 1')
     """
+    if (found := joined_by_shape(table, labels)) is not None:
+        if key is not None:
+            raise InputError(f"{table.name} is joined with {labels.name} by what both hold, and no key: leave it out")
+        return replace(found, joined=Joined(table.name, labels.name, None, table.n_rows))
     columns = (key,) if isinstance(key, str) else _found_key(table, labels) if key is None else tuple(key)
     where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
     met = _met(table, labels, columns, where, rows)

@@ -24,6 +24,8 @@ def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
     constants = Constants(name)
     if data[:4096].lstrip().startswith(b"["):
         return _of_document(_value(data, name, constants), name, constants)
+    if not lines and _one_long_line(data):
+        return _of_document(_tried(data, constants), name, constants)
     every = lines_of(data, name)
     try:
         _, text = next(every)
@@ -41,6 +43,11 @@ def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
     if not isinstance(first, dict) or not any(map(_nested, first.values())):
         return None
     return document_table(name, _records(data, name, constants), constants, by_line=True)
+
+
+def _one_long_line(data: bytes) -> bool:
+    """Does it have one line, too long to be one of many, as documents written without spaces are?"""
+    return len(data) > limits.LINE_BYTES and b"\n" not in data[: limits.LINE_BYTES] and b"\n" not in data.rstrip()
 
 
 def _of_document(value: Any, name: str, constants: Constants) -> Table | None:

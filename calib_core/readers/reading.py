@@ -49,7 +49,7 @@ class Reading:
     split : column that marks calibration and test rows.
     weights : column of row weights; never taken unasked.
     group : column that says which rows belong together (a patient, a question, an author); taken unasked only
-        where a tool's own log numbers the attempts at a question.
+        where a tool's own log numbers the attempts at a question, or boxes of an image compete for its true ones.
     classes : class names in the order of the score columns.
     missing : what a missing value does: stop, or leave its row out.
     metadata : columns carried along.

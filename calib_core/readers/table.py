@@ -32,7 +32,7 @@ class Joined:
     Parameters
     ----------
     scores, labels : names of the two files.
-    key : columns that told rows apart; empty where row i was joined with row i.
+    key : columns that told rows apart; empty where row i was joined with row i, None where the files' shape says how.
     rows : predictions there were.
     left_out, unused : how many predictions have no label and are left out, and labels no prediction.
     left_out_places, unused_places : where the first of them are.
@@ -40,7 +40,7 @@ class Joined:
 
     scores: str
     labels: str
-    key: tuple[str, ...]
+    key: tuple[str, ...] | None
     rows: int
     left_out: int = 0
     unused: int = 0
@@ -50,7 +50,7 @@ class Joined:
     @property
     def how(self) -> str:
         """The file of labels, and what it is joined by."""
-        return f"{self.labels}, by {listed(self.key) or 'place alone'}"
+        return self.labels if self.key is None else f"{self.labels}, by {listed(self.key) or 'place alone'}"
 
 
 @dataclass(frozen=True, eq=False)

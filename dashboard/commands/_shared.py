@@ -334,7 +334,7 @@ def file_record(loaded: Loaded) -> dict[str, Any]:
         "classes": loaded.predictions.n_classes,
         "kind": loaded.predictions.kind,
         "reading": loaded.reading.to_json(),
-        **({} if (met := loaded.table.joined) is None else {"labels": {"name": met.labels, "key": list(met.key)}}),
+        **({} if (met := loaded.table.joined) is None else {"labels": {"name": met.labels, "key": met.key}}),
         "findings": [
             {
                 "severity": f.severity,

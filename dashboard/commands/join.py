@@ -26,10 +26,12 @@ def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, out
     """Join the predictions in FILE with the labels in LABELS by a key, into one file.
 
     Predictions without a label are left out, and stderr says how many. A key that stands twice in LABELS is refused.
+    Detections in COCO's format take its annotations file as LABELS and no key: boxes are matched by their overlap.
 
     \b
     Examples:
       calib join submission.csv solution.csv --key id -o both.csv
+      calib join results.json instances_val2017.json -o both.csv
       calib join out-of-fold.npy labels.npy --by-place -o both.csv && calib audit both.csv
     """
     from calib_core.readers import as_csv, with_labels

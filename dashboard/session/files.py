@@ -70,8 +70,8 @@ class File:
         name = f"*cc.datasets.demo({self.demo.key!r})" if self.demo else repr(self.table.name)
         if (met := self.table.joined) is None:
             return f"cc.read_table({name})"
-        key = repr(met.key[0] if len(met.key) == 1 else met.key)
-        return f"cc.readers.with_labels(cc.read_table({name}), cc.read_table({met.labels!r}), {key})"
+        key = "" if met.key is None else f", {(met.key[0] if len(met.key) == 1 else met.key)!r}"
+        return f"cc.readers.with_labels(cc.read_table({name}), cc.read_table({met.labels!r}){key})"
 
     def get(self) -> Table:
         """Its table."""

@@ -199,5 +199,7 @@ def test_the_sentence_has_all_three():
     assert f"the judge alone says {round(100 * judge.mean())} % of 500 rows" in found.sentence
     assert "the 80 rows that people marked alone say" in found.sentence
     frame = found.frame()
-    assert frame["value"].tolist() == [found.judge, found.alone.point, found.interval.point]
+    ends = [found.judge, found.alone.point, found.interval.point, found.errors.interval.point]
+    assert frame["value"].tolist() == ends
+    assert found.errors.sentence in found.sentence
     assert human_marks.FEWEST_LABELLED == 20

@@ -63,6 +63,14 @@ class Shape(ABC):
         del table, reading
         return iter(())
 
+    def joined(self, table: Table, labels: Table) -> Table | None:
+        """The table with what another file says of it, where that is no matter of a key; None where a key joins them.
+
+        What comes of it is looked at like a file of its own; InputError where the other file does not fit.
+        """
+        del table, labels
+        return None
+
 
 class ShapeOfRecords(Shape):
     """A JSON file of nested records; others are flattened, a column for every path."""
@@ -147,6 +155,13 @@ def of_columns(table: Table) -> Table:
 
 def _of(table: Table) -> Shape | None:
     return known_shapes().get(table.origin)
+
+
+def joined_by_shape(table: Table, labels: Table) -> Table | None:
+    """The table with what its labels say, as its shape means them; None where a key joins them as elsewhere."""
+    known = _of(table)
+    found = known.joined(table, labels) if known else None
+    return None if found is None else of_columns(found)
 
 
 def usual_layout(table: Table) -> Layout:
