@@ -6,6 +6,7 @@ two boxes have to overlap is a choice: the matched table has a column for each t
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -74,7 +75,7 @@ class Detections(ShapeOfRecords):
         without: list[int] = []
         for place, record in document.records:
             score = number(record.get(_SCORE))
-            if np.isfinite(score):
+            if math.isfinite(score):
                 rows.add(record, place, {_SCORE: score})
             else:
                 without.append(place)
@@ -229,7 +230,7 @@ class _Rows:
         box = record.get(_BOX)
         corners = [number(each) for each in box] if isinstance(box, list) else []
         self.masks = self.masks or "segmentation" in record or "keypoints" in record
-        if len(corners) != 4 or not all(map(np.isfinite, corners)) or min(corners[2:]) < 0:
+        if len(corners) != 4 or not all(map(math.isfinite, corners)) or min(corners[2:]) < 0:
             where = self.document.where(place)
             if box is None and ("segmentation" in record or "keypoints" in record):
                 raise InputError(
