@@ -263,7 +263,6 @@ class _Marked:
             f"{rest:.2g} in the others ({chance(p)}); draw them at random from all rows."
         )
 
-
     def _drawn_so(self) -> float:
         """How likely rows drawn at random are so unlike the others, or more: exact where the judge says yes or no.
 
