@@ -163,3 +163,11 @@ def test_several_keys_together() -> None:
     scores = csv("fold,row,p\n1,1,.1\n1,2,.2\n2,1,.3\n", "p.csv")
     truth = csv("row,fold,y\n1,2,1\n1,1,0\n2,1,0\n", "y.csv")
     assert with_labels(scores, truth, ("fold", "row")).columns["y"].tolist() == [0, 0, 1]
+
+
+def test_no_spreadsheet_computes_a_text_of_the_joined_file() -> None:
+    """Numbers written as texts, such as +1 as a label, are no formulas; read again, all is as it was."""
+    both = Table("a.csv", "csv", {"=p": np.array([0.25, -1.0]), "y": np.array(["=1+1", "+1"], dtype=object)})
+    assert as_csv(both).decode() == "'=p,y\n0.25,'=1+1\n-1.0,+1\n"
+    again = read_table(as_csv(both), "a.csv").columns
+    assert {name: column.tolist() for name, column in again.items()} == {"=p": [0.25, -1.0], "y": ["=1+1", "+1"]}
