@@ -254,11 +254,7 @@ class _Marked:
         """A sentence where rows that people marked are not like the others, by what the judge finds in them."""
         if not len(self.rest):
             return ""
-        f = self.judge - self.judge.mean()
-        added = np.where(self.known, f / self.n, -f / len(self.rest))
-        error = float(np.sqrt(np.square(together(added, self.groups)).sum()))
-        apart = float(added.sum())
-        p = 2 * float(norm.sf(abs(apart) / error)) if error > 0 else 1.0
+        p = self._drawn_so()
         if p >= _UNLIKE:
             return ""
         marked, rest = self.judge[self.known].mean(), self.judge[~self.known].mean()
@@ -266,6 +262,24 @@ class _Marked:
             f"The rows that people marked are not like the others: the judge's mean is {marked:.2g} in them and "
             f"{rest:.2g} in the others ({chance(p)}); draw them at random from all rows."
         )
+
+    def _drawn_so(self) -> float:
+        """How likely rows drawn at random are so unlike the others, or more: exact where the judge says yes or no.
+
+        Else a normal law with the variance that the draw itself has, of all rows: that of a few marked ones is far too
+        small where none of them happens to be rare.
+        """
+        n, rows = self.n, len(self.judge)
+        if self.groups is None and np.isin(self.judge, (0.0, 1.0)).all():
+            from scipy.stats import hypergeom  # heavy: loaded where it is asked
+
+            law, yes = hypergeom(rows, int(self.judge.sum()), n), int(self.judge[self.known].sum())
+            return min(1.0, 2 * float(min(law.cdf(yes), law.sf(yes - 1))))
+        f = self.judge - self.judge.mean()
+        added = np.where(self.known, f / n, -f / len(self.rest))
+        drawn = float(np.square(f).sum()) / (rows - 1) * rows / (n * len(self.rest))
+        error = float(np.sqrt(max(drawn, float(np.square(together(added, self.groups)).sum()))))
+        return 2 * float(norm.sf(abs(float(added.sum())) / error)) if error > 0 else 1.0
 
 
 _METHOD = "PPI++, Student's interval with rows added in which judge and people differ"
@@ -285,10 +299,11 @@ def _mean(marked: _Marked, level: float, gap: bool) -> JudgedMean:
     possible = (-1.0, 1.0) if gap else (0.0, 1.0)
     power = marked.power
     middle = float((marked.y - power * marked.f)[marked.known].mean())
+    span = marked.interval(power, level, possible)
     return JudgedMean(
-        marked.value(power),
+        span.point,
         float(np.sqrt(marked.variance(power, middle, n))),
-        marked.interval(power, level, possible),
+        span,
         float(marked.f.mean()),
         marked.interval(0.0, level, possible),
         power,

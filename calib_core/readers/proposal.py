@@ -200,13 +200,13 @@ class _Proposal:
 
     def _wide(self, scores: tuple[str, ...], sets: ScoreSets | None = None) -> Reading:
         models = () if sets is None else sets.models
-        one = scores[: len(scores) // max(1, len(models))]
-        matrix = self.table.matrix(one)
+        first = scores[: len(scores) // max(1, len(models))]
+        matrix = self.table.matrix(first)
         matrix = matrix[:, None] if matrix.ndim == 1 else matrix
         label = self._label(scores, matrix)
-        kind, k = self._kind(one, matrix), matrix.shape[1]
-        one = sets.classes if sets is not None and sets.classes else one
-        classes, coding = self._two_classes(one[0], label) if k == 1 else self._classes(one, label, k)
+        kind, k = self._kind(first, matrix), matrix.shape[1]
+        columns = sets.classes if sets is not None and sets.classes else first
+        classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
         found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models)
         return self._finished(found, len(matrix))
 

@@ -52,7 +52,7 @@ def command(
     from calib_core.readers import verdicts
     from calib_core.readers.labels import label_texts
 
-    _, table = _given.whole_table(file)
+    table = _given.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
     found = {"share": cc.judged_share(*marks, groups, level)}
