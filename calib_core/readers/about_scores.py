@@ -12,6 +12,7 @@ from calib_core._checks import KEPT, RESCALED
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.class_names import positive_of
 from calib_core.readers.finding import Finding, Severity
+from calib_core.readers.foreign import neither_is_meant
 from calib_core.readers.labels import label_texts
 from calib_core.readers.number_texts import missing_text, written_as
 from calib_core.readers.predict import as_probabilities
@@ -29,7 +30,7 @@ _WORST_ROWS = 2000
 
 def missing(subject: Subject) -> Iterator[Finding]:
     gaps = missing_values(subject.table, subject.reading)
-    if not gaps:
+    if not gaps or (gaps.keys() == {subject.reading.correct} and neither_is_meant(subject.table)):
         return
     rows = np.flatnonzero(np.logical_or.reduce(list(gaps.values())))
     total = len(next(iter(gaps.values())))
