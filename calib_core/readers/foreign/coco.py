@@ -182,7 +182,7 @@ class MatchedBoxes(ShapeOfColumns):
             return
         right = label_texts(table.columns[column_of(used)])
         hits, counted = int((right == "1").sum()), int((right != "").sum())
-        true = int(np.nanmax(numbers(table.columns[TRUE_BOXES]), initial=0))
+        true = max(_whole(table.columns[TRUE_BOXES]), hits)
         other = STRICT if used == USUAL else USUAL
         left = len(right) - counted
         crowd = f" {_boxes(left)} in the region of a crowd left out: neither right nor wrong, as there." if left else ""
@@ -250,6 +250,12 @@ def _name(value: Any) -> int | str:
     return int(value) if isinstance(value, float) and value.is_integer() else identifier(value)
 
 
+def _whole(column: Array) -> int:
+    """The largest value of a column of counts, whatever else somebody wrote into it."""
+    values = numbers(column)
+    return int(values[(values >= 0) & (values < 2**53)].max(initial=0))
+
+
 def _boxes(n: int) -> str:
     return f"{count(n)} {'box' if n == 1 else 'boxes'}"
 
@@ -278,6 +284,12 @@ def _matched(table: Table, labels: Table) -> Table:
     found_of = Boxes(kept.matrices[_BOX], codes[: kept.n_rows])
     crowds = labels.columns[_CROWD][inside] != 0
     scores = numbers(kept.columns[_SCORE])
+    every = pd.DataFrame(np.column_stack([found_of.places, found_of.corners, scores]))
+    if again := int(every.duplicated().sum()):
+        notes.append(
+            f"{_boxes(again)} the same as an earlier one in image, category, place and score: only one of them can be "
+            "right; was an image or a run saved twice?"
+        )
     try:
         found, part = matched(found_of, scores, true, crowds, THRESHOLDS)
     except InputError as e:
