@@ -87,7 +87,7 @@ class Detections(ShapeOfRecords):
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InputError(
             f"{table.name} holds {self.title}: a box is right only where it is matched with a true one; give the file "
-            "of annotations as its labels (labels= in Python, calib join, or the field for labels in the Data room)"
+            "of annotations as its labels (labels= in Python, --labels of a command, or the field for labels in the Data room)"
         )
 
     def joined(self, table: Table, labels: Table) -> Table:

@@ -80,7 +80,7 @@ def test_several_right_choices_judge_confidences() -> None:
 
 def test_a_target_that_is_no_choice_is_said_where_classes_go_unjudged() -> None:
     lines: list[dict[str, object]] = [{**each, "target": "None"} if i == 7 else each for i, each in enumerate(LINES)]
-    assert any("In 1 row of 40 the target is not one of the choices alone" in text for _, text in messages(lines))
+    assert any("In 1 of 40 rows the target is not one of the choices alone" in text for _, text in messages(lines))
     assert cc.read_predictions(encoded(lines), NAME).n_rows == 40
 
 
