@@ -87,7 +87,8 @@ class Detections(ShapeOfRecords):
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InputError(
             f"{table.name} holds {self.title}: a box is right only where it is matched with a true one; give the file "
-            "of annotations as its labels (labels= in Python, --labels of a command, or the field for labels in the Data room)"
+            "of annotations as its labels (labels= in Python, --labels of a command, or the field for labels in the "
+            "Data room)"
         )
 
     def joined(self, table: Table, labels: Table) -> Table:
@@ -185,7 +186,7 @@ class MatchedBoxes(ShapeOfColumns):
         true = max(_whole(table.columns[TRUE_BOXES]), hits)
         other = STRICT if used == USUAL else USUAL
         left = len(right) - counted
-        crowd = f" {_boxes(left)} in the region of a crowd left out: neither right nor wrong, as there." if left else ""
+        crowd = f" {_boxes(left)} in the region of a crowd left out, neither right nor wrong." if left else ""
         yield Finding(
             "note",
             "foreign",
@@ -207,7 +208,7 @@ class MatchedBoxes(ShapeOfColumns):
             yield Finding(
                 "note",
                 "foreign",
-                f"The lowest confidence is {least:.3g}: boxes below it were not saved, and nothing is said of them.",
+                f"The lowest confidence is {least:.3g}: if boxes below it were not saved, nothing is said of them.",
             )
 
 
