@@ -128,7 +128,7 @@ class TrueBoxes(ShapeOfRecords):
         for place, each in enumerate(_objects(name, whole, "annotations")):
             crowd = bool(each.get(_CROWD))
             ignored += bool(each.get("ignore")) and not crowd
-            rows.add(each, place, {_CROWD: int(crowd)})
+            rows.add(each, place, {_CROWD: int(crowd), _SCORE: number(each.get(_SCORE))})
         marked = (
             f"{_boxes(ignored)} marked ignore and not iscrowd: matched like any other, as COCO's evaluation does; "
             "mark them iscrowd to leave out what lies in them."
@@ -139,7 +139,10 @@ class TrueBoxes(ShapeOfRecords):
             _IDS: _texts(_name(each.get("id")) for each in categories),
             _NAMES: _texts(str(each.get("name", _name(each.get("id")))) for each in categories),
         }
-        return replace(table, columns={**table.columns, **beside})
+        columns = {**table.columns, **beside}
+        if np.isnan(table.columns[_SCORE]).any():
+            del columns[_SCORE]  # true boxes have none; detections that are saved in this format have one each
+        return replace(table, columns=columns)
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InputError(
@@ -148,6 +151,8 @@ class TrueBoxes(ShapeOfRecords):
         )
 
     def joined(self, table: Table, labels: Table) -> Table:
+        if _SCORE in table.columns and labels.origin == self.key:
+            return _matched(table, labels)
         raise InputError(
             f"{table.name} holds {self.title}, and no predictions; give the file of detections first and this one as "
             "its labels"

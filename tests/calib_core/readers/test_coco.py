@@ -158,6 +158,18 @@ def test_a_run_saved_twice_is_told() -> None:
     assert not joined(FOUND, TRUE).notes
 
 
+def test_detections_that_are_saved_as_annotations_with_scores() -> None:
+    rows = json.loads(annotations([(*row[:6], 0) for row in FOUND], range(20)))
+    for each, row in zip(rows["annotations"], FOUND, strict=True):
+        each["score"] = row[-1]
+    found = read_table(json.dumps(rows).encode(), "found.json")
+    both = with_labels(found, read_table(annotations(TRUE, range(20)), "ann.json"))
+    expected = joined(FOUND, TRUE)
+    assert {name: column.tolist() for name, column in both.columns.items()} == {
+        name: column.tolist() for name, column in expected.columns.items()
+    }
+
+
 def test_counts_that_somebody_wrote_into_the_matched_file_are_no_crash() -> None:
     text = as_csv(joined(FOUND, TRUE)).decode().replace(",20,1,", ",1e400,1,", 1).replace(",20,1,", ",x,1,", 1)
     table = read_table(text.encode(), "both.csv")
