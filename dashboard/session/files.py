@@ -26,6 +26,7 @@ from calib_core.readers.file_formats import unpacked_bytes
 from calib_core.readers.folder import folder_digest
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
+from dashboard.selection import NONE
 from dashboard.session.call import Call, call
 from dashboard.session.custody import Custody
 from dashboard.session.house_rules import terms
@@ -132,6 +133,8 @@ def file(key: str) -> File:
     """The file a key names: a demo, or an upload that is still here and that the visitor may see."""
     if key.startswith("demo:"):
         return _EXAMPLES.put(key, lambda: _read_demo(key))
+    if key == NONE:
+        raise Missing("No data are open yet: choose a file, or an example.")
     found = UPLOADS.find(key, visitor())
     if found is not None:
         return found

@@ -59,7 +59,7 @@ def open_launched() -> None:
         data_choice.take(role, partial(_held, path), use=not linked)
         if not linked and (trial(role) or sentence(role)):
             # The first that needs a decision is shown: the next would take its place.
-            widgets.change(view="data")
+            data_choice.to_settle(not i)
             return
     if not linked:
         widgets.change(view="overview")
