@@ -1,6 +1,7 @@
 """What a person has in hand: files, the models made of them, and every result once."""
 
 from dashboard.session.call import Call, call, python
+from dashboard.session.expected import expected
 from dashboard.session.files import (
     File,
     changes,
@@ -10,6 +11,7 @@ from dashboard.session.files import (
     file,
     findings,
     hold,
+    hold_joined,
     is_here,
     is_shared,
     label_counts,
@@ -60,11 +62,13 @@ __all__ = [
     "checks",
     "delete_own",
     "division",
+    "expected",
     "expire",
     "file",
     "file_names",
     "findings",
     "hold",
+    "hold_joined",
     "is_here",
     "is_shared",
     "is_summary",

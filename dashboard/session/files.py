@@ -13,6 +13,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ import numpy as np
 import calib_core as cc
 from calib_core import InputError, Predictions, readers
 from calib_core.datasets import DEMOS, Demo, demo
-from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table
+from calib_core.readers import Checked, Finding, Reading, Table, as_csv, by_severity, propose, read_table, with_labels
 from calib_core.readers.file_formats import unpacked_bytes
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
+from calib_core.readers.wording import size
 from dashboard.session.call import Call, call
 from dashboard.session.custody import Custody
 from dashboard.session.house_rules import terms
@@ -33,6 +35,8 @@ from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
 
 _EXAMPLES = Shelf(1 << 28)
 _SECRET = secrets.token_bytes(32)
+_WRITTEN = 28
+"""Bytes of a number while a table is written as CSV: the number, its text, and the text once more."""
 _TIMES = 3
 """Bytes that a file takes while it is read, for each of the numbers it holds: columns, and what becomes of them."""
 
@@ -73,22 +77,45 @@ class File:
 
 UPLOADS: Custody[File] = Custody()
 """Uploads by their keys."""
+RESULTS.arrays_of = UPLOADS.arrays_of
 
 
-def hold(data: bytes, name: str) -> File:
+def hold(data: bytes, name: str, *, admitted: bool = False) -> File:
     """Read an upload and keep it for the visitor; InputError leaves everything as it was.
 
     On one's own machine the same bytes under another name are not read again: the file goes by the name last given.
     """
     digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
     key = _key(digest, name, owner)
-    found = UPLOADS.put(
-        key, lambda: _read(key, digest, data, name), owner, max(len(data), _TIMES * unpacked_bytes(data))
-    )
+    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, reading_bytes(data), admitted)
     if found.table.name != name:
         found = replace(found, table=replace(found.table, name=name))
         UPLOADS.replace(key, found)
     return found
+
+
+def hold_joined(key: str, data: bytes, name: str, *, in_order: bool) -> File:
+    """A file with the labels of another, joined row by row, kept like an upload; InputError says why it cannot be.
+
+    The two are one file as CSV: room for that, and for what it takes to read it, is had before the labels are read.
+    """
+    scores = file(key).table
+    values = sum(array.size for array in (*scores.columns.values(), *scores.matrices.values()))
+    predicted = reading_bytes(data) + values * (_WRITTEN + 8 * _TIMES)
+    with UPLOADS.room(visitor() or EVERYBODY, predicted):
+        both = with_labels(scores, read_table(data, name), () if in_order else None)
+        joined = as_csv(both)
+        if len(joined) > terms().file_bytes:
+            raise InputError(
+                f"{scores.name} and {name} together are {size(len(joined))} as CSV; at most {size(terms().file_bytes)} "
+                "are taken: join them with calib join, or save the labels in the file of the scores"
+            )
+        return hold(joined, f"{PurePath(scores.name).stem} with {PurePath(name).stem}.csv", admitted=True)
+
+
+def reading_bytes(data: bytes) -> int:
+    """Bytes that reading a file takes beside its own, by what it says of itself."""
+    return max(len(data), _TIMES * unpacked_bytes(data))
 
 
 def _key(digest: str, name: str, owner: str) -> str:

@@ -31,8 +31,9 @@ def render() -> None:
     _hero(scene)
     _verdicts(scene)
     overview_cards.draw(scene)
-    next_step.draw(scene)
+    find_out = next_step.begun_step(scene)
     worst_places.draw(scene)
+    find_out()
 
 
 def _hero(scene: Scene) -> None:
