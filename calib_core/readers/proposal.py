@@ -11,6 +11,7 @@ import pandas as pd
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.class_block import block_of, called_alike
 from calib_core.readers.class_names import (
     classes_of_both,
     digits,
@@ -150,13 +151,11 @@ class _Proposal:
     def _unprefixed(self, free: list[str]) -> tuple[str, ...]:
         """Columns called like the classes, or all that are left when their rows sum to 1 or 100."""
         label = self._column("label")
+        same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
         if label is not None and label in self.table.columns:
-            texts = {plain(str(v)) for v in pd.unique(label_texts(self.table.columns[label]))}
-            like = [name for name in free if plain(name) in texts]
-            if len(like) > 1:
-                return tuple(like)
-        floats = [n for n in free if role(n) is None]
-        same = [n for n in floats if len(self.table.columns[n]) == self.table.n_rows]
+            alike = called_alike(self.table, free, label)
+            if len(alike) > 1:
+                return block_of(self.table, alike, same)
         if len(same) > 1:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
@@ -200,13 +199,13 @@ class _Proposal:
 
     def _wide(self, scores: tuple[str, ...], sets: ScoreSets | None = None) -> Reading:
         models = () if sets is None else sets.models
-        one = scores[: len(scores) // max(1, len(models))]
-        matrix = self.table.matrix(one)
+        first = scores[: len(scores) // max(1, len(models))]
+        matrix = self.table.matrix(first)
         matrix = matrix[:, None] if matrix.ndim == 1 else matrix
         label = self._label(scores, matrix)
-        kind, k = self._kind(one, matrix), matrix.shape[1]
-        one = sets.classes if sets is not None and sets.classes else one
-        classes, coding = self._two_classes(one[0], label) if k == 1 else self._classes(one, label, k)
+        kind, k = self._kind(first, matrix), matrix.shape[1]
+        names = sets.classes if sets is not None and sets.classes else first
+        classes, coding = self._two_classes(names[0], label) if k == 1 else self._classes(names, label, k)
         found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models)
         return self._finished(found, len(matrix))
 
