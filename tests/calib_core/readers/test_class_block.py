@@ -61,8 +61,8 @@ def test_where_rows_sum_to_1_nothing_beside_them_is_a_class(form: str, beside: s
 
 def test_logits_beside_logits_are_taken_with_a_warning_that_offers_the_other() -> None:
     labels = (Z[:, 1] > Z[:, 0]).astype(int)
-    for t, code in ((table(Z, NAMES["names"], labels), "warning"), (table(Z[:, :2], ("cat", "dog"), labels,
-                                                                          age=BESIDE["an age"]["age"]), "note")):  # fmt: skip
+    aged = table(Z[:, :2], ("cat", "dog"), labels, age=BESIDE["an age"]["age"])
+    for t, code in ((table(Z, NAMES["names"], labels), "warning"), (aged, "note")):
         reading = propose(t)
         (found,) = [each for each in examine(t, reading) if each.code == "classes-beside"]
         assert found.severity == code
