@@ -92,7 +92,7 @@ def _ranks_by_chance(scores: Array, codes: NDArray[np.int64], subject: Subject) 
 
 
 class Ranking(NamedTuple):
-    """The area under the ROC curve, its standard deviation for shuffled labels, and how many of these it is above 1/2."""
+    """The area under the ROC curve, its standard deviation for shuffled labels, how many of these it is above 1/2."""
 
     area: float
     spread: float
