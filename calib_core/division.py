@@ -20,7 +20,6 @@ from calib_core.calibrators import Calibrator, as_calibrator
 from calib_core.cross_fitting import CROSS_FITTED, in_folds, over_folds
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
-from calib_core.readers.wording import listed
 from calib_core.slices import Slice, as_slice
 from calib_core.slices.conditions import part, places
 from calib_core.three_classes import corners
@@ -168,9 +167,7 @@ def described(table: Table, reading: Mapping[str, Any] | None = None, sha256: st
     facts = {
         "file": table.name,
         "SHA-256 of its bytes": sha256,
-        "labels": ""
-        if (met := table.joined) is None
-        else f"{met.labels}, joined by {listed(met.key) or 'place alone'}",
+        "labels": "" if table.joined is None else table.joined.how,
         "rows": count(whole.n_rows),
         "classes": "unknown" if whole.n_classes is None else count(whole.n_classes),
         "holds": HOLDS[whole.kind],

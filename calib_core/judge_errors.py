@@ -13,6 +13,7 @@ from calib_core._distributions import t as student
 from calib_core._repr import OneLine
 from calib_core._row_groups import RowGroups
 from calib_core.inference.clusters import of_like_size, together
+from calib_core.inference.domain import LEVELS
 from calib_core.inference.intervals import Interval, around
 from calib_core.inference.number_words import at_level, in_percent, share_range
 
@@ -102,7 +103,8 @@ def judge_errors(judge: Float64s, human: Float64s, known: Bools, groups: RowGrou
             f"it is not shown to tell right answers from wrong ones (mean mark {in_percent(m1)} of {n1:,} that people "
             f"call right, {in_percent(m0)} of {n0:,} that they call wrong)"
         )
-    tested = groups is None and min(n1, n0) >= FEWEST_OF_EACH and others >= FEWEST_OTHERS
+    enough = min(n1, n0) >= FEWEST_OF_EACH and others >= FEWEST_OTHERS
+    tested = groups is None and enough and LEVELS[0] <= level <= LEVELS[1]
     return JudgeErrors(m1, m0, n1, n0, value, around(value, ends, level, _METHOD, tested, _ABOUT))
 
 

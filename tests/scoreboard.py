@@ -111,11 +111,11 @@ def bad_files(_: Options) -> tuple[str, str]:
 
 
 def damaged_files(options: Options) -> tuple[str, str]:
-    """Seeded copies of good files of every format."""
-    from tests.corpus.mutations import good_files, mutants, outcome
+    """Seeded copies of good files of every format, and of files of every other tool."""
+    from tests.corpus.mutations import foreign_files, good_files, mutants, outcome
 
-    files, outcomes = good_files(), Counter[str]()
-    each = max(1, options.mutants // len(files))
+    files, outcomes = {**good_files(), **foreign_files()}, Counter[str]()
+    each = -(-options.mutants // len(files))
 
     def tried(data: bytes, name: str) -> str:
         outcomes[outcome(data, name)] += 1

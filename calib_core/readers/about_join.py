@@ -25,6 +25,8 @@ def join_findings(met: Joined, fit: str = "") -> Iterator[Finding]:
     >>> [each.code for each in join_findings(Joined("p.csv", "y.csv", ("id",), 7, left_out=2, left_out_places="row 3"))]
     ['joined', 'unlabelled']
     """
+    if met.key is None:
+        return  # findings of the shape say what was joined
     if met.key:
         joined = f"{count(met.rows - met.left_out)} of {several(met.rows)} of {met.scores} have a label in {met.labels}"
         yield Finding("note", "joined", f"{joined}, joined by {listed(met.key)}.")

@@ -9,6 +9,7 @@ import pandas as pd
 from calib_core._text import count
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
+from calib_core.readers.folder import FILE
 from calib_core.readers.labels import label_texts, plain
 from calib_core.readers.long_form import Joined, joined, question_columns
 from calib_core.readers.reading import Reading
@@ -30,7 +31,8 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         yield from _how_joined(table, reading)
         return
     for name in table.columns:
-        if plain(name.replace("_", " ").replace("-", " ")) not in _NAMES or name in reading.used:
+        known = _NAMES if table.files is None else _NAMES | {FILE}
+        if plain(name.replace("_", " ").replace("-", " ")) not in known or name in reading.used:
             continue
         texts = label_texts(table.columns[name])
         if len(texts) != table.n_rows or not 2 <= len(pd.unique(texts)) <= MOST:

@@ -11,6 +11,7 @@ from calib_core.readers.about_chance import no_better_than_chance
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
 from calib_core.readers.about_join import labels_elsewhere
+from calib_core.readers.about_judges import people_marks
 from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_names import look_alikes, unused_names
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
@@ -69,6 +70,7 @@ CHECKS = (
     Check("Weights that are used", unused_weights),
     Check("A confidence that is one, and fits its labels", confidence, wide=False),
     Check("Columns beside those of classes", beside_classes, wide=True),
+    Check("Marks of people beside a judge's", people_marks, wide=False),
     Check("Class names that are used", unused_names, wide=True),
     Check("No label among the scores", leak, wide=True),
     Check("Scores that are what they are called", kind, wide=True),

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.bare_numbers import bare_numbers
 from calib_core.readers.file_formats import file_format
 from calib_core.readers.lines import Lines, data_lines
 from calib_core.readers.number_texts import written_as
@@ -61,12 +62,14 @@ def _unpacked(data: bytes) -> int:
 
 @file_format("csv", "CSV", ("csv", "tsv", "txt"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
-    """A delimited text table with a header line.
+    """A delimited text table with a header line, or of nothing but numbers.
 
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
     """
     data = utf8(data, name)
+    if (bare := bare_numbers(data, name, _EXACT)) is not None:
+        return bare
     header = _header(data, name)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)

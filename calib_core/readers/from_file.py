@@ -36,7 +36,7 @@ def read_predictions(
 
     Parameters
     ----------
-    source : a path, or the bytes of a file together with its ``name``.
+    source : a path, or the bytes of a file together with its ``name``; of a folder, files of one shape are one table.
     labels, key : the path of a file that has the labels, and the column or columns that tell its rows apart as those of
         the predictions; ``key=()`` joins row i with row i (``readers.with_labels``).
     changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
@@ -49,23 +49,26 @@ def read_predictions(
     >>> p.class_names, p.correct.tolist()
     (('cat', 'dog'), [True, False])
     """
-    table = read_table(source, name)
-    if labels is not None:
-        table = with_labels(table, read_table(labels), key)
-    elif key is not None:
-        raise InputError("a key joins the predictions with a file of labels; give labels=, too")
+    table = _whole(source, name, labels, key)
     reading = propose(table, **changes)
     return _handed_over(predictions(table, reading), table, reading, changes)
 
 
 def read_models(
-    source: str | os.PathLike[str] | bytes, name: str | None = None, *, models: str | None = None, **changes: Any
+    source: str | os.PathLike[str] | bytes,
+    name: str | None = None,
+    *,
+    models: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    key: str | Sequence[str] | None = None,
+    **changes: Any,
 ) -> dict[str, Predictions]:
     """Every model's predictions from one file that holds several, over the same questions.
 
     Parameters
     ----------
-    source, name, changes : as in ``read_predictions``; ``question`` names the columns that tell questions apart.
+    source, name, labels, key, changes : as in ``read_predictions``; ``question`` names the columns that tell questions
+        apart.
     models : the column that names the model of each row; the result has them in the order in which they first appear.
         Without it ``score_sets`` are read, columns of several models side by side such as risk_old and risk_new; or
         what the file's shape says names its models; else the column ``model``.
@@ -79,12 +82,26 @@ def read_models(
     >>> {name: p.confidence.tolist() for name, p in read_models(answers, "answers.csv").items()}
     {'old': [0.7, 0.6], 'new': [0.8, 0.9]}
     """
-    table = read_table(source, name)
+    table = _whole(source, name, labels, key)
     reading = propose(table, **({} if models is None else {"models": models}), **changes)
     if not reading.several:
         reading = propose(table, models="model", **changes)
     each = {model: reading.replace(model=model) for model in model_names(table, reading)}
     return {model: _handed_over(predictions(table, how), table, how, changes) for model, how in each.items()}
+
+
+def _whole(
+    source: str | os.PathLike[str] | bytes,
+    name: str | None,
+    labels: str | os.PathLike[str] | None,
+    key: str | Sequence[str] | None,
+) -> Table:
+    """The table of a file, with the labels of another where one is given."""
+    if labels is not None:
+        return with_labels(read_table(source, name), read_table(labels), key)
+    if key is not None:
+        raise InputError("a key joins the predictions with a file of labels; give labels=, too")
+    return read_table(source, name)
 
 
 def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Collection[str]) -> Predictions:

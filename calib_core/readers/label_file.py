@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
+from calib_core.readers.bare_numbers import ARRAY
 from calib_core.readers.foreign import joined_by_shape
 from calib_core.readers.labels import label_texts
 from calib_core.readers.roles import named, role
 from calib_core.readers.table import Array, Joined, Table
-from calib_core.readers.wording import affected, listed
+from calib_core.readers.wording import affected, listed, quoted
 
 LABEL = "label"
 """What the column of labels is called where the predictions have one of its name, or its name says nothing."""
-_BARE = frozenset({"npy"})
-"""Formats whose files can be nothing but numbers."""
 _UNDERSCORES = ["_" * n for n in range(1, 1000)]
 _NO_KEY = frozenset({"label", "predicted", "confidence", "correct", "weights", "probabilities", "logits"})
 
@@ -53,16 +52,16 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
     if (found := joined_by_shape(table, labels)) is not None:
         if key is not None:
             raise InputError(f"{table.name} is joined with {labels.name} by what both hold, and no key: leave it out")
-        return found
+        return replace(found, joined=Joined(table.name, labels.name, None, table.n_rows))
     columns = (key,) if isinstance(key, str) else _found_key(table, labels) if key is None else tuple(key)
     where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
     met = _met(table, labels, columns, where, rows)
     if not len(rows):
         raise InputError(f"no row of {table.name} has a label in {labels.name}: the values of {listed(columns)} differ")
-    kept = table.take(rows)
+    kept, others = table.take(rows), _others(table, labels, columns, where)
     return replace(
         kept,
-        columns={**_own(kept, labels, columns), **_others(table, labels, columns, where)},
+        columns={**_own(kept, others), **others},
         matrices={**kept.matrices, **{name: frozen(m[where]) for name, m in _one_hot(table, labels).items()}},
         notes=(*table.notes, *labels.notes),
         joined=met,
@@ -87,7 +86,7 @@ def as_csv(table: Table) -> bytes:
 
 
 def _found_key(table: Table, labels: Table) -> tuple[str, ...]:
-    if not table.columns or (len(table.names) == 1 and table.format in _BARE):
+    if not table.columns or table.names == (ARRAY,):
         return ()
     both = [name for name in labels.columns if name in table.columns and role(name) not in _NO_KEY]
     once = [name for name in both if pd.Index(label_texts(labels.columns[name])).is_unique]
@@ -123,16 +122,23 @@ def _by_place(table: Table, labels: Table) -> tuple[NDArray[np.intp], NDArray[np
     if table.n_rows != labels.n_rows:
         raise InputError(
             f"{table.name} has {table.n_rows:,} rows and {labels.name} {labels.n_rows:,}: rows can be joined by place "
-            "only where there are as many; give the key that both have"
+            f"only where there are as many; {_header_read(table, labels)}give the key that both have"
         )
     rows = np.arange(table.n_rows)
     return rows, rows
 
 
-def _own(kept: Table, labels: Table, key: tuple[str, ...]) -> dict[str, Array]:
+def _header_read(table: Table, labels: Table) -> str:
+    """Whether a column of numbers without a header may begin with one, as pandas writes the name of a series."""
+    column = labels.columns.get(ARRAY)
+    if column is None or labels.n_rows != table.n_rows + 1 or column[0] != 0:
+        return ""
+    return f"if the first line of {labels.name}, 0, is a header, take it out; else "
+
+
+def _own(kept: Table, others: Mapping[str, Array]) -> dict[str, Array]:
     """The columns of the predictions; one that the labels have too is called after its file."""
-    taken = {*labels.columns} - {*key}
-    return {f"{kept.name}: {name}" if name in taken else name: column for name, column in kept.columns.items()}
+    return {f"{kept.name}: {name}" if name in others else name: column for name, column in kept.columns.items()}
 
 
 def _others(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np.intp]) -> dict[str, Array]:
@@ -149,6 +155,12 @@ def _others(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np
 def _one_hot(table: Table, labels: Table) -> dict[str, Array]:
     """Matrices of the labels, a column a class."""
     taken = {*table.columns, *table.matrices}
+    for name, matrix in labels.matrices.items():
+        if not ((matrix == 0) | (matrix == 1)).all():
+            raise InputError(
+                f"{labels.name}: {quoted(name)} has {matrix.shape[1]:,} columns of other numbers than 0 and 1, which "
+                "are no marks of classes; save the column of labels alone"
+            )
     return {
         f"{LABEL}s" if name in taken else name: matrix
         for name, matrix in labels.matrices.items()

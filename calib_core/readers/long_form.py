@@ -139,7 +139,8 @@ def _of_one_set(table: Table, reading: Reading) -> tuple[Table, Reading]:
     names = reading.score_sets
     if reading.model is None:
         raise InputError(
-            f"{table.name} has scores of {len(names)} models, {listed(names)}; choose the model that is read"
+            f"{table.name} has scores of {len(names)} models, {listed(names)}; choose the model that is read "
+            f"(model={shown(names[0])}), or read all of them with read_models"
         )
     kept = [kept_rows(table, reading.replace(model=name).of_set) for name in names]
     rows = [each for each in kept if each is not None]

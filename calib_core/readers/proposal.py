@@ -204,8 +204,8 @@ class _Proposal:
         matrix = matrix[:, None] if matrix.ndim == 1 else matrix
         label = self._label(scores, matrix)
         kind, k = self._kind(first, matrix), matrix.shape[1]
-        names = sets.classes if sets is not None and sets.classes else first
-        classes, coding = self._two_classes(names[0], label) if k == 1 else self._classes(names, label, k)
+        columns = sets.classes if sets is not None and sets.classes else first
+        classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
         found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models)
         return self._finished(found, len(matrix))
 

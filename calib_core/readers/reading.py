@@ -160,11 +160,11 @@ class Reading:
 
     @property
     def of_set(self) -> Reading:
-        """The reading of the one of ``score_sets`` that is chosen; as it is where there are none."""
-        if not self.score_sets or self.model is None:
+        """The reading of the one of ``score_sets`` that is chosen, else of the first; as it is where there are none."""
+        if not self.score_sets:
             return self
         k = len(self.scores) // len(self.score_sets)
-        first = self.score_sets.index(self.model) * k
+        first = k * (0 if self.model is None else self.score_sets.index(self.model))
         return self.replace(scores=self.scores[first : first + k], score_sets=(), model=None)
 
     @property

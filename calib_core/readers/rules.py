@@ -67,6 +67,7 @@ for _code, _title, _remedy, _term in (
      "row-group"),
     ("weights", "A column of weights that is not used", "Choose it if it says how much each row counts.",
      "row-weight"),
+    ("people-marks", "Rows that people marked", "Correct what the judge says by what people say.", "prediction-file"),
     # Scores
     ("missing", "Missing values", "Complete them where the file is made, or leave these rows out.",
      "prediction-file"),

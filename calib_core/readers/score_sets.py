@@ -17,6 +17,10 @@ from calib_core.readers.table import Table
 _WORDS = frozenset({"p", "prob", "probs", "proba", "probability", "risk", "score", "pred", "predicted", "prediction",
                     "phat", "yhat"})  # fmt: skip
 """What names of probabilities begin or end with."""
+_NO_MODELS = frozenset({"lower", "upper", "low", "high", "lo", "hi", "lcl", "ucl", "lci", "uci", "ci", "se", "sd",
+                        "std", "var", "min", "max", "err", "error", "value", "threshold", "cutoff", "rank", "quantile",
+                        "percentile", "propensity"})  # fmt: skip
+"""What stands beside such a word where the column is an end of an interval, a limit or another number of one model."""
 _APART = r"[\s_\-.:/]+"
 _MOST = 0.9
 """Share of rows that must show that columns are classes of one model: a few broken rows do not make them models."""
@@ -67,10 +71,11 @@ def sets_of_matrices(table: Table, names: Sequence[str]) -> ScoreSets | None:
 
 
 def is_share(table: Table, name: str) -> bool:
-    """Does a column hold numbers from 0 to 1, and not 0 and 1 alone, which are answers?"""
-    values = numbers_as_written(table.columns[name][:_LOOKED_AT])
+    """Does a column hold different numbers from 0 to 1, and not 0 and 1 alone, which are answers?"""
+    values = numbers_as_written(table.column(name)[:_LOOKED_AT])
     known = values[~np.isnan(values)]
-    return bool(len(known) and ((known >= 0) & (known <= 1)).all() and ((known > 0) & (known < 1)).any())
+    inside = len(known) and ((known >= 0) & (known <= 1)).all() and ((known > 0) & (known < 1)).any()
+    return bool(inside and (len(known) == 1 or known.min() < known.max()))
 
 
 def sum_to_one(table: Table, names: Sequence[str]) -> bool:
@@ -89,7 +94,7 @@ def _parsed(name: str) -> Iterator[tuple[str, bool, str]]:
     elif len(parts) > 1:
         for ends in (False, True):
             word = parts[-1 if ends else 0].casefold()
-            if word in _WORDS:
+            if word in _WORDS and not _NO_MODELS & {part.casefold() for part in parts}:
                 yield word, ends, "_".join(parts[:-1] if ends else parts[1:])
 
 

@@ -68,8 +68,8 @@ def read_option(function: Command) -> Command:
         multiple=True,
         metavar="NAME=VALUE",
         help="How the file is read, where it suggests something else: kind=logits, label=y, scores=cat,dog, "
-        "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, words='quite sure=0.8', ... Lists by "
-        "commas, or by repeating the name.",
+        "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, model=lr, words='quite sure=0.8', ... "
+        "Lists by commas, or by repeating the name.",
     )(function)
 
 
@@ -130,18 +130,25 @@ def with_digest(path: Path, given: Given | None = None) -> tuple[str, Table]:
     """The hash of a file's bytes and the table they are, with the labels of another file where one is given."""
     from calib_core.readers import with_labels
 
-    data, table = whole_table(path)
+    digest, table = _whole(path)
     if given is not None and given.labels is not None:
-        table = with_labels(table, whole_table(given.labels)[1], given.key)
-    return hashlib.sha256(data).hexdigest(), table
+        table = with_labels(table, whole_table(given.labels), given.key)
+    return digest, table
 
 
-def whole_table(path: Path) -> tuple[bytes, Table]:
-    """The bytes of a file, or of stdin where its name is "-", and the table they are."""
+def whole_table(path: Path) -> Table:
+    """The table of a file, of the files of a folder, or of stdin where its name is "-"."""
+    return _whole(path)[1]
+
+
+def _whole(path: Path) -> tuple[str, Table]:
     from calib_core.readers import read_table
+    from calib_core.readers.folder import folder_digest
 
+    if path.is_dir():
+        return folder_digest(path), read_table(path)
     data = bytes_of(path)
-    return data, read_table(data, name_of(path))
+    return hashlib.sha256(data).hexdigest(), read_table(data, name_of(path))
 
 
 def bytes_of(path: Path) -> bytes:

@@ -114,11 +114,11 @@ def read_file(name: str, given: Given = _NOTHING, *, always: bool = True) -> str
     """
     from dashboard import session
 
-    held = _held(name)
-    if given.labels is None or not (always or held.proposal is None):
-        return held.key
+    scores = _held(name)
+    if given.labels is None or not (always or scores.proposal is None):
+        return scores.key
     labels = given.labels
-    return session.join(held.key, _given.bytes_of(labels), _given.name_of(labels), given.key).key
+    return session.join(scores.key, _given.bytes_of(labels), _given.name_of(labels), given.key).key
 
 
 def _held(name: str) -> File:
@@ -127,4 +127,6 @@ def _held(name: str) -> File:
     if name.startswith("demo:"):
         return session.file(name)
     path = Path(name)
+    if path.is_dir():
+        return session.hold_folder(path)
     return session.hold(_given.bytes_of(path), path.name if name != _outputs.STDIO else _given.STDIN)

@@ -307,8 +307,10 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
 
 def warn(loaded: Loaded) -> None:
     """What stands out in a file and what was assumed, on stderr, one line each with the option that settles it."""
+    from calib_core.readers.from_file import ALWAYS
+
     for finding in loaded.findings:
-        if finding.open_to(loaded.chosen):
+        if finding.open_to(loaded.chosen) or finding.code in ALWAYS:
             line = f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}"
             click.echo(_outputs.plain(line.rstrip()), err=True)
 
@@ -332,7 +334,7 @@ def file_record(loaded: Loaded) -> dict[str, Any]:
         "classes": loaded.predictions.n_classes,
         "kind": loaded.predictions.kind,
         "reading": loaded.reading.to_json(),
-        **({} if (met := loaded.table.joined) is None else {"labels": {"name": met.labels, "key": list(met.key)}}),
+        **({} if (met := loaded.table.joined) is None else {"labels": {"name": met.labels, "key": met.key}}),
         "findings": [
             {
                 "severity": f.severity,

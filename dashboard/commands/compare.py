@@ -69,11 +69,12 @@ def command(
     and paired over the rows that all of them keep, where these are the same (calib summarise --rows-of NAME).
 
     Each FILE holds one model's predictions of the same rows in the same order; or one FILE holds all of them, and the
-    column of --models-in names the model, or the models' columns stand side by side, as risk_old and risk_new beside
-    one event. For every pair: both errors, their difference (below 0: the first errs less; the estimate that its interval is about, which the difference of two
-    plug-in values need not be), its interval, the p-value of no difference, and the p-value corrected for the number of
-    pairs (Holm); and in a word whether the first is shown to be better, worse, or not worse by the margin. Without bins
-    of your choice claims by class are judged in groups of rows: the output says so.
+    column of --models-in names the model, or the models' columns stand side by side, as two risks beside one event.
+    For every pair: both errors, their difference (below 0: the first errs less; the estimate that its
+    interval is about, which the difference of two plug-in values need not be), its interval, the p-value of no
+    difference, and the p-value corrected for the number of pairs (Holm); and in a word whether the first is shown
+    to be better, worse, or not worse by the margin. Without bins of your choice claims by class are judged in
+    groups of rows: the output says so.
 
     \b
     Examples:

@@ -39,8 +39,7 @@ def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, out
 
     if keys and by_place:
         raise click.UsageError("--key and --by-place exclude each other.")
-    (_, scores), (_, truth) = _given.whole_table(file), _given.whole_table(labels)
-    both = with_labels(scores, truth, () if by_place else keys or None)
+    both = with_labels(_given.whole_table(file), _given.whole_table(labels), () if by_place else keys or None)
     assert both.joined is not None
     for note in (*both.notes, *(finding.message for finding in join_findings(both.joined))):
         click.echo(_outputs.plain(note), err=True)

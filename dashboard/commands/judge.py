@@ -52,7 +52,7 @@ def command(
     from calib_core.readers import verdicts
     from calib_core.readers.labels import label_texts
 
-    _, table = _given.whole_table(file)
+    table = _given.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
     found = {"share": cc.judged_share(*marks, groups, level)}
@@ -94,12 +94,12 @@ def _record(found: Any) -> dict[str, Any]:
 def _errors(found: Any) -> dict[str, Any]:
     """How often the judge errs, and the share right corrected for that alone, or why there is none."""
     ends = found.interval
-    told = {} if ends is None else {"value": ends.point, "low": ends.low, "high": ends.high, "tested": ends.tested}
+    share = {} if ends is None else {"value": ends.point, "low": ends.low, "high": ends.high, "tested": ends.tested}
     return {
         "passes_right": found.passes_right,
         "passes_wrong": found.passes_wrong,
         "people_say_right": found.right,
         "people_say_wrong": found.wrong,
-        **told,
+        **share,
         "why_not": found.why,
     }

@@ -13,6 +13,7 @@ import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from calib_core import InputError, Predictions, readers
 from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table, with_labels
 from calib_core.readers.file_formats import unpacked_bytes
+from calib_core.readers.folder import folder_digest
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
 from dashboard.session.call import Call, call
@@ -68,8 +70,8 @@ class File:
         name = f"*cc.datasets.demo({self.demo.key!r})" if self.demo else repr(self.table.name)
         if (met := self.table.joined) is None:
             return f"cc.read_table({name})"
-        key = repr(met.key[0] if len(met.key) == 1 else met.key)
-        return f"cc.readers.with_labels(cc.read_table({name}), cc.read_table({met.labels!r}), {key})"
+        key = "" if met.key is None else f", {(met.key[0] if len(met.key) == 1 else met.key)!r}"
+        return f"cc.readers.with_labels(cc.read_table({name}), cc.read_table({met.labels!r}){key})"
 
     def get(self) -> Table:
         """Its table."""
@@ -101,14 +103,21 @@ def join(key: str, data: bytes, name: str, columns: Sequence[str] | None = None)
     scores, owner = file(key), visitor() or EVERYBODY
     parts = "\0".join((scores.key, hashlib.sha256(data).hexdigest(), name, repr(columns)))
     both = _key(hashlib.sha256(parts.encode(errors="surrogatepass")).hexdigest(), scores.table.name, owner)
-    arrays = (*scores.table.columns.values(), *scores.table.matrices.values())
-    predicted = sum(array.nbytes for array in arrays) + max(len(data), _TIMES * unpacked_bytes(data))
+    predicted = scores.table.n_bytes + max(len(data), _TIMES * unpacked_bytes(data))
     return UPLOADS.put(
         both,
         lambda: _proposed(both, with_labels(scores.table, read_table(data, name), columns), scores.digest, scores.demo),
         owner,
         predicted,
     )
+
+
+def hold_folder(path: Path) -> File:
+    """Read the files of a folder as one and keep it; only those who started the program name folders."""
+    digest, owner = folder_digest(path), visitor() or EVERYBODY
+    table = read_table(path)
+    key = _key(digest, table.name, owner)
+    return UPLOADS.put(key, lambda: _proposed(key, table, digest, None), owner, table.n_bytes)
 
 
 def _key(digest: str, name: str, owner: str) -> str:

@@ -82,9 +82,8 @@ def _labels(key: str) -> list[str]:
     if met is None:
         return []
     name = f"./{met.labels}" if met.labels.startswith("-") else met.labels
-    return ["--labels", name, *(word for column in met.key for word in ("--key", column))] + (
-        [] if met.key else ["--by-place"]
-    )
+    words = ["--by-place"] if met.key == () else [word for column in met.key or () for word in ("--key", column)]
+    return ["--labels", name, *words]
 
 
 def _file_name(key: str) -> str:

@@ -66,7 +66,7 @@ def open_launched() -> None:
 
 
 def _held(path: Path) -> session.File:
-    return session.hold(_bytes(path), path.name)
+    return session.hold_folder(path) if path.is_dir() else session.hold(_bytes(path), path.name)
 
 
 def _bytes(path: Path) -> bytes:

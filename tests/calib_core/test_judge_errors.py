@@ -142,6 +142,13 @@ def test_few_of_one_kind_are_a_rough_guide():
     assert (found.wrong, found.interval.tested) == (4, False)
 
 
+def test_levels_that_were_not_tried_are_a_rough_guide():
+    _, judge, people = marked(400, 80, 0)
+    for level, tested in ((0.8, True), (0.99, True), (0.999, False), (0.5, False)):
+        found = cc.judged_share(judge, people, level=level)
+        assert (found.interval.tested, found.errors.interval.tested) == (tested, tested)
+
+
 def test_a_gap_has_no_such_correction():
     _, judge, people = marked(200, 40, 0)
     assert cc.judged_gap(np.full(200, 0.9), judge, people).errors is None

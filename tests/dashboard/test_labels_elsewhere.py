@@ -18,6 +18,7 @@ from dashboard.cli import main
 from dashboard.selection import Selection, Source
 
 SCORES = "id,p\n" + "".join(f"{i},{0.05 + 0.9 * (i % 10) / 9:.4f}\n" for i in range(60))
+FILE = Recipe("EXHIBITS", "file")
 LABELS = "id,target\n" + "".join(f"{i},{int(i % 10 > 4)}\n" for i in reversed(range(2, 63)))
 """Two predictions without a label, and three labels without a prediction."""
 
@@ -78,7 +79,7 @@ def test_what_is_copied_says_where_the_labels_are(rows: str, key: tuple[str, ...
     Path("labels.csv").write_text(rows)
     held = joined("labels.csv", key)
     selection = Selection(source=Source(data=held.key))
-    line = session.show_line(selection, Recipe("EXHIBITS", "file"))
+    line = session.show_line(selection, FILE)
     assert words in line
     assert words in session.report_line(selection)
     as_csv = run(*shlex.split(line)[1:], "--format", "csv").stdout
@@ -95,3 +96,19 @@ def test_an_other_model_without_labels_gets_the_same_ones() -> None:
     Path("new.csv").write_text(SCORES.replace("0.9", "0.8"))
     found = run("show", "file", "scores.csv", "--labels", "labels.csv", "--other", "new.csv", "--format", "csv").stdout
     assert "new.csv with labels.csv" in found
+
+
+def test_a_folder_is_judged_shown_and_copied_as_one_table() -> None:
+    Path("runs").mkdir()
+    for day in (1, 2):
+        Path(f"runs/{day}.csv").write_text("p,y\n" + "".join(f"0.{i % 9 + 1},{i * day % 2}\n" for i in range(40)))
+    assert "80 rows" in run("gate", "runs", "--max-ece", "0.9").stdout
+    line = session.show_line(Selection(source=Source(data=session.hold_folder(Path("runs")).key)), FILE)
+    names: dict[str, Any] = {}
+    exec(run(*shlex.split(line)[1:], "--format", "python").stdout, names)
+    assert names["data"].n_rows == 80
+    assert "runs" in line
+    labels = "".join(f"{i % 2}\n" for i in range(80))
+    Path("y.txt").write_text(labels)
+    found = run("audit", "runs", "--labels", "y.txt", "--by-place", "--read", "label=label", "--estimator", "ece")
+    assert "joined with row i of y.txt by its place alone; both have 80 rows." in found.stderr

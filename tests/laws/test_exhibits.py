@@ -234,6 +234,7 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
             "slice-panels",
             "slice-scan",
             "score-parts",
+            "multicalibration",
         ]
 
 

@@ -6,6 +6,7 @@ two boxes have to overlap is a choice: the matched table has a column for each t
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -74,7 +75,7 @@ class Detections(ShapeOfRecords):
         without: list[int] = []
         for place, record in document.records:
             score = number(record.get(_SCORE))
-            if np.isfinite(score):
+            if math.isfinite(score):
                 rows.add(record, place, {_SCORE: score})
             else:
                 without.append(place)
@@ -159,6 +160,7 @@ class MatchedBoxes(ShapeOfColumns):
     key = "coco-matched"
     title = "detections matched with true boxes"
     layout = "confidence"
+    neither = True
 
     def recognises(self, table: Table) -> bool:
         return table.columns.keys() >= {IMAGE, CATEGORY, CONFIDENCE, TRUE_BOXES, column_of(USUAL)}
@@ -182,13 +184,15 @@ class MatchedBoxes(ShapeOfColumns):
         hits, counted = int((right == "1").sum()), int((right != "").sum())
         true = int(np.nanmax(numbers(table.columns[TRUE_BOXES]), initial=0))
         other = STRICT if used == USUAL else USUAL
+        left = len(right) - counted
+        crowd = f" {_boxes(left)} in the region of a crowd left out: neither right nor wrong, as there." if left else ""
         yield Finding(
             "note",
             "foreign",
             f"A box is right where it is matched at IoU ≥ {used:.2f} with a true box of its category and image, the "
             f"surest box first and each true box once, as COCO's evaluation does: {percent(hits / max(counted, 1))} of "
-            f"{count(counted)} are. {count(true - hits)} of {count(true)} true boxes are matched by none: a missed "
-            "object has no confidence, and calibration does not count it.",
+            f"{count(counted)} are.{crowd} {count(true - hits)} of {count(true)} true boxes are matched by none: a "
+            "missed object has no confidence, and calibration does not count it.",
             {"correct": column_of(other)},
             f"Match at IoU ≥ {other:.2f}",
         )
@@ -197,13 +201,6 @@ class MatchedBoxes(ShapeOfColumns):
                 "warning",
                 "never-right",
                 "No box is matched: boxes are left, top, width and height in pixels, in both files alike.",
-            )
-        if counted < len(right):
-            yield Finding(
-                "note",
-                "foreign",
-                f"{_boxes(len(right) - counted)} left out, in the region of a crowd: COCO's evaluation counts what is "
-                "there neither as right nor as wrong.",
             )
         least = float(np.nanmin(numbers(table.columns[CONFIDENCE]), initial=np.inf))
         if _LOW < least < np.inf:
@@ -229,7 +226,7 @@ class _Rows:
         box = record.get(_BOX)
         corners = [number(each) for each in box] if isinstance(box, list) else []
         self.masks = self.masks or "segmentation" in record or "keypoints" in record
-        if len(corners) != 4 or not all(map(np.isfinite, corners)) or min(corners[2:]) < 0:
+        if len(corners) != 4 or not all(map(math.isfinite, corners)) or min(corners[2:]) < 0:
             where = self.document.where(place)
             if box is None and ("segmentation" in record or "keypoints" in record):
                 raise InputError(

@@ -52,6 +52,8 @@ class Shape(ABC):
     """What people call it: the tool and its file."""
     layout: ClassVar[Layout] = "wide"
     """How such files are usually read: what is offered while a question of the shape is open."""
+    neither: ClassVar[bool] = False
+    """Rows may be neither right nor wrong, which is no gap in the file: the shape's findings say how many are."""
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the reading is as far as the shape tells, beside what somebody has ``chosen``; InputError to ask."""
@@ -178,6 +180,16 @@ def proposed_fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the table's shape proposes, under what was chosen."""
     known = _of(table)
     return {**(known.fields(table, chosen) if known else {}), **chosen}
+
+
+def neither_is_meant(table: Table) -> bool:
+    """Are rows without an outcome meant to be neither right nor wrong?
+
+    >>> neither_is_meant(Table("a.csv", "csv", {}))
+    False
+    """
+    known = _of(table)
+    return known is not None and known.neither
 
 
 def shape_findings(table: Table, reading: Reading) -> Iterator[Finding]:

@@ -141,6 +141,24 @@ def test_what_cannot_be_joined_is_one_sentence(case: tuple[str, str, str | None]
     assert "\n" not in str(why.value)
 
 
+def test_a_header_that_is_a_number_is_asked_about() -> None:
+    scores = csv("0.5\n0.7\n0.25\n", "p.txt")
+    assert with_labels(scores, csv("1\n0\n1\n", "y.csv")).columns["label"].tolist() == [1, 0, 1]
+    with pytest.raises(InputError, match=r"if the first line of y\.csv, 0, is a header, take it out"):
+        with_labels(scores, csv("0\n1\n0\n1\n", "y.csv"))
+    with pytest.raises(InputError, match=r'line 2: "x" is not a number'):
+        csv("0.5\nx\n", "p.txt")
+    with pytest.raises(InputError, match="column of labels alone"):
+        with_labels(scores, csv("1 0.5\n0 0.25\n1 2.5\n", "train.txt"))
+
+
+def test_models_side_by_side_take_labels_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("id,risk_a,risk_b\n1,.5,.25\n2,.75,.5\n")
+    (tmp_path / "y.csv").write_text("id,event\n2,1\n1,0\n")
+    both = cc.read_models(tmp_path / "p.csv", labels=tmp_path / "y.csv")
+    assert {name: p.true_labels.tolist() for name, p in both.items()} == {"risk_a": [0, 1], "risk_b": [0, 1]}
+
+
 def test_several_keys_together() -> None:
     scores = csv("fold,row,p\n1,1,.1\n1,2,.2\n2,1,.3\n", "p.csv")
     truth = csv("row,fold,y\n1,2,1\n1,1,0\n2,1,0\n", "y.csv")
