@@ -87,7 +87,7 @@ def instances() -> Iterator[ForeignFile]:
     twice = [*every, *(stats(i, "typos") for i in range(40))]
     yield ForeignFile(
         "perturbed", "per_instance_stats.json", document(twice), np.tile(CONFIDENCE, 2), np.tile(CORRECT, 2),
-        "40 of 80 rows are the same instances over again",
+        "80 rows are attempts at 40 questions",
     )  # fmt: skip
     shown = [
         {"instance_id": f"id{i}", "train_trial_index": 0, "predicted_text": " A", "mapped_output": "no",
@@ -158,6 +158,17 @@ def choices() -> Iterator[ForeignFile]:
     yield ForeignFile("PPL that is one", "task.json", document(ppl), inverse.max(axis=1), right, chosen=taken)
     generated = {str(i): {"origin_prompt": "…", "prediction": "42", "gold": "42"} for i in range(5)}
     yield ForeignFile("generated", "task.json", document(generated), asks="generated answers of OpenCompass")
+
+
+@writes("hal-harness")
+def repeated_agents() -> Iterator[ForeignFile]:
+    tasks = [
+        {"task_id": f"t{i // 4}", "reward": float(z), "cost": 0.1, "confidence": float(c)}
+        for i, (c, z) in enumerate(zip(CONFIDENCE, CORRECT, strict=True))
+    ]
+    yield ForeignFile(
+        "attempts", "tasks.json", document(tasks), CONFIDENCE, CORRECT, "40 rows are attempts at 10 questions"
+    )
 
 
 @writes("hal-harness")
