@@ -18,6 +18,8 @@ from calib_core.readers.table import Array, Table
 _FIRST = ("inst#", "actual", "predicted", "error")
 _NAMED = re.compile(r"(\d+):(.*)", re.DOTALL)
 """A class as Weka writes it: its number, counted from 1, and its name."""
+_UNKNOWN = "?"
+"""The class of a row without one, which Weka writes as "?" or, with any number, as "1:?"."""
 _OWN = re.compile(r"distribution(?:\[(\d+)\])?")
 
 
@@ -70,14 +72,14 @@ def _names(table: Table, k: int) -> list[str]:
     found = {}
     for name in ("actual", "predicted"):
         for text in texts_of(table, name):
-            if named := _NAMED.fullmatch(text):
+            if (named := _NAMED.fullmatch(text)) and named[2] != _UNKNOWN:
                 found[int(named[1])] = named[2]
     return [found.get(j, str(j)) for j in range(1, k + 1)]
 
 
 def _without_numbers(column: Array) -> Array:
-    names = [named[2] if (named := _NAMED.fullmatch(str(text))) else "" for text in column]  # "?" where unknown
-    return frozen(np.array(names, dtype=object))
+    names = [named[2] if (named := _NAMED.fullmatch(str(text))) else _UNKNOWN for text in column]
+    return frozen(np.array(["" if name == _UNKNOWN else name for name in names], dtype=object))
 
 
 def _without_marks(column: Array) -> Array:
