@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from calib_core.readers.delimited import INDEX
 from calib_core.readers.foreign.level_columns import known_fields, repeats, several, texts_of, tuned
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.table import Table
 
 PREDICTED, LABEL, ROW, RESAMPLE, TUNING = "pred", "obs", "rowIndex", "Resample", "tuning"
-_BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, "weights"})
+_BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, INDEX, "weights"})
+"""What is no parameter: the first column without a name has R's names of the rows."""
 
 
 @shape_of_columns

@@ -9,12 +9,23 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign import lm_eval_findings as about
-from calib_core.readers.foreign.choice_rows import GOLD, PREDICTED, SCORES, ChoiceRows, fields_of_choices, places_among
+from calib_core.readers.foreign.choice_rows import (
+    CLASSES,
+    GOLD,
+    PREDICTED,
+    SCORES,
+    ChoiceRows,
+    fields_of_choices,
+    places_among,
+)
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
@@ -41,7 +52,7 @@ class HarnessSamples(ShapeOfRecords):
         rows.check(along.rows)
         columns, matrices = rows.choices.finished()
         table = along.table(by_line=document.by_line, notes=rows.notes(), matrices=matrices)
-        return about.with_columns(table, columns, rows.measures)
+        return rows.scored(about.with_columns(table, columns, rows.measures))
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**about.shared_fields(table), **_layout(table, chosen)}
@@ -69,7 +80,9 @@ class _Rows:
         self.measures: tuple[str, ...] = ()
         self.choices = ChoiceRows(("",))
         self._left: dict[str, list[int]] = {}
-        self._single = self._generated = self._from_acc = 0
+        self._single = self._generated = self._from_acc = self._taken = 0
+        self._unknown: list[int] = []
+        self._own_scoring = False
 
     def add(self, record: Record, place: int) -> bool:
         """Whether the record was taken."""
@@ -90,7 +103,8 @@ class _Rows:
             self.choices = ChoiceRows(self.measures)
         scores = {"": values}
         if texts:
-            scores["_per_character"] = [v / max(len(t), 1) for v, t in zip(values, texts, strict=True)]
+            spelled = _spelled(record.get("doc"), texts)
+            scores["_per_character"] = [v / max(len(t), 1) for v, t in zip(values, spelled, strict=True)]
         if mutual:
             scores["_mutual_info"] = [a - b for a, b in zip(values, pairs[k:], strict=True)]
         if not set(self.measures) <= scores.keys():
@@ -105,12 +119,29 @@ class _Rows:
             gold, names = _gold(record.get("target"), texts, k), [text.strip() for text in texts] or None
         if not gold and reported is None:
             return self._leave("no right choice among their choices", place)
+        if not gold and names is not None:
+            self._unknown.append(self._taken)
+            self._own_scoring |= reported == 1
+        self._taken += 1
         self.choices.add([scores[measure] for measure in self.measures], gold, reported, names)
         return True
 
     def _leave(self, what: str, place: int) -> bool:
         self._left.setdefault(what, []).append(place)
         return False
+
+    def scored(self, table: Table) -> Table:
+        """Without rows whose target is no choice, where acc is 0 in all of them: the harness counts them as wrong.
+
+        Where one of them is right, acc is the task's own, which knows more than the target.
+        """
+        if self._own_scoring or not 0 < len(self._unknown) < self._taken:
+            return table
+        note = f"{len(self._unknown):,} of {self._taken:,} rows have a target that is none of their choices: left out."
+        kept = np.delete(np.arange(self._taken), self._unknown)
+        found = table.take(kept)
+        whole = {CLASSES: table.columns[CLASSES]} if CLASSES in table.columns else {}  # as many as rows, perhaps
+        return replace(found, columns={**found.columns, **whole}, notes=(*table.notes, note))
 
     def check(self, taken: int) -> None:
         """InputError where no record has what a confidence can be taken from."""
@@ -164,7 +195,7 @@ def _pairs(answers: Any) -> list[float] | None:
 
 
 def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
-    """Contexts and continuations of a row's requests, without the space before; empty where they are not there."""
+    """Contexts and continuations of a row's requests; empty where they are not there."""
     if isinstance(arguments, dict):
         numbered = [arguments.get(f"gen_args_{i}") for i in range(k)]
         pairs: Sequence[Any] = [(a.get("arg_0"), a.get("arg_1")) if isinstance(a, dict) else None for a in numbered]
@@ -175,7 +206,25 @@ def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
         for pair in pairs
     ):
         return [], []
-    return [pair[0] for pair in pairs], [pair[1].removeprefix(" ") for pair in pairs]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _spelled(doc: Any, texts: Sequence[str]) -> Sequence[str]:
+    """The choices as the task has them, by whose characters acc_norm divides: without what it puts before them.
+
+    A list of the document that spells them tells; else the space or line end before them is the task's.
+    """
+    inside = list(doc.values()) if isinstance(doc, dict) else []
+    inside += [each for value in inside if isinstance(value, dict) for each in value.values()]
+    for each in inside:
+        if isinstance(each, list) and len(each) == len(texts) and all(map(_spells, each, texts)):
+            return each
+    return [text.removeprefix(" ").lstrip("\n") for text in texts]
+
+
+def _spells(choice: Any, text: str) -> bool:
+    """Is the text a choice, but for space before it?"""
+    return isinstance(choice, str) and text.endswith(choice) and not text.removesuffix(choice).strip()
 
 
 def _gold(target: Any, texts: Sequence[str], k: int) -> Collection[int]:
