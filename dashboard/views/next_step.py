@@ -42,16 +42,20 @@ def begun_step(scene: Scene) -> Callable[[], None]:
         if not exhibit.quick(scene) and not wanted(f"choice {found.key}", long, "Find out"):
             return lambda: None
         until_then = st.empty()
-    if not scene.knows(found):
+    bar = until_then
+    if exhibit.quick(scene) and not scene.knows(found):
         # As high as what comes: nothing below moves under a pointer.
         about = about_seconds(seconds)
         with until_then.container(border=True):
             st.markdown(_FINDING_OUT.format(count(rows.n_rows), f", {about}" if about else ""))
-    return partial(_finished, exhibit, scene, place, until_then)
+            bar = st.empty()
+    return partial(_finished, exhibit, scene, place, until_then, bar)
 
 
-def _finished(exhibit: Recommendation, scene: Scene, place: DeltaGenerator, until_then: DeltaGenerator) -> None:
-    with place, progress(scene) as watched:
+def _finished(
+    exhibit: Recommendation, scene: Scene, place: DeltaGenerator, until_then: DeltaGenerator, bar: DeltaGenerator
+) -> None:
+    with progress(scene, None if scene.knows(exhibit.found(scene)) else bar) as watched:
         choice = chosen(exhibit, watched)
     until_then.empty()
     if choice is not None:

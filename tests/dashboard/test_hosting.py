@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import signal
 import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dashboard.hosting import guard, housekeeping, machine, visits
+from dashboard.hosting import ending, guard, housekeeping, intake, machine, visits
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
@@ -303,3 +304,36 @@ def test_sessions_whose_time_is_over_are_looked_for_and_noticed(monkeypatch: pyt
     assert not housekeeping._sessions_over()
     del manager.list_sessions
     assert not housekeeping._sessions_over(), "another release of Streamlit"
+
+
+def test_a_server_that_is_told_to_end_waits_for_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "_LOOK", 0.01)
+    told: list[int] = []
+    earlier = signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
+    parts: list[str] = []
+
+    async def half(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        while parts[-1:] != ["http.disconnect"]:
+            parts.append((await receive())["type"])
+            if len(parts) == 1:
+                signal.raise_signal(signal.SIGTERM)
+
+    async def sender() -> dict[str, Any]:
+        if parts:
+            await asyncio.sleep(60)
+        return {"type": "http.request", "body": b"1", "more_body": True}
+
+    async def unheard(_: dict[str, Any]) -> None:
+        raise AssertionError
+
+    scope = {"type": "http", "method": "PUT", "path": UPLOAD.format("a", "1"), "headers": [(b"content-length", b"9")]}
+    try:
+        with ending.watched():
+            asyncio.run(Intake(half, MANY, Waiting())(scope, sender, unheard))
+            assert parts == ["http.request", "http.disconnect"]
+            assert told == [signal.SIGTERM], "it ends as it would have"
+        signal.raise_signal(signal.SIGTERM)
+        assert told == [signal.SIGTERM] * 2
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+        ending.ENDING.clear()
