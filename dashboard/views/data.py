@@ -65,8 +65,8 @@ def open_launched() -> None:
         widgets.change(view="overview")
 
 
-def _named(path: Path) -> tuple[bytes, str]:
-    return _bytes(path), path.name
+def _named(path: Path) -> session.File:
+    return session.hold_folder(path) if path.is_dir() else session.hold(_bytes(path), path.name)
 
 
 def _bytes(path: Path) -> bytes:

@@ -27,6 +27,7 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import sample_offered
 from dashboard.views.sortable import grid
+from dashboard.workers import turns
 
 PATIENCE = 1.0
 """Seconds until a bar says what is being made."""
@@ -175,14 +176,23 @@ def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
 
     def tell(what: str, percent: int) -> None:
         nonlocal bar
-        if percent and time.monotonic() - start > PATIENCE:
+        place_in_turn = turns.place()
+        if place_in_turn is not None and time.monotonic() - start > PATIENCE:
             bar = bar or place.progress(0.0)
-            bar.progress(min(percent, 100) / 100, text=what.rpartition(".")[2].replace("_", " "))
+            bar.progress(0.0, text=f"{_named(what)} {place_in_turn.sentence}")
+        elif percent and time.monotonic() - start > PATIENCE:
+            bar = bar or place.progress(0.0)
+            bar.progress(min(percent, 100) / 100, text=_named(what))
 
     try:
         yield replace(scene, progress=tell)
     finally:
         place.empty()
+
+
+def _named(what: str) -> str:
+    """The name of a function in words."""
+    return what.rpartition(".")[2].replace("_", " ")
 
 
 def _written(

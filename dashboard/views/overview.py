@@ -34,8 +34,9 @@ def render() -> None:
     _event(scene)
     _verdicts(scene)
     overview_cards.draw(scene)
-    next_step.draw(scene)
+    find_out = next_step.begun_step(scene)
     worst_places.draw(scene)
+    find_out()
 
 
 def _hero(scene: Scene) -> None:
