@@ -18,7 +18,6 @@ from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
-
 BY_CHOICE = frozenset({"missing"})
 """Codes of warnings about what nobody gets unasked, as rows left out for missing values are: they stay notes."""
 
