@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+from calib_core._text import inert
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
@@ -20,17 +20,12 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
     >>> csv_bytes(pd.DataFrame({"name": ["=1+1", "cat"], "gap": [-0.5, 0.5]})).decode().split()
     ['name,gap', "'=1+1,-0.5", 'cat,0.5']
     """
-    columns = {str(inert(name)): _safe(column) for name, column in table.items()}
-    return pd.DataFrame(columns).to_csv(index=False).encode()
+    columns = {j: _safe(table.iloc[:, j]) for j in range(table.shape[1])}
+    return pd.DataFrame(columns).to_csv(header=[str(inert(name)) for name in table.columns], index=False).encode()
 
 
 def _safe(column: pd.Series) -> pd.Series:
     return column if pd.api.types.is_numeric_dtype(column) else column.map(inert)
-
-
-def inert(value: object) -> object:
-    """A text cell as it is, unless it begins like a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
 
 
 def finite(value: Any) -> Any:

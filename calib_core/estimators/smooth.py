@@ -117,6 +117,8 @@ def _met(spectrum: Float64s, grid: Grid, start: Float64s) -> Float64s:
     left = np.arange(len(spectrum))
     first = beyond(start, left)
     found = start + first
+    if not (np.abs(first) > _CLOSE).any():
+        return found
     second = beyond(found, left)
     rising = first > 0
     low, above = np.where(rising, start, found), np.where(rising, first, second)

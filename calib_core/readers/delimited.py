@@ -10,7 +10,7 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,13 @@ INDEX = "index"
 
 _DELIMITERS = ("\t", ";", ",")
 _WHOLE = re.compile(r"[+-]?\d+")
+_SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
+"""A header of quoted names with spaces between them."""
 _LOOKED_AT = 200
 """Rows that tell how the numbers of a column are written."""
+_GUARDED = re.compile(rb"'[=+\-@\t]")
+_GUARDS = tuple(f"'{start}" for start in "=+-@\t")
+"""What files of ours, and spreadsheets, write before a text that would be computed as a formula."""
 _LEADING_ZERO_OR_SIGN = re.compile(rb"[,;\t\n\r \"](?:-?0[0-9]|\+|-0)")
 
 # Before pandas 3.1 the default parser could be off by one unit in the last place.
@@ -78,7 +83,26 @@ def parse_csv(data: bytes, name: str) -> Table:
     frame, decimal_comma = _frame(source)
     if decimal_comma:
         notes.append("Decimal commas (0,5) were read as decimal points (0.5).")
-    return Table(name, "csv", _columns(frame, source), lines=lines.numbers, notes=tuple(notes))
+    columns = _columns(frame, source)
+    if _GUARDED.search(data) and (_guarded(columns) or any(map(_guarded, columns.values()))):
+        unique_names([_bare(column) for column in columns], name)
+        columns = {_bare(column): _unguarded(values) for column, values in columns.items()}
+        notes.append("Apostrophes before texts that begin like a formula ('=1+1) were left out.")
+    return Table(name, "csv", columns, lines=lines.numbers, notes=tuple(notes))
+
+
+def _guarded(texts: Iterable[str] | Array) -> bool:
+    if isinstance(texts, np.ndarray) and texts.dtype != object:
+        return False
+    return any(str(text).startswith(_GUARDS) for text in texts)
+
+
+def _bare(text: str) -> str:
+    return text[1:] if text.startswith(_GUARDS) else text
+
+
+def _unguarded(values: Array) -> Array:
+    return np.array([_bare(text) for text in values], dtype=object) if values.dtype == object else values
 
 
 # -- the header ------------------------------------------------------------------------------------------------
@@ -112,6 +136,11 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
         # The wrong delimiter can stand behind a closing quote, which is an error; the right one cannot.
         with contextlib.suppress(csv.Error):
             splits[delimiter] = next(csv.reader([text.rstrip("\r")], delimiter=delimiter, strict=True))
+    if _SPACED.fullmatch(text.rstrip("\r")):
+        raise InputError(
+            f"{name}, line {line}: columns are separated by spaces, as R's write.table does; save them with commas, "
+            "as write.csv(rows, file, row.names = FALSE) does"
+        )
     if not splits or text.count('"') % 2:
         raise InputError(f"{name}, line {line}: the header has a quote that is not closed; close it")
     best = max(splits, key=lambda d: len(splits[d]))

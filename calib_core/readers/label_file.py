@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._arrays import frozen
+from calib_core._text import inert
 from calib_core.predictions import InputError
 from calib_core.readers.bare_numbers import ARRAY
 from calib_core.readers.foreign import joined_by_shape
@@ -22,6 +24,7 @@ from calib_core.readers.wording import affected, listed, quoted
 LABEL = "label"
 """What the column of labels is called where the predictions have one of its name, or its name says nothing."""
 _UNDERSCORES = ["_" * n for n in range(1, 1000)]
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _NO_KEY = frozenset({"label", "predicted", "confidence", "correct", "weights", "probabilities", "logits"})
 
 
@@ -53,6 +56,7 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
         if key is not None:
             raise InputError(f"{table.name} is joined with {labels.name} by what both hold, and no key: leave it out")
         return replace(found, joined=Joined(table.name, labels.name, None, table.n_rows))
+    labels = _of_data(labels)
     columns = (key,) if isinstance(key, str) else _found_key(table, labels) if key is None else tuple(key)
     where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
     met = _met(table, labels, columns, where, rows)
@@ -71,6 +75,8 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
 def as_csv(table: Table) -> bytes:
     """The table as CSV, numbers in full; column j of a matrix is called "matrix_j", or "matrix__j" where one is there.
 
+    Text that a spreadsheet would compute has an apostrophe before it, which is left out where the file is read again.
+
     >>> as_csv(Table("a.npy", "npy", {"y": np.array([1])}, {"p": np.array([[0.25, 0.75]])})).decode()
     'p_0,p_1,y\\n0.25,0.75,1\\n'
     """
@@ -81,8 +87,31 @@ def as_csv(table: Table) -> bytes:
         apart = next(u for u in _UNDERSCORES if not {f"{name}{u}{j}" for j in range(m.shape[1])} & {*whole, *spread})
         spread |= {f"{name}{apart}{j}": m[:, j] for j in range(m.shape[1])}
     out = io.BytesIO()
-    pd.DataFrame({**spread, **whole}).to_csv(out, index=False, lineterminator="\n")
+    frame = pd.DataFrame({inert(name): _inert_texts(column) for name, column in {**spread, **whole}.items()})
+    frame.to_csv(out, index=False, lineterminator="\n")
     return out.getvalue()
+
+
+def _inert_texts(column: Array) -> Array:
+    """Texts that are numbers, such as "+1" as a label, are no formula."""
+    if column.dtype.kind not in "OUS" or not any(inert(text) != text for text in column):
+        return column
+    return np.array([text if _NUMBER.fullmatch(str(text)) else inert(text) for text in column], dtype=object)
+
+
+def _of_data(labels: Table) -> Table:
+    """The labels of a data file of LightGBM, numbers without a header whose first column they are; others as they are.
+
+    What follows the labels are features, by which it is told from a column a class.
+    """
+    matrix = labels.matrices.get(ARRAY) if labels.format == "csv" and labels.names == (ARRAY,) else None
+    if matrix is None or ((matrix == 0) | (matrix == 1)).all():
+        return labels
+    first = matrix[:, 0]
+    if not ((first >= 0) & (first == np.floor(first))).all():
+        return labels
+    note = f"Labels are the first of {matrix.shape[1]:,} columns of {labels.name}, as in data files of LightGBM."
+    return replace(labels, columns={LABEL: frozen(first.astype(np.int64))}, matrices={}, notes=(*labels.notes, note))
 
 
 def _found_key(table: Table, labels: Table) -> tuple[str, ...]:

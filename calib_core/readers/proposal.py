@@ -258,6 +258,8 @@ class _Proposal:
         return found if all(found) and len(found) > 1 else ()
 
     def _classes(self, scores: tuple[str, ...], label: tuple[str, ...], k: int) -> tuple[tuple[str, ...], LabelCoding]:
+        if self.chosen.get("classes") and "label_coding" in self.chosen:
+            return tuple(self.chosen["classes"]), self.chosen["label_coding"]
         names = score_classes(scores) if len(scores) == k else self._class_names(k)
         if len(label) > 1 or label[0] in self.table.matrices:
             return names or digits(k), "one-hot"

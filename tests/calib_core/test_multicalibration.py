@@ -222,6 +222,22 @@ def test_the_interval_of_rows_that_belong_together_holds_the_error_and_says_what
     assert found.interval.about.endswith("rows of a group taken together")
 
 
+def test_four_copies_of_a_row_are_no_surer_than_the_row():
+    rng = np.random.default_rng(8)
+    scores = rng.uniform(0.3, 0.9, 60)
+    came, site = rng.random(60) < scores - 0.1, rng.integers(0, 2, 60).astype(str)
+    once, many = rows(scores, came, site=site), np.repeat(np.arange(60), 4)
+    copies = rows(scores[many], came[many], site=site[many]).replace(groups=many)
+    alone, together = (multicalibration(p, fewest=5) for p in (once, copies))
+    first, other = (found.frame().set_index("group").loc[["all rows", "site = 0"]] for found in (alone, together))
+    assert together.value == pytest.approx(alone.value)
+    assert together.interval.high >= alone.interval.high - 1e-12
+    assert together.interval.low <= alone.interval.low + 0.01
+    assert (other["high"] >= first["high"] - 1e-12).all()
+    taken_for_alone = multicalibration(copies.replace(groups=None), fewest=5)
+    assert taken_for_alone.interval.high < alone.interval.high
+
+
 def test_a_group_of_few_clusters_is_left_out_by_name():
     p, masks = clustered(np.random.default_rng(0))
     found = multicalibration(p, masks | {"nine questions": np.arange(120) < 36})

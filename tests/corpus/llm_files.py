@@ -215,6 +215,30 @@ def pipelines() -> Iterator[ForeignFile]:
     yield ForeignFile("no true labels", "out.json", document(bare), asks="has predicted labels and their scores")
     yield ForeignFile("top alone", "out.json", document([each[0] for each in bare]), asks="add the true label")
 
+    numbered = [each | {"true": g} for each, g in zip(every, gold, strict=True)]
+    asks = '"true" has numbers and the scores have names'
+    yield ForeignFile("numbers for names", "out.jsonl", lines(numbered), asks=asks)
+    by_name = [sorted(names).index(names[g]) for g in gold]
+    numbered = [each | {"true": g} for each, g in zip(every, by_name, strict=True)]
+    yield ForeignFile(
+        "numbers in the order of names", "out.jsonl", lines(numbered), top, right, chosen={"label_coding": "0-based"}
+    )
+
+
+@writes("transformers-table")
+def pipeline_tables() -> Iterator[ForeignFile]:
+    """pandas.DataFrame(pipeline(texts)), whose label is the predicted one."""
+    names = ("POS", "NEG", "NEUTRAL")
+    p = RNG.dirichlet(np.ones(3), 40)
+    gold = [int(RNG.choice(3, p=row)) for row in p]
+    top, right = p.max(axis=1), p.argmax(axis=1) == gold
+    rows = [f"{names[row.argmax()]},{float(row.max())!r},{names[g]}" for row, g in zip(p, gold, strict=True)]
+    for column in ("gold", "target"):
+        data = "\n".join([f"label,score,{column}", *rows]).encode()
+        yield ForeignFile(f"with {column}", "out.csv", data, top, right, f'"{column}" as the true class')
+    bare = "\n".join(["label,score", *(row.rpartition(",")[0] for row in rows)]).encode()
+    yield ForeignFile("without the truth", "out.csv", bare, asks="the predicted ones")
+
 
 @writes("uqlm")
 def uncertainty() -> Iterator[ForeignFile]:

@@ -229,6 +229,7 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
         assert refused == [
             "slices",
             "kept-pairs",
+            "judged-answers",
             "rates",
             "slice-columns",
             "slice-panels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
@@ -79,7 +80,7 @@ def _is_score(table: Table, name: str, called: set[str]) -> bool:
 
 
 def _is_numbered(name: str) -> bool:
-    return name[:1] == "p" and name[1:].isdigit()
+    return re.fullmatch(r"p-?\d+(\.\d+)?", name) is not None
 
 
 def _level(table: Table, name: str) -> str:

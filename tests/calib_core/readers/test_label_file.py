@@ -150,8 +150,13 @@ def test_a_header_that_is_a_number_is_asked_about() -> None:
         with_labels(scores, csv("0\n1\n0\n1\n", "y.csv"))
     with pytest.raises(InputError, match=r'line 2: "x" is not a number'):
         csv("0.5\nx\n", "p.txt")
+    with pytest.raises(InputError, match="line 2 has 1 field, the first has 2; complete"):
+        csv("0.5 0.5\n0.7\n", "p.txt")
     with pytest.raises(InputError, match="column of labels alone"):
-        with_labels(scores, csv("1 0.5\n0 0.25\n1 2.5\n", "train.txt"))
+        with_labels(scores, csv("0.5 0.5\n0.5 0.25\n1.5 2.5\n", "train.txt"))
+    both = with_labels(scores, csv("1\t0.5\n0\t0.25\n1\t2.5\n", "train.txt"))
+    assert both.columns["label"].tolist() == [1, 0, 1]
+    assert both.notes == ("Labels are the first of 2 columns of train.txt, as in data files of LightGBM.",)
 
 
 def test_models_side_by_side_take_labels_of_another_file(tmp_path: Path) -> None:
@@ -165,3 +170,11 @@ def test_several_keys_together() -> None:
     scores = csv("fold,row,p\n1,1,.1\n1,2,.2\n2,1,.3\n", "p.csv")
     truth = csv("row,fold,y\n1,2,1\n1,1,0\n2,1,0\n", "y.csv")
     assert with_labels(scores, truth, ("fold", "row")).columns["y"].tolist() == [0, 0, 1]
+
+
+def test_no_spreadsheet_computes_a_text_of_the_joined_file() -> None:
+    """Numbers written as texts, such as +1 as a label, are no formulas; read again, all is as it was."""
+    both = Table("a.csv", "csv", {"=p": np.array([0.25, -1.0]), "y": np.array(["=1+1", "+1"], dtype=object)})
+    assert as_csv(both).decode() == "'=p,y\n0.25,'=1+1\n-1.0,+1\n"
+    again = read_table(as_csv(both), "a.csv").columns
+    assert {name: column.tolist() for name, column in again.items()} == {"=p": [0.25, -1.0], "y": ["=1+1", "+1"]}

@@ -64,7 +64,7 @@ def weka(delimiter: str = ",", attribute: bool = False) -> bytes:
 
 def h2o(levels: tuple[str, ...], calibrated: bool = False) -> bytes:
     p, y = drawn(len(levels))
-    columns = [f"p{level}" if level.isdigit() else level for level in levels]
+    columns = [f"p{level}" if level.removeprefix("-").isdigit() else level for level in levels]
     more = [f"cal_{name}" for name in columns] if calibrated else []
     rows = [
         [levels[p[i].argmax()], *p[i], *((p[i] + 1 / len(levels)) / 2 if calibrated else []), levels[y[i]]]
@@ -181,6 +181,42 @@ def test_boxes_that_were_matched_are_confidences() -> None:
     rows = [[0.5 + i / 100, i % 2, i // 3] for i in range(40)]
     found = cc.read_predictions(text(["confidence", "matched", "image_id"], rows), "boxes.csv")
     assert (found.kind, found.correct.tolist()) == ("confidence", [bool(i % 2) for i in range(40)])
+
+
+def test_weka_quotes_the_actual_class_alone() -> None:
+    names = {1: ("low", "low"), 2: (r"'it\'s high'", "it's high")}
+    lines = ["inst#,actual,predicted,error,distribution,"]
+    lines += [f"{i},{1 + i % 2}:{names[1 + i % 2][0]},2:{names[2][1]},{'+' * (i % 2 == 0)},0.3,*0.7" for i in range(10)]
+    found = cc.read_predictions("\n".join(lines).encode(), "w.csv")
+    assert found.class_names == ("low", "it's high")
+    assert found.labels.tolist() == [i % 2 for i in range(10)]
+
+
+def test_names_of_rows_are_no_tuning() -> None:
+    head, *rows = caret().decode().splitlines()
+    data = "\n".join([f",{head}", *(f"{i},{row}" for i, row in enumerate(rows, 1))]).encode()
+    np.testing.assert_allclose(cc.read_predictions(data, "r.csv").probs, P)
+
+
+def test_levels_of_h2o_may_be_negative() -> None:
+    found = cc.read_predictions(h2o(("-1", "1")), "h2o.csv")
+    assert found.class_names == ("-1", "1")
+
+
+def test_what_write_table_leaves_is_told() -> None:
+    for data, words in (
+        (b'"p" "y"\n"1" 0.5 1\n', "t.txt, line 1: columns are separated by spaces, as R's write.table does"),
+        (b"p\ty\n1\t0.5\t1\n", "t.txt, line 2 has 3 fields, the header has 2; names of rows"),
+    ):
+        with pytest.raises(InputError, match=words):
+            cc.read_predictions(data, "t.txt")
+
+
+def test_a_label_and_its_score_are_no_output_of_a_pipeline_where_scores_are_small() -> None:
+    rows = [f"{'ab'[i % 2]},{0.2 + i / 50}" for i in range(30)]
+    assert not read_table("\n".join(["label,score", *rows]).encode(), "t.csv").origin
+    high = "\n".join(["label,score", *(f"{'ab'[i % 2]},{0.6 + i / 100}" for i in range(30))]).encode()
+    assert cc.read_predictions(high, "t.csv", layout="wide").kind == "full"
 
 
 def test_an_ordinary_table_is_of_no_shape() -> None:
