@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,12 @@ import numpy as np
 import calib_core as cc
 from calib_core import InputError, Predictions, readers
 from calib_core.datasets import DEMOS, Demo, demo
-from calib_core.readers import Checked, Finding, Reading, Table, as_csv, by_severity, propose, read_table, with_labels
+from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table, with_labels
 from calib_core.readers.file_formats import unpacked_bytes
+from calib_core.readers.folder import folder_digest
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
-from calib_core.readers.wording import size
+from dashboard.selection import NONE
 from dashboard.session.call import Call, call
 from dashboard.session.custody import Custody
 from dashboard.session.house_rules import terms
@@ -35,8 +36,6 @@ from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
 
 _EXAMPLES = Shelf(1 << 28)
 _SECRET = secrets.token_bytes(32)
-_WRITTEN = 28
-"""Bytes of a number while a table is written as CSV: the number, its text, and the text once more."""
 _TIMES = 3
 """Bytes that a file takes while it is read, for each of the numbers it holds: columns, and what becomes of them."""
 
@@ -59,7 +58,8 @@ class File:
     @property
     def title(self) -> str:
         """What it is called on screen."""
-        return self.demo.title if self.demo else self.table.name
+        name = self.demo.title if self.demo else self.table.name
+        return name if (met := self.table.joined) is None else f"{name} with {met.labels}"
 
     @property
     def stem(self) -> str:
@@ -68,7 +68,11 @@ class File:
 
     def python(self) -> str:
         """The expression that reads it."""
-        return f"cc.read_table(*cc.datasets.demo({self.demo.key!r}))" if self.demo else f"cc.read_table({self.title!r})"
+        name = f"*cc.datasets.demo({self.demo.key!r})" if self.demo else repr(self.table.name)
+        if (met := self.table.joined) is None:
+            return f"cc.read_table({name})"
+        key = "" if met.key is None else f", {(met.key[0] if len(met.key) == 1 else met.key)!r}"
+        return f"cc.readers.with_labels(cc.read_table({name}), cc.read_table({met.labels!r}){key})"
 
     def get(self) -> Table:
         """Its table."""
@@ -80,37 +84,40 @@ UPLOADS: Custody[File] = Custody()
 RESULTS.arrays_of = UPLOADS.arrays_of
 
 
-def hold(data: bytes, name: str, *, admitted: bool = False) -> File:
+def hold(data: bytes, name: str) -> File:
     """Read an upload and keep it for the visitor; InputError leaves everything as it was.
 
     On one's own machine the same bytes under another name are not read again: the file goes by the name last given.
     """
     digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
     key = _key(digest, name, owner)
-    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, reading_bytes(data), admitted)
+    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, reading_bytes(data))
     if found.table.name != name:
         found = replace(found, table=replace(found.table, name=name))
         UPLOADS.replace(key, found)
     return found
 
 
-def hold_joined(key: str, data: bytes, name: str, *, in_order: bool) -> File:
-    """A file with the labels of another, joined row by row, kept like an upload; InputError says why it cannot be.
+def join(key: str, data: bytes, name: str, columns: Sequence[str] | None = None) -> File:
+    """A file with the labels of another upload, as a file of its own; the key of both as in ``with_labels``."""
+    scores, owner = file(key), visitor() or EVERYBODY
+    parts = "\0".join((scores.key, hashlib.sha256(data).hexdigest(), name, repr(columns)))
+    both = _key(hashlib.sha256(parts.encode(errors="surrogatepass")).hexdigest(), scores.table.name, owner)
+    predicted = scores.table.n_bytes + reading_bytes(data)
+    return UPLOADS.put(
+        both,
+        lambda: _proposed(both, with_labels(scores.table, read_table(data, name), columns), scores.digest, scores.demo),
+        owner,
+        predicted,
+    )
 
-    The two are one file as CSV: room for that, and for what it takes to read it, is had before the labels are read.
-    """
-    scores = file(key).table
-    values = sum(array.size for array in (*scores.columns.values(), *scores.matrices.values()))
-    predicted = reading_bytes(data) + values * (_WRITTEN + 8 * _TIMES)
-    with UPLOADS.room(visitor() or EVERYBODY, predicted):
-        both = with_labels(scores, read_table(data, name), () if in_order else None)
-        joined = as_csv(both)
-        if len(joined) > terms().file_bytes:
-            raise InputError(
-                f"{scores.name} and {name} together are {size(len(joined))} as CSV; at most {size(terms().file_bytes)} "
-                "are taken: join them with calib join, or save the labels in the file of the scores"
-            )
-        return hold(joined, f"{PurePath(scores.name).stem} with {PurePath(name).stem}.csv", admitted=True)
+
+def hold_folder(path: Path) -> File:
+    """Read the files of a folder as one and keep it; only those who started the program name folders."""
+    digest, owner = folder_digest(path), visitor() or EVERYBODY
+    table = read_table(path)
+    key = _key(digest, table.name, owner)
+    return UPLOADS.put(key, lambda: _proposed(key, table, digest, None), owner, table.n_bytes)
 
 
 def reading_bytes(data: bytes) -> int:
@@ -130,6 +137,8 @@ def file(key: str) -> File:
     """The file a key names: a demo, or an upload that is still here and that the visitor may see."""
     if key.startswith("demo:"):
         return _EXAMPLES.put(key, lambda: _read_demo(key))
+    if key == NONE:
+        raise Missing("No data are open yet: choose a file, or an example.")
     found = UPLOADS.find(key, visitor())
     if found is not None:
         return found
@@ -198,7 +207,10 @@ def _read_demo(key: str) -> File:
 
 
 def _read(key: str, digest: str, data: bytes, name: str, entry: Demo | None = None) -> File:
-    table = read_table(data, name)
+    return _proposed(key, read_table(data, name), digest, entry)
+
+
+def _proposed(key: str, table: Table, digest: str, entry: Demo | None) -> File:
     try:
         return File(key, table, digest, propose(table), demo=entry)
     except InputError as why:

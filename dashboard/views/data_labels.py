@@ -24,6 +24,6 @@ def draw(key: str) -> None:
         return
 
     with st.spinner("Joining the files"):
-        take("data", lambda: session.hold_joined(key, file.getvalue(), file.name, in_order=in_order))
+        take("data", lambda: session.join(key, file.getvalue(), file.name, () if in_order else None))
     uploads.forget(file, key=_WIDGET)
     st.rerun()  # the page was drawn for the data of before

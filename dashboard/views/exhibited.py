@@ -218,7 +218,7 @@ def _take_home(
     terms: tuple[str, ...] = (),
 ) -> None:
     """The table as a file, the Python and the command that make it again, and what to know when reading it."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key=f"take-home-{name}"):
         widgets.download("Download this table (CSV)", f"{name}.csv", lambda: csv_bytes(frame))
         with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
             st.caption("Python, on the library alone.")

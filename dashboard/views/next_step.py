@@ -12,7 +12,9 @@ from calib_core import InputError
 from calib_core._text import begun, count
 from calib_core.choice import Choice
 from dashboard import session, widgets
+from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
+from dashboard.exhibits.which_is_better import first_named
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import progress
@@ -64,7 +66,8 @@ def _finished(
 def _step(choice: Choice, scene: Scene) -> None:
     headline, effect, reason = words(choice, scene)
     with st.container(border=True, key="next-step", horizontal=True, wrap=False, vertical_alignment="center"):
-        first, then = markdown_plain(headline), markdown_plain(effect)
+        name = first_named(scene)
+        first, then = markdown_plain(f"{name}: {headline}" if name else headline), markdown_plain(effect)
         st.markdown(f"**{first}** {then}  \n{markdown_plain(reason)}", width="stretch")
         if choice.recalibrate:
             st.button("Show me", type="primary", key="next.show", on_click=_lead, args=(choice,))
@@ -81,7 +84,9 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
 def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
     """What to do; the gain with its interval; and what it costs, or would take to show."""
     headline, _, effect = found.sentence.partition(": ")
-    return f"{headline}.", begun(effect), " ".join((*found.price[:1], chosen_on(found.among, scene)))
+    despite = "" if found.recalibrate else beside_advice(scene)
+    rests = " ".join(filter(None, (despite, *found.price[:1], chosen_on(found.among, scene))))
+    return f"{'No calibrator is shown to help' if despite else headline}.", begun(effect), rests
 
 
 def _lead(found: Choice) -> None:

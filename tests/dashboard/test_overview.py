@@ -211,7 +211,10 @@ def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: s
     said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
     headline, _, effect = found.sentence.partition(": ")
     assert f"**{headline}.** {effect[0].upper()}{effect[1:]}" in said
-    assert f"Chosen on {found.among:,} rows that calibrators are fitted on; the test rows have no say." in said
+    assert (
+        f"Chosen and measured on {found.among:,} rows that calibrators are fitted on, in folds; the test rows have"
+        in said
+    )
     assert bool([button for button in app.button if button.key == "next.show"]) == found.recalibrate
 
 
