@@ -148,7 +148,7 @@ def wild_numbers(options: Options) -> tuple[str, str]:
     some = random.Random(0).sample(asked, min(options.questions, len(asked)))
     wrong, crashes, hangs = _tried((lambda each=each: fault(each)) for each in some)
     return f"{len(some):,} of {len(asked):,} questions", _outcome(
-        crashes, hangs, f"{wrong} neither finite nor a sentence", ""
+        crashes, hangs, f"{wrong} neither finite nor a sentence", f"{_most_memory():.0f} MB at the most"
     )
 
 

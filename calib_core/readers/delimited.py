@@ -35,6 +35,8 @@ INDEX = "index"
 
 _DELIMITERS = ("\t", ";", ",")
 _WHOLE = re.compile(r"[+-]?\d+")
+_SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
+"""A header of quoted names with spaces between them."""
 _LOOKED_AT = 200
 """Rows that tell how the numbers of a column are written."""
 _GUARDED = re.compile(rb"'[=+\-@\t]")
@@ -134,6 +136,11 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
         # The wrong delimiter can stand behind a closing quote, which is an error; the right one cannot.
         with contextlib.suppress(csv.Error):
             splits[delimiter] = next(csv.reader([text.rstrip("\r")], delimiter=delimiter, strict=True))
+    if _SPACED.fullmatch(text.rstrip("\r")):
+        raise InputError(
+            f"{name}, line {line}: columns are separated by spaces, as R's write.table does; save them with commas, "
+            "as write.csv(rows, file, row.names = FALSE) does"
+        )
     if not splits or text.count('"') % 2:
         raise InputError(f"{name}, line {line}: the header has a quote that is not closed; close it")
     best = max(splits, key=lambda d: len(splits[d]))

@@ -56,7 +56,7 @@ def open_launched() -> None:
         return
     for i, path in enumerate(paths):
         role: Role = "more" if i else "data"
-        data_choice.take(role, partial(_held, path), use=not linked)
+        data_choice.take(role, partial(_named, path), use=not linked)
         if not linked and (trial(role) or sentence(role)):
             # The first that needs a decision is shown: the next would take its place.
             data_choice.to_settle(not i)

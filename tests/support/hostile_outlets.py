@@ -175,6 +175,13 @@ def classes(names: Names) -> Any:
     return Table("classes", f"Of {names[14]} and {names[7]}", found, shown.columns(found))
 
 
+def copied(names: Names) -> str:
+    """The table of classes as Python that reads the file."""
+    from dashboard.exhibits import EXHIBITS
+
+    return str(EXHIBITS.make("classes").python(handout(names).scene))
+
+
 def display(names: Names) -> str:
     """Reliability of models with these names, drawn by Matplotlib."""
     import matplotlib as mpl
@@ -275,6 +282,7 @@ OUTLETS: dict[str, Outlet] = {
                                 structures.cell_texts),
     "LaTeX": Outlet(lambda names: classes(names).latex(), structures.macros, structures.typeset),
     "Python module": Outlet(output("c.py", "export", "cal.json"), structures.tree, str, shows=False),
+    "Python, copied": Outlet(copied, structures.tree, str, shows=False),
     "ONNX": Outlet(output("c.onnx", "export", "cal.json"), str, str, shows=False),
     "notebook": Outlet(_shown_in_a_notebook, structures.notebook, structures.texts, shows=False),
     "notebook, diagram": Outlet(lambda names: diagram(names)._repr_mimebundle_()["text/html"], structures.notebook,

@@ -9,14 +9,25 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import sub, truediv
 from typing import Any
 
+import numpy as np
+
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign import lm_eval_findings as about
-from calib_core.readers.foreign.choice_rows import GOLD, PREDICTED, SCORES, ChoiceRows, fields_of_choices, places_among
+from calib_core.readers.foreign.choice_rows import (
+    CLASSES,
+    GOLD,
+    PREDICTED,
+    SCORES,
+    ChoiceRows,
+    fields_of_choices,
+    places_among,
+)
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
@@ -43,7 +54,7 @@ class HarnessSamples(ShapeOfRecords):
         rows.check(along.rows)
         columns, matrices = rows.choices.finished()
         table = along.table(by_line=document.by_line, notes=rows.notes(), matrices=matrices)
-        return about.with_columns(table, columns, rows.measures)
+        return rows.scored(about.with_columns(table, columns, rows.measures))
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**about.shared_fields(table), **_layout(table, chosen)}
@@ -71,7 +82,9 @@ class _Rows:
         self.measures: tuple[str, ...] = ()
         self.choices = ChoiceRows(("",))
         self._left: dict[str, list[int]] = {}
-        self._single = self._generated = self._from_acc = 0
+        self._single = self._generated = self._from_acc = self._taken = 0
+        self._unknown: list[int] = []
+        self._own_scoring = False
 
     def add(self, record: Record, place: int) -> bool:
         """Whether the record was taken."""
@@ -91,11 +104,12 @@ class _Rows:
             self.measures = ("", *(["_per_character"] if texts else []), *(["_mutual_info"] if mutual else []))
             self.choices = ChoiceRows(self.measures)
         scores = [values]
+        spelled = _spelled(record.get("doc"), texts) if texts else ()
         for measure in self.measures[1:]:
             if not (texts if measure == "_per_character" else mutual):
                 return self._leave("no texts of the choices", place)
             if measure == "_per_character":
-                scores.append([*map(truediv, values, [len(text) or 1 for text in texts])])
+                scores.append([*map(truediv, values, [len(text) or 1 for text in spelled])])
             else:
                 scores.append([*map(sub, values, without)])
         reported = _yes_or_no(record.get("acc"))
@@ -108,12 +122,29 @@ class _Rows:
             gold, names = _gold(record.get("target"), texts, k), [text.strip() for text in texts] or None
         if not gold and reported is None:
             return self._leave("no right choice among their choices", place)
+        if not gold and names is not None:
+            self._unknown.append(self._taken)
+            self._own_scoring |= reported == 1
+        self._taken += 1
         self.choices.add(scores, gold, reported, names)
         return True
 
     def _leave(self, what: str, place: int) -> bool:
         self._left.setdefault(what, []).append(place)
         return False
+
+    def scored(self, table: Table) -> Table:
+        """Without rows whose target is no choice, where acc is 0 in all of them: the harness counts them as wrong.
+
+        Where one of them is right, acc is the task's own, which knows more than the target.
+        """
+        if self._own_scoring or not 0 < len(self._unknown) < self._taken:
+            return table
+        note = f"{len(self._unknown):,} of {self._taken:,} rows have a target that is none of their choices: left out."
+        kept = np.delete(np.arange(self._taken), self._unknown)
+        found = table.take(kept)
+        whole = {CLASSES: table.columns[CLASSES]} if CLASSES in table.columns else {}  # as many as rows, perhaps
+        return replace(found, columns={**found.columns, **whole}, notes=(*table.notes, note))
 
     def check(self, taken: int) -> None:
         """InputError where no record has what a confidence can be taken from."""
@@ -178,7 +209,7 @@ def _pairs(answers: Any) -> list[float] | None:
 
 
 def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
-    """Contexts and continuations of a row's requests, without the space before; empty where they are not there."""
+    """Contexts and continuations of a row's requests; empty where they are not there."""
     contexts: list[str] = []
     texts: list[str] = []
     if isinstance(arguments, dict):
@@ -193,7 +224,7 @@ def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
         if not isinstance(context, str) or not isinstance(text, str):
             return [], []
         contexts.append(context)
-        texts.append(text.removeprefix(" "))
+        texts.append(text)
     return contexts, texts
 
 
@@ -201,6 +232,24 @@ def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
 def _names(k: int) -> tuple[str, ...]:
     """Keys of a row's requests, the same for every row of as many."""
     return tuple(f"gen_args_{i}" for i in range(k))
+
+
+def _spelled(doc: Any, texts: Sequence[str]) -> Sequence[str]:
+    """The choices as the task has them, by whose characters acc_norm divides: without what it puts before them.
+
+    A list of the document that spells them tells; else the space or line end before them is the task's.
+    """
+    inside = list(doc.values()) if isinstance(doc, dict) else []
+    inside += [each for value in inside if isinstance(value, dict) for each in value.values()]
+    for each in inside:
+        if isinstance(each, list) and len(each) == len(texts) and all(map(_spells, each, texts)):
+            return each
+    return [text.removeprefix(" ").lstrip("\n") for text in texts]
+
+
+def _spells(choice: Any, text: str) -> bool:
+    """Is the text a choice, but for space before it?"""
+    return isinstance(choice, str) and text.endswith(choice) and not text.removesuffix(choice).strip()
 
 
 def _gold(target: Any, texts: Sequence[str], k: int) -> Collection[int]:

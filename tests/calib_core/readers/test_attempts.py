@@ -46,6 +46,17 @@ def test_a_number_of_the_attempt_names_the_group_of_its_question():
     assert not [each for each in examine(table, propose(table, group="id")) if each.code == "group"]
 
 
+def test_a_question_that_comes_again_needs_no_number_of_the_attempt():
+    frame = pd.read_csv(io.BytesIO(attempts())).drop(columns="attempt").rename(columns={"id": "question_id"})
+    (found,) = proposed(frame.to_csv(index=False).encode())
+    assert (found.severity, found.change) == ("warning", {"group": "question_id"})
+    by_model = frame.assign(model=np.tile(list("abcde"), QUESTIONS)).to_csv(index=False).encode()
+    assert not proposed(by_model)
+    assert not proposed(frame.drop_duplicates("question_id").to_csv(index=False).encode())
+    few = frame.assign(question_id=np.arange(len(frame)) % 3).to_csv(index=False).encode()
+    assert not proposed(few)
+
+
 @pytest.mark.parametrize(
     "change",
     [
