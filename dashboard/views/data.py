@@ -65,7 +65,7 @@ def open_launched() -> None:
         widgets.change(view="overview")
 
 
-def _held(path: Path) -> session.File:
+def _named(path: Path) -> session.File:
     return session.hold_folder(path) if path.is_dir() else session.hold(_bytes(path), path.name)
 
 
