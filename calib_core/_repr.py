@@ -55,7 +55,12 @@ def in_html(name: str, heading: str, facts: Mapping[str, object]) -> str:
     )
     table = f'<table style="{_TABLE}">{lines}</table>' if lines else ""
     beside = f" {plain(_cut(heading, LONGEST_FACT))}" if heading else ""
-    return f'<div class="tex2jax_ignore mathjax_ignore"><strong>{plain(name)}</strong>{beside}{table}</div>'
+    return no_formula(f"<strong>{plain(name)}</strong>{beside}{table}")
+
+
+def no_formula(page: str) -> str:
+    """HTML in which a notebook takes no dollar sign for the beginning of a formula, whose links could be scripts."""
+    return f'<div class="tex2jax_ignore mathjax_ignore">{page}</div>'
 
 
 class OneLine(Shown):

@@ -98,18 +98,33 @@ def without_controls(text: object) -> str:
     return _CONTROLS.sub(" ", str(text))
 
 
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def inert(value: object) -> object:
+    """A text cell as it is, unless a spreadsheet would compute it: then with an apostrophe in front.
+
+    >>> inert("=1+1"), inert("cat"), inert(-0.5)
+    ("'=1+1", 'cat', -0.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
+
+
 def latex_escaped(text: str) -> str:
     r"""Text as LaTeX prints it: no character of it is a command, a comment, a column or a line's end.
 
-    A bracket or a star at the start would be read as an argument of the line's end before it: braces part them.
+    A bracket or a star at the start would be read as an argument of the line's end before it: braces part them, and
+    hyphens and apostrophes in a row, which would be printed as one sign.
 
     >>> print(latex_escaped(r"50% of $\input{x}$"), latex_escaped("[1] a_b"))
     50\% of \$\textbackslash{}input\{x\}\$ {}[1] a\_b
     """
-    plain = without_controls(text).translate(_LATEX)
+    plain = _LIGATURES.sub("{}", without_controls(text).translate(_LATEX)).replace(_DASH, "--")
     return "{}" + plain if plain.startswith(("[", "*")) else plain
 
 
+_DASH = "\0"
+_LIGATURES = re.compile(r"(?<=-)(?=-)|(?<=')(?=')")
 _LATEX = str.maketrans(
     {
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -121,7 +136,7 @@ _LATEX = str.maketrans(
         "|": r"\textbar{}",
         '"': r"{\char34}",
         "`": r"{\char96}",
-        "–": "--",
+        "–": _DASH,
         "−": "$-$",
         "\u202f": r"\,",
         "\u00a0": "~",

@@ -182,7 +182,8 @@ class ReliabilityDisplay:
         frame, title = self.diagram_.frame(), name or self.name
         looks = {"marker": "o", "linestyle": "-"} | normalize_kwargs(line, Line2D)
         if title is not None:
-            looks.setdefault("label", _inert(title))
+            # Matplotlib leaves names that begin with an underscore out of legends.
+            looks.setdefault("label", f" {_inert(title)}" if title.startswith("_") else _inert(title))
         self.ref_line_ = self.bands_ = self.intervals_ = None
         if ref_line and IDEAL not in there:
             self.ref_line_ = self.ax_.plot([0, 1], [0, 1], ":", color=_GREY, label=IDEAL)[0]

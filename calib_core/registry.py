@@ -203,7 +203,7 @@ class Prefix(Generic[T]):
 class Registry(Generic[T]):
     """An open family: members are added by a decorator and found by key.
 
-    ``flags`` is what members declare that say nothing of their own; ``names`` are others that find a key.
+    ``flags``: what members declare by default; ``names``: others that find a key; ``asides``: where else to look.
 
     >>> pets = Registry("PETS")
     >>> @pets.register("cat", "Cat")
@@ -219,7 +219,7 @@ class Registry(Generic[T]):
         self.family = family
         self._undeclared = flags
         self._entries: dict[str, Entry[T]] = {}
-        self.names: dict[str, str] = {}
+        self.names, self.asides = dict[str, str](), dict[str, str]()
         self._prefixes: dict[str, Prefix[T]] = {}
         FAMILIES[family] = self
 
@@ -286,7 +286,7 @@ class Registry(Generic[T]):
             if key.startswith(prefix.prefix) and key.count(prefix.prefix) <= MOST_PREFIXES:
                 return self._composed(prefix, self.entry(key.removeprefix(prefix.prefix)))
         near = difflib.get_close_matches(key, self._entries, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = self.asides.get(key) or (f"did you mean {near[0]!r}? " if near else "")
         raise RegistryError(f"no {key[:80]!r} in {self.family}; {hint}keys: {', '.join(self._entries)}")
 
     __getitem__ = entry

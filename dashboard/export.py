@@ -1,14 +1,17 @@
-"""Tables as files: CSV whose text cells no spreadsheet takes for a formula."""
+"""Tables and records as files: CSV whose text cells no spreadsheet takes for a formula, values that JSON can hold."""
 
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+from calib_core._text import inert
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
@@ -17,17 +20,26 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
     >>> csv_bytes(pd.DataFrame({"name": ["=1+1", "cat"], "gap": [-0.5, 0.5]})).decode().split()
     ['name,gap', "'=1+1,-0.5", 'cat,0.5']
     """
-    columns = {str(inert(name)): _safe(column) for name, column in table.items()}
-    return pd.DataFrame(columns).to_csv(index=False).encode()
+    columns = {j: _safe(table.iloc[:, j]) for j in range(table.shape[1])}
+    return pd.DataFrame(columns).to_csv(header=[str(inert(name)) for name in table.columns], index=False).encode()
 
 
 def _safe(column: pd.Series) -> pd.Series:
     return column if pd.api.types.is_numeric_dtype(column) else column.map(inert)
 
 
-def inert(value: object) -> object:
-    """A text cell as it is, unless it begins like a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
+def finite(value: Any) -> Any:
+    """A value as JSON holds it, with everything in it: NaN and infinities are null, keys are text.
+
+    >>> finite({"ece": np.float64(0.5), 2: (float("nan"), np.int64(3))})
+    {'ece': 0.5, '2': [None, 3]}
+    """
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

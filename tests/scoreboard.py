@@ -2,9 +2,9 @@
 
     python -m tests.scoreboard                                   # everything, for hours
     python -m tests.scoreboard --mutants 800 --questions 100     # fewer of both, which the table says
-    python -m tests.scoreboard --only bad_files reproducibility  # some lines, the others being "not in this run"
+    python -m tests.scoreboard --only bad_files reproducibility  # some lines; others of the same day are kept
 
-Each line is one measurement of this run; tests that other lines stand for are run, and counted, by pytest.
+Each line is one measurement; tests that other lines stand for are run, and counted, by pytest.
 """
 
 from __future__ import annotations
@@ -75,13 +75,23 @@ def main() -> None:
     if options.part:
         sys.stdout.write(" | ".join(PARTS[options.part](options)) + "\n")
         return
+    before = _lines_of_today()
     lines = [
-        (name.replace("_", " "), *(made(options) if name in options.only else ("not in this run", "")))
+        (title, *(made(options) if name in options.only else before.get(title, ("not in this run", ""))))
         for name, made in LINES.items()
+        if (title := name.replace("_", " "))
     ]
     table = "\n".join(f"| {' | '.join(line)} |" for line in (("what", "tried", "found"), ("---",) * 3, *lines))
     OUTPUT.write_text(f"{_heading()}\n\n{table}\n")
     sys.stdout.write(OUTPUT.read_text())
+
+
+def _lines_of_today() -> dict[str, tuple[str, str]]:
+    """What the table has already of the same day and versions, by its first column."""
+    if not OUTPUT.exists() or not (text := OUTPUT.read_text()).startswith(_heading()):
+        return {}
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
 
 
 def _heading() -> str:
@@ -111,11 +121,11 @@ def bad_files(_: Options) -> tuple[str, str]:
 
 
 def damaged_files(options: Options) -> tuple[str, str]:
-    """Seeded copies of good files of every format."""
-    from tests.corpus.mutations import good_files, mutants, outcome
+    """Seeded copies of good files of every format, and of files of every other tool."""
+    from tests.corpus.mutations import foreign_files, good_files, mutants, outcome
 
-    files, outcomes = good_files(), Counter[str]()
-    each = max(1, options.mutants // len(files))
+    files, outcomes = {**good_files(), **foreign_files()}, Counter[str]()
+    each = -(-options.mutants // len(files))
 
     def tried(data: bytes, name: str) -> str:
         outcomes[outcome(data, name)] += 1
@@ -142,7 +152,25 @@ def wild_numbers(options: Options) -> tuple[str, str]:
     )
 
 
-PARTS: dict[str, Line] = {"bad_files": bad_files, "damaged_files": damaged_files, "wild_numbers": wild_numbers}
+def injection(_: Options) -> tuple[str, str]:
+    """Names that would be code x what writes names down."""
+    from tests.support.hostile_outlets import NAMES, OUTLETS, REPORT, faults
+
+    outlets = {**OUTLETS, "report": REPORT}
+    wrong = {name: found for name, outlet in outlets.items() if (found := faults(outlet))}
+    sys.stderr.write("".join(f"{name}: {found}\n" for name, found in wrong.items()))
+    return (
+        f"{len(NAMES) * len(outlets):,} pairs: {len(NAMES)} names x {len(outlets)} outlets ({', '.join(outlets)})",
+        f"{sum(map(len, wrong.values()))} that are code or not seen as they are",
+    )
+
+
+PARTS: dict[str, Line] = {
+    "bad_files": bad_files,
+    "damaged_files": damaged_files,
+    "wild_numbers": wild_numbers,
+    "injection": injection,
+}
 
 
 def _tried(calls: Iterable[Callable[[], str]]) -> tuple[int, int, int]:
@@ -194,6 +222,12 @@ def _tests(files: Iterable[str], *chosen: str) -> tuple[str, str]:
     return f"{sum(counts.values())} tests", ", ".join(f"{n} {word}" for word, n in counts.items()) or "none ran"
 
 
+def _injected(options: Options) -> tuple[str, str]:
+    """Pairs, and the tests that ask of one outlet more than that."""
+    (pairs, found), (tests, passed) = _in_a_process("injection", options), _tests(INJECTION, "-k", WORDS_OF_INJECTION)
+    return f"{pairs}, and {tests}", f"{found}; {passed}"
+
+
 def _reproducible() -> tuple[str, str]:
     """The same numbers in processes of 1, 2 and 8 workers, and of 1 and 2 threads of BLAS."""
     found = Counter(
@@ -221,7 +255,7 @@ def _sessions(count: int) -> tuple[str, str]:
 
 LINES: dict[str, Line] = {
     **{part: lambda options, part=part: _in_a_process(part, options) for part in PARTS},
-    "injection": lambda _: _tests(INJECTION, "-k", WORDS_OF_INJECTION),
+    "injection": _injected,
     "links": lambda _: _tests(LINKS, *ALL, "-k", "link"),
     "faults": lambda _: _tests(FAULTS, *ALL),
     "reproducibility": lambda _: _reproducible(),

@@ -43,6 +43,9 @@ NOTES = {
 
 _INPUT: dict[Input, str] = {"logits": "logit", "log-probabilities": "log-probability"}
 
+MOST_CLASSES = 2_000
+"""Classes up to which they are mixed: of K(K + 1) numbers the search for a minimum keeps 25 copies, here 0.8 GB."""
+
 _APPLIED_ROWS = 256
 """Matrix products of this many rows, the last filled up: BLAS then treats a row alike whatever stands beside it."""
 
@@ -155,6 +158,11 @@ class _Affine(Calibrator):
             self._take(fitted_in_parts(AffineLoss(rows, odir), AffineLoss(rows.sample, odir)), odir)
 
     def _source(self, predictions: Predictions) -> LogRows:
+        if (k := predictions.n_classes or 0) > MOST_CLASSES:
+            raise NotAnswerable(
+                f"{CALIBRATORS.recipe(self).title} fits {k * (k + 1):,} numbers for {k:,} classes, and takes at most "
+                f"{MOST_CLASSES:,} classes; vector scaling takes more"
+            )
         return LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)
 
     def _take(self, found: Fitted, odir: Odir) -> None:
@@ -213,7 +221,8 @@ class MatrixScaling(_Affine):
     rows the log loss is never above that of the predictions as they came.
 
     K(K+1) numbers are fitted: with many classes and few rows the defaults overfit, and cross-validation is needed.
-    It fits 14 maps a fold: half a second for 5,000 rows of 10 classes, minutes for 100 classes.
+    It fits 14 maps a fold: half a second for 5,000 rows of 10 classes, minutes for 100 classes. More than 2,000 classes
+    are refused (NotAnswerable): the fit would take gigabytes.
 
     References: Guo et al. 2017 §4.2; Kull et al. 2019 (ODIR); P3 §2.5.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, cast
 
 import pandas as pd
 
-from calib_core._repr import OneLine
+from calib_core._repr import OneLine, no_formula
 from calib_core.errors import NotAnswerable
 
 
@@ -30,7 +30,7 @@ class Diagram(OneLine):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         # The frame stays beside the picture, for readers of the notebook that have no Plotly.
-        bundle = {"text/plain": repr(self), "text/html": cast(_Html, self.frame())._repr_html_()}
+        bundle = {"text/plain": repr(self), "text/html": no_formula(cast(_Html, self.frame())._repr_html_())}
         if self.drawn and find_spec("plotly") and find_spec("PIL"):
             # By name: the figures know the diagrams, not the other way round.
             with suppress(NotAnswerable):

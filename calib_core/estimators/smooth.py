@@ -117,6 +117,8 @@ def _met(spectrum: Float64s, grid: Grid, start: Float64s) -> Float64s:
     left = np.arange(len(spectrum))
     first = beyond(start, left)
     found = start + first
+    if not (np.abs(first) > _CLOSE).any():
+        return found
     second = beyond(found, left)
     rising = first > 0
     low, above = np.where(rising, start, found), np.where(rising, first, second)
@@ -160,8 +162,10 @@ def _of_strata(strata: Sequence[Stratum]) -> Float64s:
     totals = np.array([stratum.total for stratum in strata])
     counted = np.where(totals > 0, totals, 1.0)
     found = fixed_points(_masses(strata, _GRID), counted, _GRID)
-    for s in np.flatnonzero(~_wide(found)).tolist():
-        found[s] = fixed_points(_masses([strata[s]], _FINE_GRID), counted[s], _FINE_GRID)[0]
+    for s in np.flatnonzero(~_wide(found) & (totals > 0)).tolist():
+        masses = _masses([strata[s]], _FINE_GRID)
+        # Where no residual is left the error is 0: a bootstrap of few rows would look for that thousands of times.
+        found[s] = fixed_points(masses, counted[s], _FINE_GRID)[0] if masses.any() else 0.0
     return np.where(totals > 0, found, np.nan)
 
 

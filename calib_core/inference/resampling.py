@@ -13,6 +13,7 @@ from calib_core._arrays import Float64s
 from calib_core._row_groups import RowGroups
 from calib_core.binning import BinTable
 from calib_core.claims import FlatClaims
+from calib_core.errors import NotAnswerable
 from calib_core.estimators.base import Question
 from calib_core.inference import draws
 from calib_core.inference.cell_sums import CellSums, column_sums, listed_sums
@@ -22,6 +23,9 @@ from calib_core.reductions.base import row_shares
 from calib_core.tallies import Tally
 
 Sampler: TypeAlias = Callable[[np.random.Generator, int], Tally]
+
+MOST_STRATA = 1_000_000
+"""Strata that may be estimated anew in all resamples together, at most: minutes for most estimators, hours for some."""
 
 
 def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int = 0) -> Float64s:
@@ -33,7 +37,8 @@ def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int 
     claims that share rows by rows. Estimators that look at the rows are called on each resample. Row weights that are
     whole numbers are copies; other weights stay with their row. Grouped rows: whole groups are drawn, and the estimate
     is made anew of each resample. What can mislead: plug-in errors of resamples are
-    biased upward twice, once by the data's noise and once by the resample's.
+    biased upward twice, once by the data's noise and once by the resample's. NotAnswerable where more than a million
+    strata (classes times resamples) would be estimated anew.
 
     References: P2 §5.1; Efron & Tibshirani 1993.
 
@@ -43,23 +48,35 @@ def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int 
     True
     """
     question = question.written_out
-    values = _values(question)
+    values = _values(question, resamples)
     return np.concatenate([values(rng, count) for count, rng in draws.streams(resamples, random_state)])
 
 
-def _values(question: Question) -> Callable[[np.random.Generator, int], Float64s]:
+def _values(question: Question, resamples: int) -> Callable[[np.random.Generator, int], Float64s]:
     groups = question.predictions.row_groups
     if groups is not None:
+        _check_cost(question, resamples)
         return lambda rng, count: np.array(list(_on_groups(question, groups, rng, count)))
     if question.reduction is None:
         return lambda rng, count: np.array(list(_of_means(question, rng, count)))
     claims = question.claims
     counted = None if question.whole else of_counts(question.estimator, claims)
     if counted is None:
+        _check_cost(question, resamples)
         return lambda rng, count: np.array(list(_on_rows(question, rng, count)))
     sample = _sampler(claims, counted.table, question.ranks)
     follow = shares_follow_rows(claims)
     return lambda rng, count: np.array(list(_on_tables(counted, sample(rng, count), follow)))
+
+
+def _check_cost(question: Question, resamples: int) -> None:
+    if question.reduction is None or question.whole:
+        return
+    if (strata := len(question.claims.strata)) * resamples > MOST_STRATA:
+        raise NotAnswerable(
+            f"a bootstrap would estimate {strata:,} classes anew in each of {resamples:,} resamples, which takes too "
+            "long; ask for the default interval, or for an error in bins"
+        )
 
 
 def _on_groups(question: Question, groups: RowGroups, rng: np.random.Generator, count: int) -> Iterator[float]:

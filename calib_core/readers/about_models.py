@@ -9,6 +9,7 @@ import pandas as pd
 from calib_core._text import count
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
+from calib_core.readers.folder import FILE
 from calib_core.readers.labels import label_texts, plain
 from calib_core.readers.long_form import Joined, joined, question_columns
 from calib_core.readers.reading import Reading
@@ -22,11 +23,16 @@ _NAMES = frozenset({"model", "models", "model name", "model id", "llm", "system"
 
 def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
     """How the models of a file are joined; where none is named, the column that would name them."""
+    if reading.score_sets:
+        if not table.origin:  # a shape says itself why it has several
+            yield Finding("note", "models", _side_by_side(reading))
+        return
     if reading.models is not None:
         yield from _how_joined(table, reading)
         return
     for name in table.columns:
-        if plain(name.replace("_", " ").replace("-", " ")) not in _NAMES or name in reading.used:
+        known = _NAMES if table.files is None else _NAMES | {FILE}
+        if plain(name.replace("_", " ").replace("-", " ")) not in known or name in reading.used:
             continue
         texts = label_texts(table.columns[name])
         if len(texts) != table.n_rows or not 2 <= len(pd.unique(texts)) <= MOST:
@@ -54,6 +60,18 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
             f"Read as {models} models",
         )
         return
+
+
+def _side_by_side(reading: Reading) -> str:
+    """Which columns are which model's."""
+    sets = reading.score_sets
+    own = reading.scores == sets
+    each = "each column is" if len(reading.scores) == len(sets) else f"{len(reading.scores) // len(sets)} columns are"
+    what = f"of class {quoted(reading.classes[-1])}" if own and reading.classes else "of every class"
+    return (
+        f"{listed(sets)} are read as {len(sets)} models side by side, since as classes of one model they would not sum "
+        f"to 1: {each} one model's probability {what}."
+    )
 
 
 def _how_joined(table: Table, reading: Reading) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.bare_numbers import bare_numbers
 from calib_core.readers.file_formats import file_format
 from calib_core.readers.lines import Lines, data_lines
 from calib_core.readers.number_texts import written_as
@@ -38,6 +39,9 @@ _SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
 """A header of quoted names with spaces between them."""
 _LOOKED_AT = 200
 """Rows that tell how the numbers of a column are written."""
+_GUARDED = re.compile(rb"'[=+\-@\t]")
+_GUARDS = tuple(f"'{start}" for start in "=+-@\t")
+"""What files of ours, and spreadsheets, write before a text that would be computed as a formula."""
 _LEADING_ZERO_OR_SIGN = re.compile(rb"[,;\t\n\r \"](?:-?0[0-9]|\+|-0)")
 
 # Before pandas 3.1 the default parser could be off by one unit in the last place.
@@ -63,12 +67,14 @@ def _unpacked(data: bytes) -> int:
 
 @file_format("csv", "CSV", ("csv", "tsv", "txt"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
-    """A delimited text table with a header line.
+    """A delimited text table with a header line, or of nothing but numbers.
 
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
     """
     data = utf8(data, name)
+    if (bare := bare_numbers(data, name, _EXACT)) is not None:
+        return bare
     header = _header(data, name)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)
@@ -77,7 +83,26 @@ def parse_csv(data: bytes, name: str) -> Table:
     frame, decimal_comma = _frame(source)
     if decimal_comma:
         notes.append("Decimal commas (0,5) were read as decimal points (0.5).")
-    return Table(name, "csv", _columns(frame, source), lines=lines.numbers, notes=tuple(notes))
+    columns = _columns(frame, source)
+    if _GUARDED.search(data) and (_guarded(columns) or any(map(_guarded, columns.values()))):
+        unique_names([_bare(column) for column in columns], name)
+        columns = {_bare(column): _unguarded(values) for column, values in columns.items()}
+        notes.append("Apostrophes before texts that begin like a formula ('=1+1) were left out.")
+    return Table(name, "csv", columns, lines=lines.numbers, notes=tuple(notes))
+
+
+def _guarded(texts: Iterable[str] | Array) -> bool:
+    if isinstance(texts, np.ndarray) and texts.dtype != object:
+        return False
+    return any(str(text).startswith(_GUARDS) for text in texts)
+
+
+def _bare(text: str) -> str:
+    return text[1:] if text.startswith(_GUARDS) else text
+
+
+def _unguarded(values: Array) -> Array:
+    return np.array([_bare(text) for text in values], dtype=object) if values.dtype == object else values
 
 
 # -- the header ------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from calib_core._arrays import Bools
 from calib_core.predictions import InputError
 from calib_core.readers.labels import label_texts
 from calib_core.readers.number_texts import MISSING_TEXT, numbers_as_written
@@ -14,6 +15,44 @@ from calib_core.readers.wording import affected, quoted
 TRUE = frozenset({"1", "true", "yes", "t", "y", "correct"})
 FALSE = frozenset({"0", "false", "no", "f", "n", "wrong", "incorrect"})
 _RIGHT, _WRONG = TRUE | {"c", "right"}, FALSE | {"i"}
+
+
+FEWEST_MARKS = 10
+"""Rows that people marked below which a column is not taken for their marks."""
+_LEFT = 0.2
+"""The least share of rows that such a column leaves empty."""
+_FIRST = 1000
+"""Rows that are looked at before all are."""
+
+
+def marks_some(column: Array) -> bool:
+    """Does a column say right of some rows, wrong of others, and nothing of a fifth of all or more?
+
+    >>> marks_some(np.array(["yes", "no"] * 5 + [""] * 5, dtype=object)), marks_some(np.array(["yes", "no"] * 5))
+    (True, False)
+    """
+    if len(column) == 0 or column.dtype.kind in "biu":
+        return False
+    if column.dtype.kind == "f":
+        known = column[~np.isnan(column)]
+        return len(known) <= (1 - _LEFT) * len(column) and _tells(known == 1, known == 0)
+    if len(column) > _FIRST and not _words(column[:_FIRST]) <= _RIGHT | _WRONG | MISSING_TEXT:
+        return False
+    codes, values = pd.factorize(label_texts(column))
+    words = np.array([str(value).strip().casefold() for value in values], dtype=object)
+    missing = np.array([word in MISSING_TEXT for word in words], dtype=bool)[codes]
+    if missing.mean() < _LEFT:
+        return False
+    right, wrong = (np.array([word in known for word in words], dtype=bool)[codes] for known in (_RIGHT, _WRONG))
+    return _tells(right[~missing], wrong[~missing])
+
+
+def _words(column: Array) -> set[str]:
+    return {str(value).strip().casefold() for value in pd.unique(label_texts(column))}
+
+
+def _tells(right: Bools, wrong: Bools) -> bool:
+    return bool((right | wrong).all() and len(right) >= FEWEST_MARKS and right.any() and wrong.any())
 
 
 def verdicts(table: Table, name: str) -> Array:

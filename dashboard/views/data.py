@@ -56,7 +56,7 @@ def open_launched() -> None:
         return
     for i, path in enumerate(paths):
         role: Role = "more" if i else "data"
-        data_choice.take(role, partial(_named, path), use=not linked)
+        data_choice.take(role, partial(_held, path), use=not linked)
         if not linked and (trial(role) or sentence(role)):
             # The first that needs a decision is shown: the next would take its place.
             widgets.change(view="data")
@@ -65,8 +65,8 @@ def open_launched() -> None:
         widgets.change(view="overview")
 
 
-def _named(path: Path) -> tuple[bytes, str]:
-    return _bytes(path), path.name
+def _held(path: Path) -> session.File:
+    return session.hold_folder(path) if path.is_dir() else session.hold(_bytes(path), path.name)
 
 
 def _bytes(path: Path) -> bytes:

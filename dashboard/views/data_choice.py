@@ -86,18 +86,18 @@ def upload(role: Role, label: str) -> bool:
     if file is None:
         return False
     with st.spinner("Reading the file"):
-        take(role, lambda: (file.getvalue(), file.name))
+        take(role, lambda: session.hold(file.getvalue(), file.name))
     uploads.forget(file, key=widget)
     return True
 
 
-def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True) -> None:
+def take(role: Role, read: Callable[[], session.File], *, use: bool = True) -> None:
     """Read a file and use it, or keep the sentence that says why not; what was in use stays until then."""
     source = widgets.selection().source
     keys = (source.data, source.test, *(key for key, _ in widgets.selection().others))
     awaited = [key for key in keys if key and not session.is_here(key)]
     try:
-        file = session.hold(*read())
+        file = read()
     except InputError as why:
         say(role, str(why))
         return

@@ -140,6 +140,8 @@ def test_a_diagram_of_rows_in_groups_is_drawn_as_it_is(rows):
     shown.figure_.canvas.draw()
     assert shown.line_.get_label() == r"<b>\$ "
     assert ReliabilityDisplay(diagram).plot().line_.get_label().startswith("_")
+    named = ReliabilityDisplay(diagram, name="_hidden").plot()
+    assert "_hidden" in [text.get_text().strip() for text in named.ax_.get_legend().get_texts()]
 
 
 ONE_PROBABILITY = "y_prob has one probability a row: say which label it is of, pos_label=..."

@@ -14,7 +14,9 @@ from calib_core.predictions import InputError, Predictions
 from calib_core.readers import read_predictions
 from calib_core.summaries.mergeable import Summary
 from calib_core.summaries.on_disk import _frame
+from tests.corpus import inspect_files, lighteval_files, llm_files, lm_eval_files, table_files  # noqa: F401
 from tests.corpus.bad_files import drawn, npy, npz
+from tests.corpus.foreign_files import WRITERS
 from tests.corpus.promises import check, unfit
 
 
@@ -38,6 +40,16 @@ def good_files() -> dict[str, tuple[bytes, str]]:
         "parquet gzip": (top.to_parquet(index=False, compression="gzip"), "a.parquet"),
         "summary": (summary.to_parquet(index=False), "a.parquet"),
     }
+
+
+def foreign_files() -> dict[str, tuple[bytes, str]]:
+    """A file of everything that writes like another tool: the first that is read as it is, or else the first."""
+    files = {f"{key}: {writer.__name__}": list(writer()) for key, every in WRITERS.items() for writer in every}
+    first = {
+        form: next((file for file in made if file.confidence is not None and not file.chosen), made[0])
+        for form, made in files.items()
+    }
+    return {form: (file.data, file.filename) for form, file in first.items()}
 
 
 def mutants(form: str, data: bytes, count: int, seed: int) -> Iterator[bytes]:

@@ -7,10 +7,11 @@ import pytest
 
 from calib_core import Predictions
 from tests.corpus import mutations
-from tests.corpus.mutations import good_files, mutants, outcome
+from tests.corpus.mutations import foreign_files, good_files, mutants, outcome
 
 pytest.importorskip("pyarrow")
 FILES = good_files()
+FOREIGN = foreign_files()
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +27,18 @@ def test_damaged_files_are_read_or_refused(form: str) -> None:
     assert outcome(data, filename) == "read"
     outcomes = [outcome(damaged, filename) for damaged in mutants(form, data, 60, seed=1)]
     assert "refused" in outcomes
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("form", FOREIGN)
+def test_damaged_files_of_other_tools_are_read_or_refused(form: str) -> None:
+    data, filename = FOREIGN[form]
+    outcomes = [outcome(damaged, filename) for damaged in (data, *mutants(form, data, 12, seed=1))]
+    assert "refused" in outcomes
+
+
+def test_files_of_most_other_tools_are_damaged_that_are_read() -> None:
+    assert sum(outcome(*file) == "read" for file in FOREIGN.values()) >= 15
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -531,5 +531,5 @@ def test_labels_in_another_file_are_joined_and_the_two_are_one_file() -> None:
     app = dropped(app, "solution.csv", truth, which)
     app = sound(app.button(key="frame.data").click().run())
     key = source(app).data
-    assert session.file(key).title == "submission with solution.csv"
+    assert session.file(key).title == "submission.csv with solution.csv"
     np.testing.assert_array_equal(session.whole(key, source(app).reading).true_labels, y)

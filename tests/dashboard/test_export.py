@@ -21,3 +21,7 @@ def test_text_that_begins_like_a_formula_gets_an_apostrophe(name: str) -> None:
 def test_ordinary_text_and_missing_values_stay() -> None:
     table = pd.DataFrame({"class": ["cat", "dög, wild"], "n": [1.0, float("nan")]})
     assert csv_bytes(table).decode() == 'class,n\ncat,1.0\n"dög, wild",\n'
+
+
+def test_columns_whose_names_an_apostrophe_makes_equal_are_both_there() -> None:
+    assert csv_bytes(pd.DataFrame({"=a": [1], "'=a": [2]})).decode() == "'=a,'=a\n1,2\n"

@@ -30,7 +30,8 @@ def main(folder: str) -> None:
     torch.manual_seed(7)
     rng = np.random.default_rng(7)
     special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
-    inner = Tokenizer(models.WordLevel({word: i for i, word in enumerate((*special, *WORDS, *NAMES))}, unk_token="[UNK]"))
+    vocabulary = {word: i for i, word in enumerate((*special, *WORDS, *NAMES))}
+    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]")
 

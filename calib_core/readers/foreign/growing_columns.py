@@ -113,11 +113,13 @@ def identifier(value: Any) -> int | str:
 
 
 def _array(name: str, key: str, values: list[Any]) -> Array:
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds, most = {*map(type, values)} - {type(None)}, limits.FIELD_CHARS
     if kinds == {list} and (matrix := _matrix(values)) is not None:
         return matrix
     if kinds <= {int, float} and kinds:
         return _numbers(values)
+    if kinds == {str} and all(value is None or (value.isascii() and len(value) <= most) for value in values):
+        return _texts(value or "" for value in values)
     return _texts(_written(name, key, value) for value in values)
 
 
@@ -164,13 +166,14 @@ def _written(name: str, key: str, value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) > limits.FIELD_CHARS:
         text = text[: limits.FIELD_CHARS]  # a document beside the numbers: a prompt, a transcript
-    return _text(text, f"{name}, key {quoted(key)}")
+    return _text(text, name, key)
 
 
-def _text(text: str, where: str) -> str:
+def _text(text: str, name: str, key: str | None = None) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as e:
+        where = name if key is None else f"{name}, key {quoted(key)}"
         raise InputError(f"{where} holds half of a surrogate pair, which is not text; save it again") from e
     return text
 

@@ -16,10 +16,11 @@ from calib_core.readers.table import Table
 from calib_core.readers.wording import listed
 
 PREDICTED, CALIBRATED = "predict", "cal_"
+SETS = ("raw", "calibrated")
 rule(
     "calibrated-too",
     "Probabilities before and after calibration",
-    "Choose which of the two are judged.",
+    "Nothing, where both are to be judged.",
     "calibrator",
 )
 
@@ -34,26 +35,29 @@ class H2O(ShapeOfColumns):
         return PREDICTED in table.columns and len(_scores(table)) > 1
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-        del chosen
         scores = _scores(table)
+        both: dict[str, Any] = {}
         levels = tuple(_level(table, name) for name in scores)
         label = label_among(table, levels, (PREDICTED,))
-        return known_fields(layout="wide", scores=scores, label=label, label_coding="names", classes=levels)
+        if (calibrated := _calibrated(table)) and not {"scores", "score_sets", "models"} & chosen.keys():
+            both = {"scores": (*scores, *calibrated), "score_sets": SETS, "model": SETS[0]}
+        known = known_fields(layout="wide", scores=scores, label=label, label_coding="names", classes=levels)
+        return {**known, **both}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        raw = _scores(table)
-        calibrated = tuple(CALIBRATED + name for name in raw)
-        if not set(calibrated) <= table.columns.keys():
-            return
-        other, what = (calibrated, "calibrated") if reading.scores == raw else (raw, "raw")
-        yield Finding(
-            "note",
-            "calibrated-too",
-            f"The file holds raw probabilities ({listed(raw, 2)}) and calibrated ones ({listed(calibrated, 2)}); read "
-            f"are the {'raw' if reading.scores == raw else 'calibrated'} ones.",
-            {"scores": other},
-            f"Read the {what} ones",
-        )
+        if calibrated := _calibrated(table):
+            yield Finding(
+                "note",
+                "calibrated-too",
+                f"The file holds raw probabilities ({listed(_scores(table), 2)}) and calibrated ones "
+                f"({listed(calibrated, 2)}): {'two models of the same rows' if reading.score_sets else 'one is read'}.",
+            )
+
+
+def _calibrated(table: Table) -> tuple[str, ...]:
+    """The columns of calibrated probabilities, where all are there."""
+    names = tuple(CALIBRATED + name for name in _scores(table))
+    return names if set(names) <= table.columns.keys() else ()
 
 
 def _scores(table: Table) -> tuple[str, ...]:

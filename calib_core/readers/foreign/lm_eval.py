@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from operator import sub, truediv
 from typing import Any
 
 import numpy as np
@@ -91,26 +93,26 @@ class _Rows:
             self._generated += pairs is None
             self._single += pairs is not None
             return self._leave("not two log-likelihoods or more", place)
-        contexts, texts = _requests(record.get("arguments"), len(pairs))
         mutual = "acc_mutual_info" in record and len(pairs) % 2 == 0 and len(pairs) > 2
-        k = len(pairs) // 2 if mutual else len(pairs)
-        values = pairs[:k]
+        contexts, texts = _requests(record.get("arguments"), len(pairs))
         if not all(map(math.isfinite, pairs)):
             return self._leave("a log-likelihood that is no finite number", place)
+        k = len(pairs) // 2 if mutual else len(pairs)
+        values, without = pairs[:k], pairs[k:]
         texts, contexts = texts[:k], contexts[:k]
         if not self.measures:
             self.measures = ("", *(["_per_character"] if texts else []), *(["_mutual_info"] if mutual else []))
             self.choices = ChoiceRows(self.measures)
-        scores = {"": values}
-        if texts:
-            spelled = _spelled(record.get("doc"), texts)
-            scores["_per_character"] = [v / max(len(t), 1) for v, t in zip(values, spelled, strict=True)]
-        if mutual:
-            scores["_mutual_info"] = [a - b for a, b in zip(values, pairs[k:], strict=True)]
-        if not set(self.measures) <= scores.keys():
-            return self._leave("no texts of the choices", place)
+        scores = [values]
+        for measure in self.measures[1:]:
+            if not (texts if measure == "_per_character" else mutual):
+                return self._leave("no texts of the choices", place)
+            if measure == "_per_character":
+                scores.append([*map(truediv, values, [len(text) or 1 for text in _spelled(record.get("doc"), texts)])])
+            else:
+                scores.append([*map(sub, values, without)])
         reported = _yes_or_no(record.get("acc"))
-        if len(texts) == k and len(set(texts)) == 1 and len(set(contexts)) == k:
+        if texts and texts.count(texts[0]) == k and len(set(contexts)) == k:
             # The choices are contexts, as of winogrande: the target is the text behind them, and no place of a choice.
             gold: Collection[int] = _from_acc(values, reported)
             self._from_acc += len(gold)
@@ -123,7 +125,7 @@ class _Rows:
             self._unknown.append(self._taken)
             self._own_scoring |= reported == 1
         self._taken += 1
-        self.choices.add([scores[measure] for measure in self.measures], gold, reported, names)
+        self.choices.add(scores, gold, reported, names)
         return True
 
     def _leave(self, what: str, place: int) -> bool:
@@ -172,13 +174,18 @@ class _Rows:
 
 def _beside(record: Record, task: str | None) -> dict[str, Any]:
     """What goes along with the scores."""
+    kept: dict[str, Any] = {"doc_id": identifier(record.get("doc_id")), "filter": str(record.get("filter") or "none")}
+    if task is not None:
+        kept["task"] = task
     doc = record.get("doc")
-    doc = doc if isinstance(doc, dict) else {}
-    about_doc = {key: doc[key] for key in about.ABOUT if isinstance(doc.get(key), str)}
-    task_of_file = {} if task is None else {"task": task}
-    measured = {key: number(record[key]) for key in ("acc", "acc_norm", "acc_mutual_info") if key in record}
-    kept = {"doc_id": identifier(record.get("doc_id")), "filter": str(record.get("filter") or "none")}
-    return {**kept, **task_of_file, **about_doc, **measured}
+    if isinstance(doc, dict):
+        for key in about.ABOUT:
+            if isinstance(value := doc.get(key), str):
+                kept[key] = value
+    for key in ("acc", "acc_norm", "acc_mutual_info"):
+        if key in record:
+            kept[key] = number(record[key])
+    return kept
 
 
 def _pairs(answers: Any) -> list[float] | None:
@@ -188,25 +195,42 @@ def _pairs(answers: Any) -> list[float] | None:
     if not isinstance(answers[0], list):
         # One request, or the pair itself: ["-3.2", "True"].
         return [number(answers[0])] if len(answers) == 2 and str(answers[1]).casefold() in ("true", "false") else None
-    if not all(isinstance(pair, list) and pair for pair in answers):
-        return None
-    values = [number(pair[0]) for pair in answers]
+    values = []
+    for pair in answers:  # a loop, and no function a pair: a million lines have four million
+        if not isinstance(pair, list) or not pair:
+            return None
+        first = pair[0]
+        try:
+            values.append(float(first) if type(first) is str else number(first))
+        except ValueError:
+            values.append(math.nan)
     return None if all(map(math.isnan, values)) else values
 
 
 def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
     """Contexts and continuations of a row's requests; empty where they are not there."""
+    contexts: list[str] = []
+    texts: list[str] = []
     if isinstance(arguments, dict):
-        numbered = [arguments.get(f"gen_args_{i}") for i in range(k)]
-        pairs: Sequence[Any] = [(a.get("arg_0"), a.get("arg_1")) if isinstance(a, dict) else None for a in numbered]
+        numbered = [arguments.get(name) for name in _names(k)]
     else:
-        pairs = arguments if isinstance(arguments, list) and len(arguments) == k else []
-    if len(pairs) < k or not all(
-        isinstance(pair, list | tuple) and len(pair) > 1 and all(isinstance(text, str) for text in pair[:2])
-        for pair in pairs
-    ):
-        return [], []
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        numbered = arguments if isinstance(arguments, list) and len(arguments) == k else [None]
+    for each in numbered:
+        if isinstance(each, dict):
+            context, text = each.get("arg_0"), each.get("arg_1")
+        else:
+            context, text = each[:2] if isinstance(each, list) and len(each) > 1 else (None, None)
+        if not isinstance(context, str) or not isinstance(text, str):
+            return [], []
+        contexts.append(context)
+        texts.append(text)
+    return contexts, texts
+
+
+@lru_cache(maxsize=64)
+def _names(k: int) -> tuple[str, ...]:
+    """Keys of a row's requests, the same for every row of as many."""
+    return tuple(f"gen_args_{i}" for i in range(k))
 
 
 def _spelled(doc: Any, texts: Sequence[str]) -> Sequence[str]:

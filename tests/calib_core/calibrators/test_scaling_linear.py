@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from calib_core import CALIBRATORS, InputError, Logits, Predictions
+from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
 from calib_core._row_groups import dealt
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.calibrators.fitting.odir_choice import GRID
@@ -346,3 +346,12 @@ def test_per_class_scores_alike_in_all_rows_become_the_shares_of_classes(key, va
     rows = Predictions.from_scores(np.full((300, 3), value), labels)
     q = CALIBRATORS.make(key, **FREE[key]).fit_on(rows).apply(rows).probs
     np.testing.assert_allclose(q, np.tile(np.bincount(labels) / 300, (300, 1)), atol=1e-4)
+
+
+@pytest.mark.parametrize("key", ["matrix", "dirichlet"])
+def test_more_classes_than_memory_has_room_for_are_refused_before_the_work(key):
+    rows = Predictions(np.full((1, 5_000), 1 / 5_000), [0])
+    with pytest.raises(NotAnswerable, match="fits 25,005,000 numbers for 5,000 classes, and takes at most 2,000"):
+        CALIBRATORS.make(key).fit_on(rows)
+    with pytest.raises(NotAnswerable, match="takes at most 2,000 classes"):
+        CALIBRATORS.make(key).fit_parts([rows])

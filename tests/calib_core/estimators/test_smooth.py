@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from calib_core import REDUCTIONS, Predictions, estimate
 from calib_core.claims import Stratum
+from calib_core.estimators import smooth
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.smooth import SmoothECE
 from calib_core.reductions import Confidence
@@ -100,6 +101,17 @@ def test_weights_of_a_stratum_without_claims():
     assert made.value == made.per_stratum[0]
     weighed = SmoothECE()(Confidence().split(Predictions([[0.9, 0.1], [0.8, 0.2]], [0, 1], weights=[1, 0])))
     assert weighed.value == pytest.approx(0.1, abs=1e-9)
+
+
+def test_strata_without_claims_or_residuals_cost_no_search_on_the_finer_grid(monkeypatch):
+    searched = []
+    search = smooth.fixed_points
+    monkeypatch.setattr(smooth, "fixed_points", lambda *given: searched.append(given) or search(*given))
+    p = Predictions([[0.75, 0.25, 0.0]] * 8, [0] * 6 + [1] * 2)
+    made = estimate(p, "class-wise", "smece")
+    assert made.per_stratum.tolist() == [0.0, 0.0, 0.0]
+    assert np.isnan(estimate(p, "top-label", "smece").per_stratum[1:]).all()
+    assert len(searched) == 2
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -8,7 +8,16 @@ import pytest
 from null_rates import gumbel_labels, spread_rows
 from scipy import stats
 
-from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, Estimate, Predictions, RegistryError, estimate
+from calib_core import (
+    CALIBRATORS,
+    ESTIMATORS,
+    REDUCTIONS,
+    Estimate,
+    NotAnswerable,
+    Predictions,
+    RegistryError,
+    estimate,
+)
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference import (
@@ -238,6 +247,16 @@ def test_shares_of_strata_move_with_the_resampled_rows():
     found = bootstrap(estimate(p, "top-label").question)
     assert found.mean() == pytest.approx(0.5, abs=0.01)
     assert found.std() == pytest.approx((0.25 / 200) ** 0.5, rel=0.1)
+
+
+def test_a_bootstrap_of_too_many_strata_is_refused_before_the_work():
+    """Classes times resamples; errors of bins are drawn as counts, however many classes there are."""
+    p = Predictions(np.full((4, 1_100), 1 / 1_100), [0, 1, 2, 3])
+    for rows in (p, p.replace(groups=[0, 0, 1, 1])):
+        with pytest.raises(NotAnswerable, match="1,100 classes anew in each of 1,000 resamples"):
+            bootstrap(estimate(rows, "class-wise", "ece-sweep").question)
+    assert bootstrap(estimate(p, "class-wise", "ece-sweep").question, 2).shape == (2,)
+    assert bootstrap(estimate(p, "class-wise", "ece").question).shape == (1000,)
 
 
 def test_the_bootstrap_of_a_mean_has_its_standard_error():

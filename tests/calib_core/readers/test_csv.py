@@ -216,3 +216,14 @@ def test_what_the_csv_module_writes_is_read_back(rows: list[tuple[float, str, st
             assert column.tolist() == [row[j] for row in rows]
         else:
             assert np.array_equal(column.astype(float), [float(row[j].replace(",", ".")) for row in rows])
+
+
+def test_apostrophes_before_formulas_are_left_out_and_told() -> None:
+    """Files of ours have them, so that no spreadsheet computes a name; all others stay."""
+    found = read_table(b"'=a,b,'tis,n\n'@x,'y,'=,-2\n,'-1,'+,3\n", "a.csv")
+    expected = {"=a": ["@x", ""], "b": ["'y", "-1"], "'tis": ["=", "+"], "n": [-2, 3]}
+    assert {name: column.tolist() for name, column in found.columns.items()} == expected
+    assert found.notes == ("Apostrophes before texts that begin like a formula ('=1+1) were left out.",)
+    assert not read_table(b"a,b\n'x,1\nx'=y,2\n", "a.csv").notes
+    with pytest.raises(InputError, match='"=a"'):
+        read_table(b"=a,'=a\n1,2\n", "a.csv")

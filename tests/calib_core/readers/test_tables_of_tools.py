@@ -100,16 +100,20 @@ def test_numbers_that_are_levels_have_a_letter_before_them() -> None:
     assert found.class_names == ("0", "1")
 
 
-def test_calibrated_probabilities_are_a_click_away_and_back() -> None:
-    p, _ = drawn(2)
-    table = read_table(h2o(("no", "yes"), calibrated=True), "h2o.csv")
-    reading = propose(table)
-    np.testing.assert_allclose(predictions(table, reading).probs, p)
-    (note,) = [f for f in examine(table, reading) if f.code == "calibrated-too"]
-    other = reading.replace(**dict(note.change or {}))
-    np.testing.assert_allclose(predictions(table, other).probs, (p + 0.5) / 2)
-    (back,) = [f for f in examine(table, other) if f.code == "calibrated-too"]
-    assert reading.replace(**dict(back.change or {})) == reading
+def test_calibrated_probabilities_are_a_second_model() -> None:
+    p, y = drawn(2)
+    data = h2o(("no", "yes"), calibrated=True)
+    both = cc.read_models(data, "h2o.csv")
+    assert list(both) == ["raw", "calibrated"]
+    np.testing.assert_allclose(both["raw"].probs, p)
+    np.testing.assert_allclose(both["calibrated"].probs, (p + 0.5) / 2)
+    assert all(each.labels.tolist() == y.tolist() for each in both.values())
+    np.testing.assert_allclose(cc.read_predictions(data, "h2o.csv").probs, p)
+    chosen = cc.read_predictions(data, "h2o.csv", scores=("cal_no", "cal_yes"))
+    np.testing.assert_allclose(chosen.probs, (p + 0.5) / 2)
+    table = read_table(data, "h2o.csv")
+    (note,) = [f for f in examine(table, propose(table)) if f.code == "calibrated-too"]
+    assert "two models of the same rows" in note.message
 
 
 def test_a_class_that_is_never_true_nor_predicted_has_its_number() -> None:
