@@ -21,6 +21,12 @@ MOST = 8
 _NAMES = frozenset({"model", "models", "model name", "model id", "llm", "system", "engine", "classifier"})
 
 
+def names_models(table: Table, name: str) -> bool:
+    """Is a column called as those that name models are, or the one that names the files of a folder?"""
+    known = _NAMES if table.files is None else _NAMES | {FILE}
+    return plain(name.replace("_", " ").replace("-", " ")) in known
+
+
 def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
     """How the models of a file are joined; where none is named, the column that would name them."""
     if reading.score_sets:
@@ -31,8 +37,7 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         yield from _how_joined(table, reading)
         return
     for name in table.columns:
-        known = _NAMES if table.files is None else _NAMES | {FILE}
-        if plain(name.replace("_", " ").replace("-", " ")) not in known or name in reading.used:
+        if not names_models(table, name) or name in reading.used:
             continue
         texts = label_texts(table.columns[name])
         if len(texts) != table.n_rows or not 2 <= len(pd.unique(texts)) <= MOST:

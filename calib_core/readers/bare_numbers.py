@@ -45,7 +45,10 @@ def bare_numbers(data: bytes, name: str, exact: dict[str, Any]) -> Table | None:
     if b" " in data:
         # As numpy.savetxt writes: any number of spaces apart.
         data = b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
-    lines = data_lines(data, 0, 1, "\t", len(fields), name)
+    try:
+        lines = data_lines(data, 0, 1, "\t", len(fields), name)
+    except InputError as why:
+        raise InputError(str(why).replace("the header has", "the first has")) from why
     if (n_bytes := len(lines.numbers) * len(fields) * 8) > limits.DECODED_BYTES:
         raise InputError(f"{name} has {size(n_bytes)} of numbers; at most {size(limits.DECODED_BYTES)} are read")
     options: dict[str, Any] = {"sep": "\t", "header": None, "usecols": range(len(fields)), "index_col": False}

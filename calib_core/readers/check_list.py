@@ -17,6 +17,7 @@ from calib_core.readers.about_names import look_alikes, unused_names
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
 from calib_core.readers.about_time import time_to_event
 from calib_core.readers.about_weights import unused_weights
+from calib_core.readers.class_block import beside_classes
 from calib_core.readers.finding import Finding
 from calib_core.readers.subject import Subject
 
@@ -68,6 +69,7 @@ CHECKS = (
     Check("Rows that belong together", belonging),
     Check("Weights that are used", unused_weights),
     Check("A confidence that is one, and fits its labels", confidence, wide=False),
+    Check("Columns beside those of classes", beside_classes, wide=True),
     Check("Marks of people beside a judge's", people_marks, wide=False),
     Check("Class names that are used", unused_names, wide=True),
     Check("No label among the scores", leak, wide=True),

@@ -56,6 +56,7 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
         if key is not None:
             raise InputError(f"{table.name} is joined with {labels.name} by what both hold, and no key: leave it out")
         return replace(found, joined=Joined(table.name, labels.name, None, table.n_rows))
+    labels = _of_data(labels)
     columns = (key,) if isinstance(key, str) else _found_key(table, labels) if key is None else tuple(key)
     where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
     met = _met(table, labels, columns, where, rows)
@@ -96,6 +97,21 @@ def _inert_texts(column: Array) -> Array:
     if column.dtype.kind not in "OUS" or not any(inert(text) != text for text in column):
         return column
     return np.array([text if _NUMBER.fullmatch(str(text)) else inert(text) for text in column], dtype=object)
+
+
+def _of_data(labels: Table) -> Table:
+    """The labels of a data file of LightGBM, numbers without a header whose first column they are; others as they are.
+
+    What follows the labels are features, by which it is told from a column a class.
+    """
+    matrix = labels.matrices.get(ARRAY) if labels.format == "csv" and labels.names == (ARRAY,) else None
+    if matrix is None or ((matrix == 0) | (matrix == 1)).all():
+        return labels
+    first = matrix[:, 0]
+    if not ((first >= 0) & (first == np.floor(first))).all():
+        return labels
+    note = f"Labels are the first of {matrix.shape[1]:,} columns of {labels.name}, as in data files of LightGBM."
+    return replace(labels, columns={LABEL: frozen(first.astype(np.int64))}, matrices={}, notes=(*labels.notes, note))
 
 
 def _found_key(table: Table, labels: Table) -> tuple[str, ...]:

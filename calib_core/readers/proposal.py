@@ -11,6 +11,7 @@ import pandas as pd
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.class_block import block_of, called_alike
 from calib_core.readers.class_names import (
     classes_of_both,
     digits,
@@ -150,13 +151,11 @@ class _Proposal:
     def _unprefixed(self, free: list[str]) -> tuple[str, ...]:
         """Columns called like the classes, or all that are left when their rows sum to 1 or 100."""
         label = self._column("label")
+        same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
         if label is not None and label in self.table.columns:
-            texts = {plain(str(v)) for v in pd.unique(label_texts(self.table.columns[label]))}
-            like = [name for name in free if plain(name) in texts]
-            if len(like) > 1:
-                return tuple(like)
-        floats = [n for n in free if role(n) is None]
-        same = [n for n in floats if len(self.table.columns[n]) == self.table.n_rows]
+            alike = called_alike(self.table, free, label)
+            if len(alike) > 1:
+                return block_of(self.table, alike, same)
         if len(same) > 1:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):

@@ -102,6 +102,8 @@ for _code, _title, _remedy, _term in (
     ("class-order", "Classes that may stand in another order", "Choose the order of the score columns.",
      "class-order"),
     ("assumed-order", "An order that was assumed", "Name the score columns after their classes.", "class-order"),
+    ("classes-beside", "Columns beside those of classes", "Choose the columns of scores if these are not all of them.",
+     "class-order"),
     ("unused-names", "Class names that are not used", "Give one name for every score column.", "class-order"),
     ("perfect", "Every row is right", "Check that the model did not see the labels.", "prediction-file"),
     ("never-right", "No row is right", "Check that predicted classes and labels are coded alike.", "class-order"),

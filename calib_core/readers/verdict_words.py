@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -15,6 +18,28 @@ from calib_core.readers.wording import affected, quoted
 TRUE = frozenset({"1", "true", "yes", "t", "y", "correct"})
 FALSE = frozenset({"0", "false", "no", "f", "n", "wrong", "incorrect"})
 _RIGHT, _WRONG = TRUE | {"c", "right"}, FALSE | {"i"}
+_WORD = re.compile(r"\w+")
+
+
+def judged(value: Any) -> int | None:
+    """A judge's verdict: 1 right, 0 wrong, None where there is none.
+
+    A truth value, the number 0 or 1, or a text: one word, or several of which the first says yes or no, as in "No, it
+    is 5"; else the one of yes and no that is in it, else a first word such as "incorrect".
+
+    >>> judged("**No.**"), judged("Yes, it matches"), judged(1), judged("The answer is yes"), judged("yes | no")
+    (0, 1, 1, 1, None)
+    """
+    if isinstance(value, int | float):
+        return int(value) if value in (0, 1) else None
+    words = [word.casefold() for word in _WORD.findall(value)] if isinstance(value, str) else []
+    inside = {"yes", "no"} & set(words)
+    if len(inside) == 2 and len(words) > 3:
+        inside &= {words[0]}
+    if len(inside) != 1:
+        known = words[:1] if len(words) == 1 or (not inside and words and len(words[0]) > 1) else []
+        return next((int(word in _RIGHT) for word in known if word in _RIGHT | _WRONG), None)
+    return int("yes" in inside)
 
 
 FEWEST_MARKS = 10

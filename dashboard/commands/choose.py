@@ -91,9 +91,12 @@ def command(
 def _chosen(name: str, loaded: _shared.Loaded, rows: str, **how: Any) -> Choice:
     """What is chosen for a model, on the rows asked for."""
     import calib_core as cc
+    from dashboard.session.call import work_on
+    from dashboard.workers.durations import COSTS, about_seconds
 
     given = loaded.rows("calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows)
-    with _outputs.progress(f"Candidates, {name}" if name else "Candidates", 100) as bar:
+    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choice.choose")))
+    with _outputs.progress(", ".join(filter(None, ("Candidates", name, about))), 100) as bar:
         return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib_core import _parallel
+from calib_core import _parallel, _scratch
 from dashboard.chart import component, page_head
 from dashboard.hosting import housekeeping
 from dashboard.hosting.guard import Guard
@@ -45,6 +45,7 @@ def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> s
 
 @asynccontextmanager
 async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[None]:
+    _scratch.sweep()
     # Declared before the first page asks for them; otherwise the first chart declares them.
     component.declare_assets()
     if opens:

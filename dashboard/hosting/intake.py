@@ -49,8 +49,12 @@ class Intake:
                 taken = message["status"] < 300
             await send(message)
 
+        from starlette.requests import ClientDisconnect
+
         try:
             await self.app(scope, receive, noticed)
+        except ClientDisconnect:
+            pass  # whoever sent it has left: nobody is there to be answered, and nothing is wrong
         finally:
             if not taken:
                 self.waiting.gone(session, file)

@@ -1,6 +1,7 @@
 """What a person has in hand: files, the models made of them, and every result once."""
 
 from dashboard.session.call import Call, call, python
+from dashboard.session.expected import expected
 from dashboard.session.files import (
     File,
     changes,
@@ -62,6 +63,7 @@ __all__ = [
     "checks",
     "delete_own",
     "division",
+    "expected",
     "expire",
     "file",
     "file_names",

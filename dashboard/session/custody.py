@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -24,9 +24,13 @@ QUEUE_SECONDS = 300.0
 class _Upload(Generic[T]):
     value: T
     owner: str
-    bytes: int
+    arrays: Mapping[int, int]
     used: float
     shared: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.arrays.values())
 
 
 class Full(InputError):
@@ -42,16 +46,16 @@ class Custody(Generic[T]):
         self._coming: list[int] = []
         self._changed = threading.Condition()
 
-    def put(self, key: str, make: Callable[[], T], owner: str, predicted: int) -> T:
+    def put(self, key: str, make: Callable[[], T], owner: str, predicted: int, admitted: bool = False) -> T:
         """The upload under a key, made where it is not here; it waits for its turn and for ``predicted`` bytes.
 
-        `Full` says why there is no room, and what to do.
+        ``admitted``: there is `room` for them already. `Full` says why there is none, and what to do.
         """
         found = self.find(key, owner)
         if found is None:
-            with self._room(owner, predicted):
+            with nullcontext() if admitted else self.room(owner, predicted):
                 found = self.find(key, owner) or make()
-                self._keep(key, _Upload(found, owner, sum(arrays(found).values()), self._clock()), predicted)
+                self._keep(key, _Upload(found, owner, arrays(found), self._clock()), predicted)
         return found
 
     def _keep(self, key: str, upload: _Upload[T], predicted: int) -> None:
@@ -68,7 +72,8 @@ class Custody(Generic[T]):
             self._kept.setdefault(key, upload)
 
     @contextmanager
-    def _room(self, owner: str, predicted: int) -> Iterator[None]:
+    def room(self, owner: str, predicted: int) -> Iterator[None]:
+        """A turn, and room for ``predicted`` bytes; one of the two that are read at a time."""
         under, until = terms(), time.monotonic() + QUEUE_SECONDS
         with self._changed:
             own = [upload.bytes for upload in self._kept.values() if upload.owner == owner]
@@ -130,6 +135,12 @@ class Custody(Generic[T]):
             upload = self._kept.get(key)
             if upload is not None and upload.owner == owner:
                 upload.shared = yes
+
+    def arrays_of(self, keys: Iterable[str]) -> dict[int, int]:
+        """The arrays of uploads: bytes by identity."""
+        with self._changed:
+            found = [self._kept[key].arrays for key in keys if key in self._kept]
+        return {array: size for arrays in found for array, size in arrays.items()}
 
     def has(self, key: str) -> bool:
         """Whether an upload is here, whosever it is."""

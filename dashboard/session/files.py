@@ -26,6 +26,7 @@ from calib_core.readers.file_formats import unpacked_bytes
 from calib_core.readers.folder import folder_digest
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
+from dashboard.selection import NONE
 from dashboard.session.call import Call, call
 from dashboard.session.custody import Custody
 from dashboard.session.house_rules import terms
@@ -80,18 +81,17 @@ class File:
 
 UPLOADS: Custody[File] = Custody()
 """Uploads by their keys."""
+RESULTS.arrays_of = UPLOADS.arrays_of
 
 
-def hold(data: bytes, name: str) -> File:
+def hold(data: bytes, name: str, *, admitted: bool = False) -> File:
     """Read an upload and keep it for the visitor; InputError leaves everything as it was.
 
     On one's own machine the same bytes under another name are not read again: the file goes by the name last given.
     """
     digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
     key = _key(digest, name, owner)
-    found = UPLOADS.put(
-        key, lambda: _read(key, digest, data, name), owner, max(len(data), _TIMES * unpacked_bytes(data))
-    )
+    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, reading_bytes(data), admitted)
     if found.table.name != name:
         found = replace(found, table=replace(found.table, name=name))
         UPLOADS.replace(key, found)
@@ -103,7 +103,7 @@ def join(key: str, data: bytes, name: str, columns: Sequence[str] | None = None)
     scores, owner = file(key), visitor() or EVERYBODY
     parts = "\0".join((scores.key, hashlib.sha256(data).hexdigest(), name, repr(columns)))
     both = _key(hashlib.sha256(parts.encode(errors="surrogatepass")).hexdigest(), scores.table.name, owner)
-    predicted = scores.table.n_bytes + max(len(data), _TIMES * unpacked_bytes(data))
+    predicted = scores.table.n_bytes + reading_bytes(data)
     return UPLOADS.put(
         both,
         lambda: _proposed(both, with_labels(scores.table, read_table(data, name), columns), scores.digest, scores.demo),
@@ -120,6 +120,11 @@ def hold_folder(path: Path) -> File:
     return UPLOADS.put(key, lambda: _proposed(key, table, digest, None), owner, table.n_bytes)
 
 
+def reading_bytes(data: bytes) -> int:
+    """Bytes that reading a file takes beside its own, by what it says of itself."""
+    return max(len(data), _TIMES * unpacked_bytes(data))
+
+
 def _key(digest: str, name: str, owner: str) -> str:
     if not terms().private:
         return f"sha256:{digest}"
@@ -132,6 +137,8 @@ def file(key: str) -> File:
     """The file a key names: a demo, or an upload that is still here and that the visitor may see."""
     if key.startswith("demo:"):
         return _EXAMPLES.put(key, lambda: _read_demo(key))
+    if key == NONE:
+        raise Missing("No data are open yet: choose a file, or an example.")
     found = UPLOADS.find(key, visitor())
     if found is not None:
         return found

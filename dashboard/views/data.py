@@ -56,16 +56,16 @@ def open_launched() -> None:
         return
     for i, path in enumerate(paths):
         role: Role = "more" if i else "data"
-        data_choice.take(role, partial(_held, path), use=not linked)
+        data_choice.take(role, partial(_named, path), use=not linked)
         if not linked and (trial(role) or sentence(role)):
             # The first that needs a decision is shown: the next would take its place.
-            widgets.change(view="data")
+            data_choice.to_settle(not i)
             return
     if not linked:
         widgets.change(view="overview")
 
 
-def _held(path: Path) -> session.File:
+def _named(path: Path) -> session.File:
     return session.hold_folder(path) if path.is_dir() else session.hold(_bytes(path), path.name)
 
 

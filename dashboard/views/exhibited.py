@@ -26,6 +26,7 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import sample_offered
 from dashboard.views.sortable import grid
+from dashboard.workers import turns
 
 PATIENCE = 1.0
 """Seconds until a bar says what is being made."""
@@ -173,14 +174,23 @@ def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
 
     def tell(what: str, percent: int) -> None:
         nonlocal bar
-        if percent and time.monotonic() - start > PATIENCE:
+        place_in_turn = turns.place()
+        if place_in_turn is not None and time.monotonic() - start > PATIENCE:
             bar = bar or place.progress(0.0)
-            bar.progress(min(percent, 100) / 100, text=what.rpartition(".")[2].replace("_", " "))
+            bar.progress(0.0, text=f"{_named(what)} {place_in_turn.sentence}")
+        elif percent and time.monotonic() - start > PATIENCE:
+            bar = bar or place.progress(0.0)
+            bar.progress(min(percent, 100) / 100, text=_named(what))
 
     try:
         yield replace(scene, progress=tell)
     finally:
         place.empty()
+
+
+def _named(what: str) -> str:
+    """The name of a function in words."""
+    return what.rpartition(".")[2].replace("_", " ")
 
 
 def _written(
@@ -208,7 +218,7 @@ def _take_home(
     terms: tuple[str, ...] = (),
 ) -> None:
     """The table as a file, the Python and the command that make it again, and what to know when reading it."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key=f"take-home-{name}"):
         widgets.download("Download this table (CSV)", f"{name}.csv", lambda: csv_bytes(frame))
         with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
             st.caption("Python, on the library alone.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dashboard.hosting import guard, housekeeping, visits
+from dashboard.hosting import guard, housekeeping, machine, visits
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
@@ -242,6 +243,28 @@ def test_a_file_that_did_not_arrive_takes_no_room() -> None:
     waiting = Waiting()
     assert put(Intake(refused, MANY, waiting), "a", "1") == 400
     assert waiting.files("a") == 0
+
+
+def test_a_sender_who_leaves_in_the_middle_is_no_error_and_takes_no_room() -> None:
+    from starlette.requests import ClientDisconnect
+
+    waiting, sent = Waiting(), []
+
+    async def left(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        sent.append(waiting.files("a"))
+        raise ClientDisconnect
+
+    async def unheard(_: dict[str, Any]) -> None:
+        raise AssertionError("nobody is there to be answered")
+
+    scope = {"type": "http", "method": "PUT", "path": UPLOAD.format("a", "1"), "headers": [(b"content-length", b"600")]}
+    asyncio.run(Intake(left, MANY, waiting)(scope, unheard, unheard))
+    assert sent == [1]
+    assert waiting.files("a") == 0
+
+
+def test_large_arrays_go_back_to_the_system_where_it_can() -> None:
+    assert machine.give_back() == machine.keep_memory_whole() == (sys.platform == "linux")
 
 
 @pytest.mark.parametrize(("length", "status"), [("", 411), ("-1", 411), ("99999999", 413)])

@@ -79,8 +79,9 @@ def wandb(folder: str) -> None:
         for name in ("predictions", "with_images"):
             found = next(Path(there).rglob(f"{name}_*.table.json"))
             shutil.copy(found, tool.path(f"{name}.table.json"))
-            tool.has(f"{name}.table.json", "wandb-table", **truth, **({"classes": NAMES} if name == "predictions" else {}),
-                     kept=name == "with_images")  # fmt: skip
+            classes = {"classes": NAMES} if name == "predictions" else {}
+            kept = name == "with_images"
+            tool.has(f"{name}.table.json", "wandb-table", **truth, **classes, kept=kept)
 
 
 if __name__ == "__main__":

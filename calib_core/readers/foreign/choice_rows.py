@@ -94,7 +94,8 @@ def _largest(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[ND
     starts = np.cumsum(counts) - counts
     row = np.repeat(np.arange(len(counts)), counts)
     most = np.maximum.reduceat(values, starts)
-    total = np.add.reduceat(np.exp(values - most[row]), starts)
+    with np.errstate(over="ignore"):  # what is beyond all numbers from the largest has a share of 0
+        total = np.add.reduceat(np.exp(values - most[row]), starts)
     place = np.where(values == most[row], np.arange(len(values)) - starts[row], len(values))
     return 1 / total, np.minimum.reduceat(place, starts)
 

@@ -87,7 +87,8 @@ class Detections(ShapeOfRecords):
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InputError(
             f"{table.name} holds {self.title}: a box is right only where it is matched with a true one; give the file "
-            "of annotations as its labels (labels= in Python, calib join, or the field for labels in the Data room)"
+            "of annotations as its labels (labels= in Python, --labels of a command, or the field for labels in the "
+            "Data room)"
         )
 
     def joined(self, table: Table, labels: Table) -> Table:
@@ -127,7 +128,7 @@ class TrueBoxes(ShapeOfRecords):
         for place, each in enumerate(_objects(name, whole, "annotations")):
             crowd = bool(each.get(_CROWD))
             ignored += bool(each.get("ignore")) and not crowd
-            rows.add(each, place, {_CROWD: int(crowd)})
+            rows.add(each, place, {_CROWD: int(crowd), _SCORE: number(each.get(_SCORE))})
         marked = (
             f"{_boxes(ignored)} marked ignore and not iscrowd: matched like any other, as COCO's evaluation does; "
             "mark them iscrowd to leave out what lies in them."
@@ -138,7 +139,10 @@ class TrueBoxes(ShapeOfRecords):
             _IDS: _texts(_name(each.get("id")) for each in categories),
             _NAMES: _texts(str(each.get("name", _name(each.get("id")))) for each in categories),
         }
-        return replace(table, columns={**table.columns, **beside})
+        columns = {**table.columns, **beside}
+        if np.isnan(table.columns[_SCORE]).any():
+            del columns[_SCORE]  # true boxes have none; detections that are saved in this format have one each
+        return replace(table, columns=columns)
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InputError(
@@ -147,6 +151,8 @@ class TrueBoxes(ShapeOfRecords):
         )
 
     def joined(self, table: Table, labels: Table) -> Table:
+        if _SCORE in table.columns and labels.origin == self.key:
+            return _matched(table, labels)
         raise InputError(
             f"{table.name} holds {self.title}, and no predictions; give the file of detections first and this one as "
             "its labels"
@@ -182,10 +188,10 @@ class MatchedBoxes(ShapeOfColumns):
             return
         right = label_texts(table.columns[column_of(used)])
         hits, counted = int((right == "1").sum()), int((right != "").sum())
-        true = int(np.nanmax(numbers(table.columns[TRUE_BOXES]), initial=0))
+        true = max(_whole(table.columns[TRUE_BOXES]), hits)
         other = STRICT if used == USUAL else USUAL
         left = len(right) - counted
-        crowd = f" {_boxes(left)} in the region of a crowd left out: neither right nor wrong, as there." if left else ""
+        crowd = f" {_boxes(left)} in the region of a crowd left out, neither right nor wrong." if left else ""
         yield Finding(
             "note",
             "foreign",
@@ -207,7 +213,7 @@ class MatchedBoxes(ShapeOfColumns):
             yield Finding(
                 "note",
                 "foreign",
-                f"The lowest confidence is {least:.3g}: boxes below it were not saved, and nothing is said of them.",
+                f"The lowest confidence is {least:.3g}: if boxes below it were not saved, nothing is said of them.",
             )
 
 
@@ -250,6 +256,12 @@ def _name(value: Any) -> int | str:
     return int(value) if isinstance(value, float) and value.is_integer() else identifier(value)
 
 
+def _whole(column: Array) -> int:
+    """The largest value of a column of counts, whatever else somebody wrote into it."""
+    values = numbers(column)
+    return int(values[(values >= 0) & (values < 2**53)].max(initial=0))
+
+
 def _boxes(n: int) -> str:
     return f"{count(n)} {'box' if n == 1 else 'boxes'}"
 
@@ -278,6 +290,12 @@ def _matched(table: Table, labels: Table) -> Table:
     found_of = Boxes(kept.matrices[_BOX], codes[: kept.n_rows])
     crowds = labels.columns[_CROWD][inside] != 0
     scores = numbers(kept.columns[_SCORE])
+    every = pd.DataFrame(np.column_stack([found_of.places, found_of.corners, scores]))
+    if again := int(every.duplicated().sum()):
+        notes.append(
+            f"{_boxes(again)} the same as an earlier one in image, category, place and score: only one of them can be "
+            "right; was an image or a run saved twice?"
+        )
     try:
         found, part = matched(found_of, scores, true, crowds, THRESHOLDS)
     except InputError as e:

@@ -40,10 +40,12 @@ class Columns:
         for key in row:
             if key not in self._values:
                 self._new(key)
+        self._numbers += len(self._values)
         for key, values in self._values.items():
             value = row.get(key)
             values.append(value)
-            self._numbers += len(value) if isinstance(value, list) else 1
+            if isinstance(value, list):
+                self._numbers += len(value) - 1
         self._places.append(self.rows if number is None else number)
         self.rows += 1
         if self._numbers * 8 > limits.DECODED_BYTES:

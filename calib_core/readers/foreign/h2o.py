@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from calib_core.readers.finding import Finding
-from calib_core.readers.foreign.level_columns import known_fields, label_among, texts_of
+from calib_core.readers.foreign.level_columns import as_classes, as_named, known_fields, label_among, spelled, texts_of
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.rules import rule
@@ -37,7 +37,7 @@ class H2O(ShapeOfColumns):
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         scores = _scores(table)
         both: dict[str, Any] = {}
-        levels = tuple(_level(table, name) for name in scores)
+        levels = spelled(table, [_level(table, name) for name in scores])
         label = label_among(table, levels, (PREDICTED,))
         if (calibrated := _calibrated(table)) and not {"scores", "score_sets", "models"} & chosen.keys():
             both = {"scores": (*scores, *calibrated), "score_sets": SETS, "model": SETS[0]}
@@ -61,14 +61,17 @@ def _calibrated(table: Table) -> tuple[str, ...]:
 
 
 def _scores(table: Table) -> tuple[str, ...]:
-    """The columns behind the prediction, of which one at least is called as a prediction is."""
+    """The columns behind the prediction, of which one at least is called as a prediction is, up to where they sum to 1.
+
+    What stands behind probabilities is no class: a standard error, an offset, an age.
+    """
     names = list(table.columns)
     if PREDICTED not in names:
         return ()
     levels = texts_of(table, PREDICTED)
-    called = {name for level in levels for name in (level, f"p{level}")}
+    called = {name for level in levels for name in (level, f"p{level}", as_named(level))}
     found = tuple(takewhile(lambda name: _is_score(table, name, called), names[names.index(PREDICTED) + 1 :]))
-    return found if called & set(found) else ()
+    return as_classes(table, found, called) if called & set(found) else ()
 
 
 def _is_score(table: Table, name: str, called: set[str]) -> bool:

@@ -163,6 +163,14 @@ def _about_acc(table: Table, reading: Reading) -> Iterator[Finding]:
 def _about_places(table: Table, reading: Reading) -> Iterator[Finding]:
     gold, bare = table.columns[GOLD], fields_of_choices(table.columns, False, _measure(table, reading))
     known = gold[gold != ""]
+    unclear = len(gold) - len(known)
+    if unclear and reading.layout == "confidence":
+        yield Finding(
+            "note",
+            "foreign",
+            f"In {count(unclear)} of {count(len(gold))} rows the target is not one of the choices alone: whether the "
+            "answer is right is still known, so that confidences are judged, and classes are not.",
+        )
     if len(known) and len(pd.unique(known)) == 1 and len(known) > 1:
         yield Finding(
             "note" if reading.layout == "confidence" else "warning",

@@ -52,6 +52,8 @@ class Shape(ABC):
     """What people call it: the tool and its file."""
     layout: ClassVar[Layout] = "wide"
     """How such files are usually read: what is offered while a question of the shape is open."""
+    question: ClassVar[str] = ""
+    """The column that says which question a row is an answer to, where rows may be attempts at one."""
     neither: ClassVar[bool] = False
     """Rows may be neither right nor wrong, which is no gap in the file: the shape's findings say how many are."""
 
@@ -174,6 +176,16 @@ def usual_layout(table: Table) -> Layout:
     """
     known = _of(table)
     return known.layout if known else "wide"
+
+
+def question_of(table: Table) -> str:
+    """The column of questions of a table's shape; empty where it has none.
+
+    >>> question_of(Table("a.csv", "csv", {}))
+    ''
+    """
+    known = _of(table)
+    return known.question if known else ""
 
 
 def proposed_fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,8 @@ _NAMED = re.compile(r"(\d+):(.*)", re.DOTALL)
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 """A name with spaces or signs in it, as Weka writes the actual class; the predicted one it writes as it is."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_UNKNOWN = "?"
+"""The class of a row without one, which Weka writes as "?" or, with any number, as "1:?"."""
 _OWN = re.compile(r"distribution(?:\[(\d+)\])?")
 
 
@@ -73,14 +75,14 @@ def _names(table: Table, k: int) -> list[str]:
     found = {}
     for name in ("actual", "predicted"):
         for text in texts_of(table, name):
-            if named := _NAMED.fullmatch(text):
+            if (named := _NAMED.fullmatch(text)) and named[2] != _UNKNOWN:
                 found[int(named[1])] = _unquoted(named[2])
     return [found.get(j, str(j)) for j in range(1, k + 1)]
 
 
 def _without_numbers(column: Array) -> Array:
-    names = [_unquoted(named[2]) if (named := _NAMED.fullmatch(str(text))) else "" for text in column]  # "?": unknown
-    return frozen(np.array(names, dtype=object))
+    names = [named[2] if (named := _NAMED.fullmatch(str(text))) else _UNKNOWN for text in column]
+    return frozen(np.array(["" if name == _UNKNOWN else _unquoted(name) for name in names], dtype=object))
 
 
 def _unquoted(name: str) -> str:

@@ -151,6 +151,31 @@ def test_what_is_beyond_the_surest_of_an_image_is_left_out() -> None:
     assert both.notes[-1].startswith("3 boxes left out, beyond the 100 surest of their image and category")
 
 
+def test_a_run_saved_twice_is_told() -> None:
+    both = joined([*FOUND, *FOUND[:3]], TRUE)
+    assert both.columns[HALF].tolist()[20:] == ["0", "0", "0"]
+    assert both.notes[-1].startswith("3 boxes the same as an earlier one in image, category, place and score")
+    assert not joined(FOUND, TRUE).notes
+
+
+def test_detections_that_are_saved_as_annotations_with_scores() -> None:
+    rows = json.loads(annotations([(*row[:6], 0) for row in FOUND], range(20)))
+    for each, row in zip(rows["annotations"], FOUND, strict=True):
+        each["score"] = row[-1]
+    found = read_table(json.dumps(rows).encode(), "found.json")
+    both = with_labels(found, read_table(annotations(TRUE, range(20)), "ann.json"))
+    expected = joined(FOUND, TRUE)
+    assert {name: column.tolist() for name, column in both.columns.items()} == {
+        name: column.tolist() for name, column in expected.columns.items()
+    }
+
+
+def test_counts_that_somebody_wrote_into_the_matched_file_are_no_crash() -> None:
+    text = as_csv(joined(FOUND, TRUE)).decode().replace(",20,1,", ",1e400,1,", 1).replace(",20,1,", ",x,1,", 1)
+    table = read_table(text.encode(), "both.csv")
+    assert any("13 of 20 true boxes are matched by none" in f.message for f in examine(table, propose(table)))
+
+
 BOX = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 0.5}
 
 

@@ -148,8 +148,13 @@ def test_a_header_that_is_a_number_is_asked_about() -> None:
         with_labels(scores, csv("0\n1\n0\n1\n", "y.csv"))
     with pytest.raises(InputError, match=r'line 2: "x" is not a number'):
         csv("0.5\nx\n", "p.txt")
+    with pytest.raises(InputError, match="line 2 has 1 field, the first has 2; complete"):
+        csv("0.5 0.5\n0.7\n", "p.txt")
     with pytest.raises(InputError, match="column of labels alone"):
-        with_labels(scores, csv("1 0.5\n0 0.25\n1 2.5\n", "train.txt"))
+        with_labels(scores, csv("0.5 0.5\n0.5 0.25\n1.5 2.5\n", "train.txt"))
+    both = with_labels(scores, csv("1\t0.5\n0\t0.25\n1\t2.5\n", "train.txt"))
+    assert both.columns["label"].tolist() == [1, 0, 1]
+    assert both.notes == ("Labels are the first of 2 columns of train.txt, as in data files of LightGBM.",)
 
 
 def test_models_side_by_side_take_labels_of_another_file(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib_core as cc
@@ -221,3 +223,80 @@ def test_an_ordinary_table_is_of_no_shape() -> None:
     for lines in ("p_a,p_b,label", "predict,a,label", "pred,obs,a", "inst#,actual,predicted,error"):
         rows = "\n".join([lines, *[",".join(["0.5"] * len(lines.split(",")))] * 3])
         assert not read_table(rows.encode(), "t.csv").origin
+
+
+def frame(data: bytes) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False).encode()
+
+
+def silent(instead: str) -> bytes:
+    """Weka's rows, every third without a class."""
+    head, *rows = [line.split(",") for line in weka().decode().splitlines()]
+    return text(head, [[row[0], instead, *row[2:]] if i % 3 == 0 else row for i, row in enumerate(rows)])
+
+
+def every_third(values: pd.Series, instead: str) -> pd.Series:
+    return values.where(np.arange(len(values)) % 3 != 0, instead)
+
+
+TIDY, CARET, BINARY = frame(tidymodels()), frame(caret()), frame(h2o(("0", "1")))
+NUMBERS = np.random.default_rng(3).normal(50, 9, N)
+LABELLED = np.arange(N) % 3 != 0
+RARE = Y < 2
+BESIDE = {
+    "a standard error": (csv(BINARY.assign(StdErr=NUMBERS / 1000)[["predict", "p0", "p1", "StdErr", "response"]]), 2),
+    "an offset of 0 behind": (csv(BINARY.assign(offset=0.0)[["predict", "p0", "p1", "offset", "response"]]), 2),
+    "an age behind": (csv(BINARY.assign(age=NUMBERS)[["predict", "p0", "p1", "age", "response"]]), 2),
+    "labels as 1.0": (csv(BINARY.assign(response=BINARY["response"].astype(float))), 2),
+    "levels with points for spaces": (csv(frame(h2o(("a.b", "c.d"))).replace({"a.b": "a b", "c.d": "c d"})), 2),
+    "row names of caret": (csv(CARET.assign(**{"": np.arange(1, N + 1)})[["", *CARET.columns]]), 3),
+    "a column of the site": (csv(CARET.assign(site=np.arange(N) % 4)), 3),
+    "intervals of tidymodels": (csv(TIDY.assign(**{".pred_lower_setosa": 0.1, ".pred_upper_setosa": 0.9})), 3),
+    "names that may not begin with a point": (
+        csv(TIDY.rename(columns=lambda name: f"X{name}" if name.startswith(".pred") else name)), 3
+    ),
+    "names with points for spaces": (
+        csv(frame(tidymodels(("a.1", "b.1", "c.1"))).replace({"a.1": "a 1", "b.1": "b 1", "c.1": "c 1"})), 3
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_what_stands_beside_the_probabilities_changes_nothing(what: str) -> None:
+    data, k = BESIDE[what]
+    p, y = (P, Y) if k == 3 else drawn(2)
+    table = read_table(data, "predictions.csv")
+    found = predictions(table, propose(table))
+    np.testing.assert_allclose(found.probs, p, atol=1e-12)
+    assert found.labels.tolist() == y.tolist()
+    assert table.origin
+
+
+UNLABELLED = {
+    "Weka, with a number": silent("1:?"),
+    "Weka": silent("?"),
+    "R": csv(TIDY.assign(Species=every_third(TIDY["Species"], "NA"))),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*rescaled")
+@pytest.mark.parametrize("what", UNLABELLED)
+def test_rows_whose_class_is_unknown_are_missing_ones(what: str) -> None:
+    table = read_table(UNLABELLED[what], "predictions.csv")
+    (problem,) = [f for f in examine(table, propose(table)) if f.severity == "problem"]
+    assert (problem.code, problem.change) == ("missing", {"missing": "exclude"})
+    found = predictions(table, propose(table, missing="exclude"))
+    np.testing.assert_allclose(found.probs, P[LABELLED], atol=2e-3)
+    assert found.labels.tolist() == Y[LABELLED].tolist()
+    assert found.class_names == LEVELS
+
+
+def test_a_level_that_caret_neither_saw_nor_predicted_is_a_class() -> None:
+    rows = CARET[RARE & (P.argmax(axis=1) < 2)]
+    found = cc.read_predictions(csv(rows), "caret.csv")
+    np.testing.assert_allclose(found.probs, P[RARE & (P.argmax(axis=1) < 2)], atol=1e-12)
+    assert found.class_names == LEVELS
