@@ -16,8 +16,7 @@ from calib_core.readers.labels import label_texts
 from calib_core.readers.table import Table
 
 PREDICTED, LABEL, ROW, RESAMPLE, TUNING = "pred", "obs", "rowIndex", "Resample", "tuning"
-_BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, INDEX, "weights"})
-"""What is no parameter: the first column without a name has R's names of the rows."""
+_BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, "weights"})
 
 
 @shape_of_columns
