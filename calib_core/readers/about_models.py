@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pandas as pd
 
@@ -11,7 +11,7 @@ from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.folder import FILE
 from calib_core.readers.labels import label_texts, plain
-from calib_core.readers.long_form import Joined, joined, question_columns
+from calib_core.readers.long_form import Joined, joined, model_names, question_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.readers.wording import listed, quoted
@@ -19,6 +19,22 @@ from calib_core.readers.wording import listed, quoted
 MOST = 8
 """Values of a column up to which it is offered as the one that names models: more are not told apart in a picture."""
 _NAMES = frozenset({"model", "models", "model name", "model id", "llm", "system", "engine", "classifier"})
+
+
+def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> Finding | None:
+    """That a file holds several models and the first is read alone; None where one is chosen, or there is one."""
+    if "model" in chosen or not reading.several or reading.model is None:
+        return None
+    names = model_names(table, reading)
+    others = [name for name in names if name != reading.model]
+    return Finding(
+        "warning",
+        "models",
+        f"The file holds {len(names)} models, and {quoted(reading.model)} alone is judged, not {listed(others, 5)}; "
+        "choose the model, or read all of them.",
+        {"model": others[0]},
+        f"Judge {quoted(others[0])}",
+    )
 
 
 def names_models(table: Table, name: str) -> bool:

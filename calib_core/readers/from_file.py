@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from calib_core.predictions import InputError, Predictions
+from calib_core.readers.about_models import unchosen_model
 from calib_core.readers.doctor import examine
 from calib_core.readers.formats import read_table
 from calib_core.readers.label_file import with_labels
@@ -17,11 +18,8 @@ from calib_core.readers.proposal import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
-MOVED = frozenset({"assumed-order", "called", "chance", "class-order", "labels"})
-"""Codes of findings about what was assumed and moves every number: as warnings they are Python's too."""
-
-ALWAYS = frozenset({"reader", "joined"})
-"""Codes of findings that are handed over though they leave nothing open: rows left out, labels of another file."""
+BY_CHOICE = frozenset({"missing"})
+"""Codes of warnings about what nobody gets unasked, as rows left out for missing values are: they stay notes."""
 
 
 def read_predictions(
@@ -87,7 +85,9 @@ def read_models(
     if not reading.several:
         reading = propose(table, models="model", **changes)
     each = {model: reading.replace(model=model) for model in model_names(table, reading)}
-    return {model: _handed_over(predictions(table, how), table, how, changes) for model, how in each.items()}
+    return {
+        model: _handed_over(predictions(table, how), table, how, {*changes, "model"}) for model, how in each.items()
+    }
 
 
 def _whole(
@@ -108,8 +108,9 @@ def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Col
     """The predictions with what the file was taken for in their notes; what is probably not meant is warned of."""
     if reading.layout == "summary":
         return found
-    doubts = [each for each in examine(table, reading) if each.open_to(chosen) or each.code in ALWAYS]
+    beside = () if (alone := unchosen_model(table, reading, chosen)) is None else (alone,)
+    doubts = [each for each in (*beside, *examine(table, reading)) if each.worth_saying(chosen)]
     for finding in doubts:
-        if finding.severity == "warning" and finding.code in MOVED:
+        if finding.severity == "warning" and finding.code not in BY_CHOICE:
             warnings.warn(f"{table.name}: {finding.message}", stacklevel=3)
     return found._with({"notes": tuple(dict.fromkeys((*found.notes, *(finding.message for finding in doubts))))})

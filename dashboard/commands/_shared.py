@@ -99,10 +99,11 @@ class Loaded:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the doctor found in it, problems first."""
-        from calib_core.readers import by_severity
+        """What the doctor found in it, problems first; and before it that one of several models is read alone."""
+        from calib_core.readers import by_severity, unchosen_model
 
-        return by_severity(self.checks)
+        alone = unchosen_model(self.table, self.reading, self.chosen)
+        return (*([] if alone is None else [alone]), *by_severity(self.checks))
 
     @functools.cached_property
     def checks(self) -> tuple[Checked, ...]:
@@ -110,6 +111,15 @@ class Loaded:
         from calib_core.readers import checks
 
         return checks(self.table, self.reading)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What stands out, what was assumed and what was left out, one line each with the option that settles it."""
+        return [
+            f"{self.table.name}: {finding.severity}: {finding.message} {_options(finding)}".rstrip()
+            for finding in self.findings
+            if finding.worth_saying(self.chosen)
+        ]
 
     @functools.cached_property
     def marked(self) -> Marked | None:
@@ -163,7 +173,7 @@ class Found:
 
     def of_model(self, name: str) -> Found:
         """The same, read for one of its models."""
-        return replace(self, reading=self.reading.replace(model=name))
+        return replace(self, reading=self.reading.replace(model=name), chosen=self.chosen | {"model"})
 
     def loaded(self, where: str = "") -> Loaded:
         """Its predictions; InputError says what is wrong. ``where`` is the slice of its rows that is judged."""
@@ -307,12 +317,8 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
 
 def warn(loaded: Loaded) -> None:
     """What stands out in a file and what was assumed, on stderr, one line each with the option that settles it."""
-    from calib_core.readers.from_file import ALWAYS
-
-    for finding in loaded.findings:
-        if finding.open_to(loaded.chosen) or finding.code in ALWAYS:
-            line = f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}"
-            click.echo(_outputs.plain(line.rstrip()), err=True)
+    for line in loaded.remarks:
+        click.echo(_outputs.plain(line), err=True)
 
 
 def _options(finding: Finding) -> str:

@@ -126,7 +126,7 @@ def _passage(
     read, where, rows = reading
     try:
         loaded = _shared.load(path, read, where)
-        if form == "text":
+        if form != "json":  # whose record has the findings
             _shared.warn(loaded)
         check = gate_check(loaded.rows(rows), before=baseline_for(name, kept) if kept else None, **how)
     except (InputError, RegistryError, OSError) as why:

@@ -15,6 +15,8 @@ from calib_core.predictions import InputError
 from calib_core.readers import as_csv, examine, propose, read_table, with_labels
 from calib_core.readers.table import Table
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
+
 
 def csv(text: str, name: str) -> Table:
     return read_table(text.encode(), name)

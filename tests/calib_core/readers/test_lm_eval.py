@@ -12,6 +12,8 @@ import calib_core as cc
 from calib_core.readers import StreamedFile, examine, predictions, propose, read_table, streams
 from tests.corpus.lm_eval_files import LETTERS, NAME, WORDS, accuracy, drawn, encoded, line, softmax
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
+
 SCORES, GOLD = drawn(40, 4, seed=8)
 LINES = [line(i, s, g, LETTERS, acc=accuracy(s, g)) for i, (s, g) in enumerate(zip(SCORES, GOLD, strict=True))]
 
