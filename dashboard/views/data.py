@@ -13,6 +13,7 @@ from calib_core.readers.limits import FILE_BYTES
 from calib_core.readers.wording import size
 from dashboard import launch, session, widgets
 from dashboard.navigation import view
+from dashboard.selection import NONE
 from dashboard.theme import markdown_plain
 from dashboard.views import (
     data_card,
@@ -100,7 +101,10 @@ def _in_use() -> None:
         session.file(key)
         _title(session.title_read(key, changed))
     except InputError as why:
-        data_findings.sentence(str(why))
+        if key == NONE:  # no problem of anybody's: what came of a file stands where it was dropped
+            st.caption(markdown_plain(why))
+        else:
+            data_findings.sentence(str(why))
         return
     # One container, so that the tabs below keep their place, and so the one that is open stays open.
     with st.container():

@@ -19,7 +19,7 @@ from calib_core.datasets import DEMOS
 from calib_core.readers import Finding, predictions, propose, read_table
 from calib_core.study import MEASURES, summaries
 from dashboard import session
-from dashboard.selection import Selection, Source
+from dashboard.selection import NONE, Selection, Source
 from dashboard.theme import unbroken
 from dashboard.views import data_card, data_findings, data_trial
 from tests.corpus.inspect_files import judged, log, score
@@ -245,7 +245,7 @@ def test_a_file_of_the_command_line_that_cannot_be_read_is_a_sentence(
     monkeypatch.setattr(sys, "argv", [str(APP), str(tmp_path / "gone.csv")])
     app = sound(AppTest.from_file(str(APP), default_timeout=60).run())
     assert said(app.error) == ["Problem. gone.csv cannot be opened (No such file or directory): check the path."]
-    assert source(app).data == DEFAULT
+    assert source(app).data == NONE, "and no example in its place"
 
 
 # ---- findings and readings ---------------------------------------------------------------------------------
